@@ -1,0 +1,1 @@
+"""Postroom carries messages between AI agents and people."""

@@ -1,0 +1,123 @@
+"""What a delivery is, and the one table of moves it may make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from postroom.domain.errors import ErrorClass
+from postroom.domain.ids import DeliveryId
+
+
+class Status(StrEnum):
+    AWAITING_APPROVAL = "awaiting_approval"
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    DEAD_LETTERED = "dead_lettered"
+
+
+class Event(StrEnum):
+    APPROVE = "approve"
+    REFUSE = "refuse"  # a person said no, or nobody answered in time
+    CLAIM = "claim"
+    RELEASE = "release"  # given back unsent: lease ran out before sending, or shutdown
+    POSTPONE = "postpone"  # not now, and not this delivery's fault: no attempt is used up
+    DELIVER = "deliver"
+    RETRY = "retry"
+    REJECT = "reject"  # the error is final
+    EXHAUST = "exhaust"  # attempts used up
+    HOLD = "hold"  # outcome uncertain, and the policy is not to risk a second copy
+
+
+TRANSITIONS: dict[tuple[Status, Event], Status] = {
+    (Status.AWAITING_APPROVAL, Event.APPROVE): Status.PENDING,
+    (Status.AWAITING_APPROVAL, Event.REFUSE): Status.FAILED,
+    (Status.PENDING, Event.CLAIM): Status.IN_PROGRESS,
+    (Status.IN_PROGRESS, Event.RELEASE): Status.PENDING,
+    (Status.IN_PROGRESS, Event.POSTPONE): Status.PENDING,
+    (Status.IN_PROGRESS, Event.DELIVER): Status.DELIVERED,
+    (Status.IN_PROGRESS, Event.RETRY): Status.PENDING,
+    (Status.IN_PROGRESS, Event.REJECT): Status.FAILED,
+    (Status.IN_PROGRESS, Event.EXHAUST): Status.DEAD_LETTERED,
+    (Status.IN_PROGRESS, Event.HOLD): Status.DEAD_LETTERED,
+}
+
+TERMINAL = frozenset(Status) - {before for before, _ in TRANSITIONS}
+IN_FLIGHT = frozenset({Status.PENDING, Status.IN_PROGRESS})
+
+
+def after(status: Status, event: Event) -> Status:
+    """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
+    return TRANSITIONS[status, event]
+
+
+class Intent(StrEnum):
+    SEND = "send"
+    REPLY = "reply"
+    REACT = "react"
+
+
+class Priority(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class OnUncertain(StrEnum):
+    """What to do when nobody can know whether the provider took the message."""
+
+    RESEND = "resend"
+    HOLD = "hold"
+
+
+class Outcome(StrEnum):
+    """How one attempt ended."""
+
+    SUCCESS = "success"
+    RETRYABLE_ERROR = "retryable_error"
+    NON_RETRYABLE_ERROR = "non_retryable_error"
+    UNCERTAIN = "uncertain"
+
+
+class QuarantineReason(StrEnum):
+    RETRIES_EXHAUSTED = "retries_exhausted"
+    OUTCOME_UNCERTAIN = "outcome_uncertain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What a channel is asked to carry, addressed and ready to send."""
+
+    delivery_id: DeliveryId
+    intent: Intent
+    address: str
+    text: str = ""
+    subject: str | None = None
+    emoji: str | None = None
+    thread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The provider's own name for what it accepted."""
+
+    provider_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as it is stored and shown, long after the exception is gone."""
+
+    error_class: ErrorClass
+    message: str
+    retry_after_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an attempt came to, and how long to wait before the next one."""
+
+    event: Event
+    delay_seconds: float = 0.0

@@ -1,0 +1,104 @@
+"""Read an untrusted object field by field, keeping every complaint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from postroom.domain.errors import FieldError, ValidationError
+
+
+class Fields:
+    """
+    Wraps one level of an untrusted payload.
+
+    All levels share the list of complaints, so the caller learns everything
+    that is wrong at once and then calls `finish`.
+    """
+
+    def __init__(self, payload: object, path: str = "", complaints: list[FieldError] | None = None) -> None:
+        self.complaints = complaints if complaints is not None else []
+        self._path = path
+        self._data: Mapping[str, Any] = {}
+        if isinstance(payload, Mapping):
+            self._data = payload
+        else:
+            self.complain(None, "must be an object", "object_required")
+
+    def path(self, name: str | None) -> str:
+        return ".".join(part for part in (self._path, name) if part) or "$"
+
+    def complain(self, name: str | None, error: str, code: str) -> None:
+        self.complaints.append(FieldError(self.path(name), error, code))
+
+    def refuse_unknown(self, known: Iterable[str]) -> None:
+        allowed = frozenset(known)
+        for name in self._data:
+            if name not in allowed:
+                self.complain(printable(name), "unknown field", "unknown_field")
+
+    def has(self, name: str) -> bool:
+        return self._data.get(name) is not None
+
+    def raw(self, name: str) -> Any:
+        return self._data.get(name)
+
+    def nested(self, name: str) -> Fields:
+        return Fields(self._data.get(name), self.path(name), self.complaints)
+
+    def text(self, name: str, *, maximum: int, required: bool = True, blank: bool = False) -> str:
+        """The text as it came, or '' when it is absent or wrong (which is then on the list)."""
+        value = self._data.get(name)
+        if value is None:
+            if required:
+                self.complain(name, "is required", "required")
+            return ""
+        if not isinstance(value, str):
+            self.complain(name, "must be a string", "string_required")
+            return ""
+        if problem := text_problem(value):
+            self.complain(name, problem, "invalid_text")
+            return ""
+        if not blank and not value.strip():
+            self.complain(name, "must not be blank", "blank")
+            return ""
+        if len(value) > maximum:
+            self.complain(name, f"must have at most {maximum} characters", "too_long")
+            return ""
+        return value
+
+    def optional_text(self, name: str, *, maximum: int) -> str | None:
+        return self.text(name, maximum=maximum, required=False).strip() or None
+
+    def choice(self, name: str, allowed: Iterable[str], *, default: str | None = None) -> str:
+        value = self._data.get(name)
+        if value is None and default is not None:
+            return default
+        options = list(allowed)
+        if value is None:
+            self.complain(name, f"is required: one of {', '.join(options)}", "required")
+        elif not isinstance(value, str) or value not in options:
+            self.complain(name, f"must be one of {', '.join(options)}", "not_allowed")
+        else:
+            return value
+        return ""
+
+    def finish(self) -> None:
+        if self.complaints:
+            raise ValidationError.of(self.complaints)
+
+
+def text_problem(value: str) -> str | None:
+    """Characters that no store and no provider could carry unchanged."""
+    if "\x00" in value:
+        return "must not contain NUL"
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "is not valid Unicode"
+    return None
+
+
+def printable(name: object) -> str:
+    """A field name that came from outside, safe to repeat in an answer."""
+    return str(name).encode("ascii", "backslashreplace").decode()[:80]

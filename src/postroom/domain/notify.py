@@ -1,0 +1,167 @@
+"""The notify.v1 envelope and its one validator."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NotRequired, TypedDict
+
+from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.fields import Fields
+from postroom.domain.time import parse_text
+
+NOTIFY_V1: Final = "notify.v1"
+MAX_MESSAGE_CHARACTERS: Final = 100_000
+MAX_SUBJECT_CHARACTERS: Final = 500
+MAX_ADDRESS_CHARACTERS: Final = 320
+MAX_REQUEST_ID_CHARACTERS: Final = 128
+MAX_KEY_CHARACTERS: Final = 200
+
+_THREAD = re.compile(r"(-?\d{1,20}|@\w{1,64}):(\d{1,20})", re.ASCII)
+
+
+class NotifyRequestContextInput(TypedDict):
+    """Lineage of the inbound request that a reply or a reaction answers."""
+
+    request_id: str
+    source_channel: str
+    source_endpoint_identity: str
+    source_sender_identity: str
+    source_thread_identity: NotRequired[str]
+    received_at: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    request_id: str
+    source_channel: str
+    source_endpoint_identity: str
+    source_sender_identity: str
+    source_thread_identity: str | None = None
+    received_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notify:
+    """A notify.v1 envelope that passed validation; `document` is the envelope as it came."""
+
+    origin_butler: str
+    intent: Intent
+    channel: str
+    message: str
+    recipient: str | None
+    subject: str | None
+    emoji: str | None
+    context: RequestContext | None
+    idempotency_key: str | None
+    priority: Priority
+    on_uncertain: OnUncertain | None
+    document: Mapping[str, Any]
+
+
+def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
+    """Raises ValidationError listing every field that is wrong."""
+    top = Fields(payload)
+    top.refuse_unknown(
+        (
+            "schema_version",
+            "origin_butler",
+            "delivery",
+            "request_context",
+            "idempotency_key",
+            "priority",
+            "on_uncertain",
+        )
+    )
+    top.choice("schema_version", [NOTIFY_V1])
+    origin = top.text("origin_butler", maximum=64).strip()
+    key = top.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
+    priority = top.choice("priority", list(Priority), default=Priority.MEDIUM)
+    on_uncertain = top.choice("on_uncertain", list(OnUncertain), default="")
+
+    delivery = top.nested("delivery")
+    delivery.refuse_unknown(("intent", "channel", "message", "recipient", "subject", "emoji"))
+    intent = delivery.choice("intent", list(Intent))
+    channel = delivery.choice("channel", sorted(channels))
+    message = _message(delivery, intent)
+    subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
+    if subject and any(ord(character) < 32 or character in "\x7f\x85\u2028\u2029" for character in subject):
+        delivery.complain("subject", "must be a single line", "line_break")
+    recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
+    emoji = delivery.optional_text("emoji", maximum=32)
+
+    context = _context(top, intent, channel)
+    if intent == Intent.REACT:
+        if not emoji and not delivery.has("emoji"):
+            delivery.complain("emoji", "is required for a reaction", "react_emoji_required")
+        if channel and channel != "telegram":
+            delivery.complain("intent", f"{channel} has no reactions", "react_unsupported")
+    top.finish()
+    return Notify(
+        origin_butler=origin,
+        intent=Intent(intent),
+        channel=channel,
+        message=message,
+        recipient=recipient,
+        subject=subject,
+        emoji=emoji,
+        context=context,
+        idempotency_key=key,
+        priority=Priority(priority),
+        on_uncertain=OnUncertain(on_uncertain) if on_uncertain else None,
+        document=payload if isinstance(payload, Mapping) else {},
+    )
+
+
+def _message(delivery: Fields, intent: str) -> str:
+    if intent == Intent.REACT:
+        return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS, required=False, blank=True)
+    if not delivery.has("message"):
+        delivery.complain("message", "is required", "message_required")
+        return ""
+    return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS)
+
+
+def _context(top: Fields, intent: str, channel: str) -> RequestContext | None:
+    if not top.has("request_context"):
+        if intent in (Intent.REPLY, Intent.REACT):
+            top.complain("request_context", f"is required for a {intent}", f"{intent}_context_required")
+        return None
+    fields = top.nested("request_context")
+    fields.refuse_unknown(NotifyRequestContextInput.__annotations__)
+    context = RequestContext(
+        request_id=fields.text("request_id", maximum=MAX_REQUEST_ID_CHARACTERS).strip(),
+        source_channel=fields.text("source_channel", maximum=64).strip(),
+        source_endpoint_identity=fields.text("source_endpoint_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_sender_identity=fields.text("source_sender_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_thread_identity=fields.optional_text("source_thread_identity", maximum=1000),
+        received_at=fields.optional_text("received_at", maximum=64),
+    )
+    if context.received_at is not None:
+        _check_received_at(fields, context.received_at)
+    _check_thread(fields, intent, channel, context.source_thread_identity)
+    return context
+
+
+def _check_received_at(fields: Fields, received_at: str) -> None:
+    try:
+        parse_text(received_at)
+    except (ValueError, OverflowError):
+        fields.complain("received_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
+
+
+def _check_thread(fields: Fields, intent: str, channel: str, thread: str | None) -> None:
+    if intent == Intent.SEND or (intent == Intent.REPLY and channel != "telegram"):
+        return
+    name = "source_thread_identity"
+    if thread is None:
+        if not fields.has(name):
+            fields.complain(name, f"is required for a {intent or 'reply'}", f"{intent}_thread_required")
+    elif channel == "telegram" and split_telegram_thread(thread) is None:
+        fields.complain(name, "must be <chat_id>:<message_id>", "thread_format")
+
+
+def split_telegram_thread(thread: str) -> tuple[str, int] | None:
+    match = _THREAD.fullmatch(thread.strip())
+    return (match[1], int(match[2])) if match else None

@@ -1,0 +1,126 @@
+"""route.v1: how the switchboard hands work to a butler, and the answers that come back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.fields import Fields
+
+ROUTE_V1: Final = "route.v1"
+ROUTE_RESPONSE_V1: Final = "route_response.v1"
+NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
+NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    request_id: str
+    sender: str
+    prompt: str
+    context: Any
+    request_context: Mapping[str, Any]
+
+
+def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
+    """The route that carries a notify: its sender is the butler, its endpoint the switchboard."""
+    return {
+        "schema_version": ROUTE_V1,
+        "request_context": {
+            "request_id": request_id,
+            "received_at": received_at,
+            "source_channel": "mcp",
+            "source_endpoint_identity": "switchboard",
+            "source_sender_identity": envelope["origin_butler"],
+        },
+        "input": {"prompt": NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}},
+        "target": {"butler": "messenger", "tool": "route.execute"},
+    }
+
+
+def parse_route(payload: object) -> Route:
+    top = Fields(payload)
+    top.refuse_unknown(
+        ("schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context")
+    )
+    top.choice("schema_version", [ROUTE_V1])
+    context = top.nested("request_context")
+    context.refuse_unknown(
+        (
+            "request_id",
+            "received_at",
+            "source_channel",
+            "source_endpoint_identity",
+            "source_sender_identity",
+            "source_thread_identity",
+            "subrequest_id",
+            "segment_id",
+            "trace_context",
+        )
+    )
+    request_id = context.text("request_id", maximum=128).strip()
+    context.text("received_at", maximum=64)
+    context.text("source_channel", maximum=64)
+    context.text("source_endpoint_identity", maximum=320)
+    sender = context.text("source_sender_identity", maximum=320).strip()
+    body = top.nested("input")
+    body.refuse_unknown(("prompt", "context", "conversation_history"))
+    prompt = body.text("prompt", maximum=100_000)
+    top.finish()
+    raw = top.raw("request_context")
+    return Route(
+        request_id=request_id, sender=sender, prompt=prompt, context=body.raw("context"), request_context=dict(raw)
+    )
+
+
+def error_object(error: PostroomError) -> dict[str, Any]:
+    """An error in the shape every answer carries."""
+    shape: dict[str, Any] = {
+        "class": str(error.error_class),
+        "message": error.message,
+        "retryable": error.retryable,
+    }
+    if error.retry_after_seconds is not None:
+        shape["retry_after_seconds"] = round(error.retry_after_seconds, 3)
+    if limit_type := getattr(error, "limit_type", None):
+        shape["limit_type"] = limit_type
+    if type(error).__name__ == "CircuitOpenError":
+        shape["type"] = "CircuitOpenError"
+    if isinstance(error, ValidationError) and error.fields:
+        shape["fields"] = [{"field": item.field, "error": item.error, "code": item.code} for item in error.fields]
+    return shape
+
+
+def notify_error(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> dict[str, Any]:
+    """A notify_response.v1 for something that was not stored."""
+    answer: dict[str, Any] = {"schema_version": NOTIFY_RESPONSE_V1, "status": "error"}
+    if request_id:
+        answer["request_context"] = {"request_id": request_id}
+    if channel:
+        answer["delivery"] = {"channel": channel}
+    answer["error"] = error_object(error)
+    answer["error_class"] = str(error.error_class)
+    answer["retryable"] = error.retryable
+    return answer
+
+
+def route_response(
+    route_context: Mapping[str, Any] | None,
+    notify_response: Mapping[str, Any],
+    duration_ms: float,
+) -> dict[str, Any]:
+    """The messenger's answer: the route's status follows the notify's."""
+    inner = str(notify_response["status"])
+    answer: dict[str, Any] = {
+        "schema_version": ROUTE_RESPONSE_V1,
+        "status": inner if inner in ("ok", "error") else "accepted",
+        "result": {"notify_response": dict(notify_response)},
+        "timing": {"duration_ms": round(duration_ms, 3)},
+    }
+    if route_context:
+        answer["request_context"] = dict(route_context)
+    if inner == "error":
+        answer["error"] = notify_response["error"]
+    return answer

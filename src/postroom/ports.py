@@ -1,0 +1,103 @@
+"""What the work needs from the world, by shape alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from postroom.domain.breaker import Circuit, Permit, Report
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.limits import Admission, Decision
+
+
+class Clock(Protocol):
+    """The only source of time; tests turn the hands themselves."""
+
+    def now_us(self) -> int: ...
+
+    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+        """Until the event is set (True) or the time has come (False); clears nothing."""
+        ...
+
+
+class Channel(Protocol):
+    """
+    One way out to people.
+
+    A channel never retries, never logs what it carries and never knows the
+    store. `send` raises one of our errors: not sent (`TargetUnavailable`,
+    `ProviderThrottled`, `DeliveryTimeout`), never acceptable (`ValidationError`)
+    or possibly sent (`OutcomeUncertain`).
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def address(self, text: str) -> str | None:
+        """The text as a canonical address of this channel, or None when it is not one."""
+        ...
+
+    def prepare(self, message: Message) -> Sequence[Any]:
+        """The provider calls this message takes, in order. Pure; raises ValidationError."""
+        ...
+
+    async def send(self, part: Any, timeout_seconds: float) -> Receipt: ...
+
+    async def close(self) -> None: ...
+
+
+class Probe(Protocol):
+    """A channel that can tell whether its credentials work, without sending anything."""
+
+    async def probe(self, timeout_seconds: float) -> str:
+        """Who the provider says we are; raises one of our errors."""
+        ...
+
+
+class Limits(Protocol):
+    """Admission: all tiers, in flight and provider throttle in one atomic decision."""
+
+    async def admit(self, admission: Admission, *, consume: bool = True) -> Decision: ...
+
+    async def release(self, lease_id: str) -> None:
+        """The delivery has ended; its place in flight is free."""
+        ...
+
+    async def refund(self, admission: Admission) -> None:
+        """Nothing came of it: give the tokens and the place in flight back."""
+        ...
+
+    async def throttles(self) -> Mapping[str, float]:
+        """Channels a provider has told us to leave alone, and for how many seconds."""
+        ...
+
+
+class Pace(Protocol):
+    """When a stored delivery may go: provider throttle and spacing per address."""
+
+    async def throttle(self, channel: str, seconds: float) -> None: ...
+
+    async def reserve(self, channel: str, address: str, interval_seconds: float) -> float:
+        """Seconds to wait before sending. 0 reserves the moment; anything else reserves nothing."""
+        ...
+
+
+class Breakers(Protocol):
+    async def acquire(self, channel: str) -> Permit: ...
+
+    async def report(
+        self, permit: Permit, result: Report, *, reason: str | None = None, error_class: str | None = None
+    ) -> Circuit: ...
+
+    async def circuit(self, channel: str) -> Circuit: ...
+
+    async def restore(self, channel: str, circuit: Circuit) -> None:
+        """Take up where an earlier process stopped, unless something newer is known."""
+        ...
+
+
+class Peer(Protocol):
+    """Another part of the household, reached over MCP."""
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]: ...
