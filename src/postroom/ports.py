@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.domain.limits import Admission, Decision
 
 
@@ -55,6 +57,59 @@ class Probe(Protocol):
         ...
 
 
+class Ledger(Protocol):
+    """
+    The durable record of deliveries; every answer means "committed".
+
+    Each change names the state it expects, so a claim whose fence has moved on
+    changes nothing and learns it by a False.
+    """
+
+    async def find(self, key: str) -> Snapshot | None:
+        """By idempotency key; a dead letter that was replayed with success answers with the replay."""
+        ...
+
+    async def get(self, delivery_id: DeliveryId) -> Snapshot | None: ...
+
+    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
+        """Leased to the caller when asked for and nothing to the same address is ahead of it."""
+        ...
+
+    async def refuse(self, refusal: Refusal) -> None: ...
+
+    async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]: ...
+
+    async def reclaim(
+        self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int
+    ) -> Sequence[Claim]:
+        """Take over what is in progress under an expired lease."""
+        ...
+
+    async def orphaned_before_us(self, now_us: int) -> int:
+        """At start: leases that end before this belong to nobody any more."""
+        ...
+
+    async def next_due_us(self, now_us: int) -> int | None: ...
+
+    async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool: ...
+
+    async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
+        """One part of several has arrived."""
+        ...
+
+    async def settle(self, done: Settlement) -> bool: ...
+
+
+class AddressBook(Protocol):
+    """Whom the household knows, as far as an address is concerned."""
+
+    async def addresses(self, name: str, channel: str) -> Sequence[str]:
+        """Of the contacts with exactly this name or alias; several when the name is not unique."""
+        ...
+
+    async def owner(self, channel: str) -> str | None: ...
+
+
 class Limits(Protocol):
     """Admission: all tiers, in flight and provider throttle in one atomic decision."""
 
@@ -95,6 +150,28 @@ class Breakers(Protocol):
     async def restore(self, channel: str, circuit: Circuit) -> None:
         """Take up where an earlier process stopped, unless something newer is known."""
         ...
+
+
+class CircuitRecord(Protocol):
+    """Remembers circuits over a restart."""
+
+    async def save(self, channel: str, circuit: Circuit, now_us: int) -> None: ...
+
+    async def load(self) -> Mapping[str, Circuit]: ...
+
+
+class Meter(Protocol):
+    """Counts and logs what happens; never what was said."""
+
+    def accepted(self, new: NewDelivery) -> None: ...
+
+    def repeated(self, snapshot: Snapshot) -> None: ...
+
+    def refused(self, refusal: Refusal) -> None: ...
+
+    def settled(self, done: Settlement) -> None: ...
+
+    def bug(self, claim: Claim, error: Exception) -> None: ...
 
 
 class Peer(Protocol):

@@ -6,7 +6,8 @@ Every error this system can hand to a caller.
     ├─ OverloadRejected       our own limits refuse for now
     ├─ TargetUnavailable      the provider refused, or could not be reached: not sent
     │  ├─ ProviderThrottled   it told us to wait (429)
-    │  └─ CircuitOpenError    we did not even try
+    │  ├─ CircuitOpenError    we did not even try
+    │  └─ StoreUnavailable    our own database; nothing was accepted
     ├─ DeliveryTimeout        nothing was handed over before the deadline
     ├─ OutcomeUncertain       handed over, no answer: it may have been sent
     └─ InternalError          our bug
@@ -85,6 +86,13 @@ class ProviderThrottled(TargetUnavailable):
 
 class CircuitOpenError(TargetUnavailable):
     """The channel failed too often; new work is refused until a probe succeeds."""
+
+
+class StoreUnavailable(TargetUnavailable):
+    """The database cannot be reached or cannot write."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(f"the store is not available ({detail})", retry_after_seconds=1.0)
 
 
 class DeliveryTimeout(PostroomError):

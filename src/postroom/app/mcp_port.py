@@ -1,0 +1,60 @@
+"""The HTTP face of an MCP server: /mcp, /health and /openapi.json behind the guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from postroom.guard.http import Guard, Verifier
+
+
+def mcp_app(server: MCPServer[Any], verifier: Verifier, *, hosts: tuple[str, ...], origins: tuple[str, ...]) -> ASGIApp:
+    """JSON answers: measured at half the cost of event streams, and every tool here answers once."""
+    inner = server.streamable_http_app(
+        json_response=True,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+    )
+
+    async def health(_request: Request) -> JSONResponse:
+        return JSONResponse({"status": "ok", "part": server.name})
+
+    async def openapi(_request: Request) -> JSONResponse:
+        return JSONResponse(_document(server))
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with server.session_manager.run():
+            yield
+
+    routes = [Route("/health", health), Route("/openapi.json", openapi), *inner.routes]
+    return Guard(Starlette(routes=routes, lifespan=lifespan), verifier=verifier, hosts=hosts, origins=origins)
+
+
+def _document(server: MCPServer[Any]) -> dict[str, Any]:
+    answer = {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "object"}}}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"Postroom {server.name}", "version": "1", "description": server.description or ""},
+        "paths": {
+            "/health": {"get": {"operationId": "health", "summary": "Whether this part is up", "responses": answer}},
+            "/mcp": {
+                "post": {
+                    "operationId": "mcp",
+                    "summary": "Model Context Protocol, streamable HTTP",
+                    "security": [{"bearer": []}],
+                    "requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}},
+                    "responses": answer,
+                }
+            },
+        },
+        "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+    }

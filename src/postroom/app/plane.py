@@ -1,0 +1,111 @@
+"""Put the delivery plane together, and keep it running."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from prometheus_client import CollectorRegistry
+
+from postroom.app.address_book import SettingsAddressBook
+from postroom.app.channels import KNOWN_CHANNELS, owner_of
+from postroom.app.policy import delivery_policy
+from postroom.app.shared_state import SharedState, shared_state
+from postroom.app.store import OpenedStore, sole_worker
+from postroom.clock import SystemClock
+from postroom.delivery.accept import Acceptance
+from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.outcomes import Outcomes
+from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.plane import Plane
+from postroom.domain.ids import DeliveryId, IdMint
+from postroom.ports import Channel, Clock
+from postroom.settings import Settings
+from postroom.store.circuits import StoredCircuits
+from postroom.store.limits_memory import MemoryLimits
+from postroom.telemetry.meter import DeliveryMeter
+
+DRAIN_SECONDS = 5.0
+
+
+def build_plane(
+    settings: Settings,
+    store: OpenedStore,
+    channels: Mapping[str, Channel],
+    shared: SharedState,
+    registry: CollectorRegistry,
+    clock: Clock,
+    mint: IdMint,
+) -> Plane:
+    policy = delivery_policy(settings)
+    meter = DeliveryMeter(registry)
+    outcomes = Outcomes(store.ledger, clock)
+    pipeline = Pipeline(
+        ledger=store.ledger,
+        channels=channels,
+        limits=shared.limits,
+        pace=shared.pace,
+        breakers=shared.breakers,
+        circuits=StoredCircuits(store.database),
+        policy=policy,
+        clock=clock,
+        meter=meter,
+        dice=random.random,
+        mint=mint.mint,
+        stopping=asyncio.Event(),
+    )
+    dispatcher = Dispatcher(pipeline, outcomes)
+    acceptance = Acceptance(
+        ledger=store.ledger,
+        channels=channels,
+        book=SettingsAddressBook(owner_of(settings), settings.contacts),
+        limits=shared.limits,
+        breakers=shared.breakers,
+        policy=policy,
+        dispatcher=dispatcher,
+        clock=clock,
+        meter=meter,
+        mint=mint.mint,
+    )
+    return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
+
+
+@asynccontextmanager
+async def running_plane(
+    settings: Settings,
+    store: OpenedStore,
+    channels: Mapping[str, Channel],
+    registry: CollectorRegistry,
+    clock: SystemClock,
+    mint: IdMint,
+) -> AsyncIterator[Plane]:
+    """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
+    async with sole_worker(settings), shared_state(settings, clock) as shared:
+        for channel, circuit in (await StoredCircuits(store.database).load()).items():
+            await shared.breakers.restore(channel, circuit)
+        plane = build_plane(settings, store, channels, shared, registry, clock, mint)
+        await plane.dispatcher.start()
+        working = asyncio.create_task(plane.dispatcher.run())
+        try:
+            async with store.listening(plane.dispatcher.wake, _settled_elsewhere(plane, shared)):
+                yield plane
+        finally:
+            await plane.dispatcher.drain(DRAIN_SECONDS)
+            plane.outcomes.let_go()
+            await working
+            for channel in channels.values():
+                await channel.close()
+
+
+def _settled_elsewhere(
+    plane: Plane, shared: SharedState
+) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
+    async def settled(ids: list[DeliveryId] | None) -> None:
+        await plane.outcomes.refresh(ids)
+        if isinstance(shared.limits, MemoryLimits):  # on Redis the one who settled has released it
+            for one in ids or []:
+                await shared.limits.release(one)
+
+    return settled

@@ -1,0 +1,51 @@
+"""Limits and circuits: in this process, or on Redis for all of them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from postroom.app.policy import delivery_policy
+from postroom.ports import Breakers, Clock, Limits, Pace
+from postroom.settings import Settings, SettingsError
+from postroom.store.breakers_memory import MemoryBreakers
+from postroom.store.limits_memory import MemoryLimits
+
+
+_PREFIX = "postroom"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedState:
+    limits: Limits
+    pace: Pace
+    breakers: Breakers
+
+
+@asynccontextmanager
+async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[SharedState]:
+    policy = delivery_policy(settings).breaker
+    if not settings.redis_url:
+        limits = MemoryLimits(clock)
+        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
+        return
+    try:
+        from redis.asyncio import Redis
+
+        from postroom.store.breakers_redis import RedisBreakers
+        from postroom.store.limits_redis import RedisLimits
+    except ImportError:
+        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
+    client = Redis.from_url(settings.redis_url.reveal(), socket_timeout=1.0, socket_connect_timeout=1.0)
+    try:
+        shared = RedisLimits(client, _PREFIX, clock)
+        breakers = RedisBreakers(client, _PREFIX, policy, clock, _token)
+        yield SharedState(limits=shared, pace=shared, breakers=breakers)
+    finally:
+        await client.aclose()
+
+
+def _token() -> str:
+    return secrets.token_hex(8)

@@ -1,0 +1,100 @@
+"""Open the database the settings name, ready to use."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from postroom.domain.ids import DeliveryId
+from postroom.ports import Ledger
+from postroom.settings import Settings, SettingsError
+from postroom.store.database import Database
+from postroom.store.ledger_sqlite import SqliteLedger
+from postroom.store.sqlite import SqliteDatabase
+
+
+class HomeInUse(Exception):
+    """Another household works on the same data."""
+
+
+Listening = Callable[
+    [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]]], AbstractAsyncContextManager[None]
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedStore:
+    """`listening` hears of rows other processes left pending or settled; alone there is nothing to hear."""
+
+    database: Database
+    ledger: Ledger
+    listening: Listening
+
+
+@asynccontextmanager
+async def open_store(settings: Settings) -> AsyncIterator[OpenedStore]:
+    """Migrated to the newest schema; PostgreSQL needs the `postgres` extra."""
+    scheme = urlsplit(settings.database).scheme
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    match scheme:
+        case "sqlite":
+            store = _sqlite(settings)
+        case "postgresql" | "postgres":
+            store = _postgres(settings)
+        case _:
+            raise SettingsError(f"database_url: '{scheme}' is not one of sqlite, postgresql.")
+    try:
+        await store.database.migrate()
+        yield store
+    finally:
+        await store.database.close()
+
+
+def sqlite_path(settings: Settings) -> Path:
+    """sqlite:///relative.db or sqlite:////absolute.db"""
+    return Path(settings.database.removeprefix("sqlite:///")).expanduser()
+
+
+def _sqlite(settings: Settings) -> OpenedStore:
+    path = sqlite_path(settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600, exist_ok=True)
+    database = SqliteDatabase(path)
+    return OpenedStore(database=database, ledger=SqliteLedger(database), listening=lambda *_: nullcontext())
+
+
+def _postgres(settings: Settings) -> OpenedStore:
+    try:
+        from postroom.store import notices
+        from postroom.store.ledger_postgres import PostgresLedger
+        from postroom.store.postgres import PostgresDatabase
+    except ImportError:
+        raise SettingsError("database_url: PostgreSQL needs the extra: pip install 'postroom[postgres]'.") from None
+    database = PostgresDatabase(settings.database)
+    return OpenedStore(
+        database=database, ledger=PostgresLedger(database), listening=partial(notices.listening, database)
+    )
+
+
+@asynccontextmanager
+async def sole_worker(settings: Settings) -> AsyncIterator[None]:
+    """One process works on a SQLite file; whatever it finds in progress at start is then its own."""
+    if not settings.database.startswith("sqlite"):
+        yield
+        return
+    path = sqlite_path(settings)
+    lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise HomeInUse(f"Another household is already working on {path}; stop it or choose another home.") from None
+        yield
+    finally:
+        os.close(lock)

@@ -1,0 +1,181 @@
+"""From a valid envelope to a stored delivery, or to the reason why not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from opentelemetry import trace
+
+from postroom.delivery import breaker, limits
+from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.idempotency import Identity, identify
+from postroom.delivery.policy import DeliveryPolicy
+from postroom.delivery.target import Target, resolve_target
+from postroom.domain.delivery import Failure, Message
+from postroom.domain.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Inserted, NewDelivery, Refusal, Snapshot
+from postroom.domain.limits import Admission
+from postroom.domain.notify import Notify
+from postroom.ports import AddressBook, Breakers, Channel, Clock, Ledger, Limits, Meter
+
+_tracer = trace.get_tracer("postroom.delivery")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """`ours` means this process works on it, so its settling will be heard here first."""
+
+    snapshot: Snapshot
+    created: bool
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    ledger: Ledger
+    channels: Mapping[str, Channel]
+    book: AddressBook
+    limits: Limits
+    breakers: Breakers
+    policy: DeliveryPolicy
+    dispatcher: Dispatcher
+    clock: Clock
+    meter: Meter
+    mint: Callable[[int], str]
+    _arriving: dict[str, asyncio.Task[Accepted]] = field(default_factory=dict)
+
+    async def accept(self, notify: Notify, *, request_id: str) -> Accepted:
+        """
+        Raises one of our errors when nothing was stored.
+
+        A caller who hangs up in the middle cancels nothing: the work runs in a task
+        of its own, which requests with the same key that arrive together share.
+        """
+        with _tracer.start_as_current_span("postroom.accept", record_exception=False):
+            channel = self._channel(notify.channel)
+            target = await resolve_target(notify, channel, self.book)
+            identity = identify(notify, request_id=request_id, target_identity=target.identity)
+            new = self._new(notify, target, identity, request_id)
+            channel.prepare(message_of(new))  # what a channel can never carry is refused at the door
+            if arriving := self._arriving.get(identity.key):
+                return _same(await asyncio.shield(arriving), new)
+            task = asyncio.create_task(self._store(new) if identity.fresh else self._find_or_store(identity, new))
+            self._arriving[identity.key] = task
+            task.add_done_callback(lambda _: self._arriving.pop(identity.key, None))
+            return await asyncio.shield(task)
+
+    def _channel(self, name: str) -> Channel:
+        if channel := self.channels.get(name):
+            return channel
+        raise TargetUnavailable(f"no credentials for {name} are set")
+
+    async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
+        if found := await self.ledger.find(identity.key):
+            self.meter.repeated(found)
+            return _same(Accepted(snapshot=found, created=False, ours=False), new)
+        return await self._store(new)
+
+    async def _store(self, new: NewDelivery) -> Accepted:
+        admission = await self._admit(new)
+        try:
+            inserted = await self.ledger.insert(new, self.dispatcher.lease_until_us(new.channel))
+        except BaseException:
+            await self.limits.refund(admission)
+            raise
+        if not inserted.created:
+            await self.limits.refund(admission)
+            self.meter.repeated(inserted.snapshot)
+            return _same(Accepted(snapshot=inserted.snapshot, created=False, ours=False), new)
+        self.meter.accepted(new)
+        return self._hand_over(inserted)
+
+    def _hand_over(self, inserted: Inserted) -> Accepted:
+        if inserted.claim is not None:
+            self.dispatcher.take(inserted.claim)
+        else:
+            self.dispatcher.left_pending(inserted.snapshot.id)
+        return Accepted(snapshot=inserted.snapshot, created=True, ours=inserted.claim is not None)
+
+    async def _admit(self, new: NewDelivery) -> Admission:
+        asked = limits.admission(
+            self.policy.limits, lease_id=new.id, channel=new.channel, intent=new.intent, address=new.address
+        )
+        circuit = await self.breakers.circuit(new.channel)
+        error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
+        error = error or limits.refusal(await self.limits.admit(asked), new.channel)
+        if error is not None:
+            await self._refuse(new, error)
+            raise error
+        return asked
+
+    async def _refuse(self, new: NewDelivery, error: PostroomError) -> None:
+        refusal = Refusal(
+            id=new.id,
+            idempotency_key=new.idempotency_key,
+            request_id=new.request_id,
+            origin_butler=new.origin_butler,
+            channel=new.channel,
+            intent=new.intent,
+            target_identity=new.target_identity,
+            failure=Failure(error.error_class, error.message, error.retry_after_seconds),
+            limit_type=getattr(error, "limit_type", None) or "circuit",
+            trace_id=new.trace_id,
+            created_at_us=new.created_at_us,
+        )
+        self.meter.refused(refusal)
+        await self.ledger.refuse(refusal)
+
+    def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
+        now = self.clock.now_us()
+        return NewDelivery(
+            id=DeliveryId(self.mint(now)),
+            idempotency_key=identity.key,
+            fingerprint=identity.fingerprint,
+            request_id=request_id,
+            origin_butler=notify.origin_butler,
+            channel=notify.channel,
+            intent=notify.intent,
+            target_identity=target.identity,
+            address=target.address,
+            thread=target.thread,
+            message=notify.message,
+            subject=notify.subject,
+            emoji=notify.emoji,
+            envelope=json.dumps(dict(notify.document), ensure_ascii=False, separators=(",", ":")),
+            priority=notify.priority,
+            on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
+            created_at_us=now,
+            trace_id=current_trace_id(),
+        )
+
+
+def message_of(new: NewDelivery) -> Message:
+    return Message(
+        delivery_id=new.id,
+        intent=new.intent,
+        address=new.address,
+        text=new.message,
+        subject=new.subject,
+        emoji=new.emoji,
+        thread=new.thread,
+    )
+
+
+def current_trace_id() -> str | None:
+    context = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(context.trace_id) if context.is_valid else None
+
+
+def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
+    """One key, one message: the same key with other content is a mistake worth telling."""
+    if accepted.snapshot.fingerprint != new.fingerprint:
+        raise ValidationError.of(
+            [FieldError("idempotency_key", "was already used for another message", "key_reused")]
+        )
+    if accepted.created:
+        return Accepted(snapshot=accepted.snapshot, created=False, ours=accepted.ours)
+    return accepted

@@ -1,0 +1,153 @@
+"""Who works on what, and when: slots, wake-ups, recovery and the sweep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from postroom.delivery.outcomes import Outcomes
+from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.sweep import conclude
+from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Settlement
+from postroom.domain.time import SECOND_US, seconds
+
+_SWEEP_BATCH = 200
+_STORE_PAUSE_SECONDS = 0.5
+
+
+class Dispatcher:
+    """
+    Runs attempts in a bounded number of slots per channel, so that a slow
+    provider cannot take the place of a healthy one.
+
+    It claims when something tells it to: a row written without a lease, a retry
+    whose time has come, a settled delivery that others were queued behind, a
+    notice from another process; and at every sweep, in case a notice was lost.
+    """
+
+    def __init__(self, pipeline: Pipeline, outcomes: Outcomes) -> None:
+        self._pipeline = pipeline
+        self._ledger = pipeline.ledger
+        self._clock = pipeline.clock
+        self._policy = pipeline.policy
+        self._stopping = pipeline.stopping
+        self._outcomes = outcomes
+        self._busy: Counter[str] = Counter()
+        self._running: set[asyncio.Task[None]] = set()
+        self._wake = asyncio.Event()
+        self._wake_at_us: int | None = None
+        self._left_pending: set[DeliveryId] = set()
+        self._started = False
+
+    def lease_until_us(self, channel: str) -> int | None:
+        """For a row about to be written: leased to us when a slot is free, else left to be claimed."""
+        if not self._started or self._stopping.is_set() or self._free(channel) <= 0:
+            return None
+        return self._lease_end()
+
+    def take(self, claim: Claim, *, claimed: bool = False) -> None:
+        self._left_pending.discard(claim.id)
+        self._busy[claim.channel] += 1
+        task = asyncio.create_task(self._work(claim, claimed))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    def left_pending(self, delivery_id: DeliveryId) -> None:
+        self._left_pending.add(delivery_id)
+        self._wake.set()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def start(self) -> None:
+        """Take over what an earlier process left behind, before any new work."""
+        await self._sweep(await self._ledger.orphaned_before_us(self._clock.now_us()))
+        self._started = True
+
+    async def run(self) -> None:
+        next_sweep = self._clock.now_us()
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                if self._clock.now_us() >= next_sweep:
+                    await self._sweep(self._clock.now_us())
+                    self._wake_by(await self._ledger.next_due_us(self._clock.now_us()))
+                    next_sweep = self._clock.now_us() + seconds(self._policy.sweep_seconds)
+                await self._claim_due()
+            except StoreUnavailable:
+                await self._clock.wait(self._stopping, self._clock.now_us() + seconds(_STORE_PAUSE_SECONDS))
+                continue
+            await self._clock.wait(self._wake, min(next_sweep, self._wake_at_us or next_sweep))
+
+    async def drain(self, timeout_seconds: float) -> int:
+        """Stop taking work, let what is running finish; returns how many did not."""
+        self._stopping.set()
+        self._wake.set()
+        if self._running:
+            await asyncio.wait(self._running, timeout=timeout_seconds)
+        return len(self._running)
+
+    async def _claim_due(self) -> None:
+        now = self._clock.now_us()
+        if self._wake_at_us is not None and self._wake_at_us <= now:
+            self._wake_at_us = None
+        for channel in self._pipeline.channels:
+            if (free := self._free(channel)) > 0:
+                claims = await self._ledger.claim(channel, now_us=now, lease_until_us=self._lease_end(), limit=free)
+                for claim in claims:
+                    self.take(claim, claimed=True)
+
+    async def _work(self, claim: Claim, claimed: bool) -> None:
+        try:
+            done = await self._pipeline.attempt(claim)
+        except StoreUnavailable:
+            done = None  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
+        finally:
+            self._busy[claim.channel] -= 1
+        if done is not None:
+            self._settled(done)
+        if claimed or self._left_pending:
+            self._wake.set()
+
+    def _settled(self, done: Settlement) -> None:
+        if done.status in TERMINAL:
+            self._outcomes.settled(done.snapshot())
+        elif done.status is Status.PENDING:
+            self._wake_by(done.not_before_us)
+
+    async def _sweep(self, expired_before_us: int) -> None:
+        now = self._clock.now_us()
+        while claims := await self._ledger.reclaim(
+            expired_before_us=expired_before_us, now_us=now, lease_until_us=self._lease_end(), limit=_SWEEP_BATCH
+        ):
+            for claim in claims:
+                await self._take_over(claim)
+            if len(claims) < _SWEEP_BATCH:
+                return
+
+    async def _take_over(self, claim: Claim) -> None:
+        pipeline, now = self._pipeline, self._clock.now_us()
+        done = conclude(
+            claim, self._policy.retry, now_us=now, dice=pipeline.dice(), dead_letter_id=pipeline.mint(now)
+        )
+        if await self._ledger.settle(done):
+            pipeline.meter.settled(done)
+            if done.status in TERMINAL:
+                await pipeline.limits.release(claim.id)
+            self._settled(done)
+
+    def _free(self, channel: str) -> int:
+        return self._policy.slots_per_channel - self._busy[channel]
+
+    def _lease_end(self) -> int:
+        return self._clock.now_us() + round(self._policy.lease_seconds * SECOND_US)
+
+    def _wake_by(self, moment_us: int | None) -> None:
+        """Somebody must look at this moment; an earlier appointment stands."""
+        if moment_us is None or (self._wake_at_us is not None and self._wake_at_us <= moment_us):
+            return
+        self._wake_at_us = moment_us
+        self._wake.set()

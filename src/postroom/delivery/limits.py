@@ -1,0 +1,76 @@
+"""Which limits a delivery meets, and what a refusal is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from postroom.domain.delivery import Intent
+from postroom.domain.errors import OverloadRejected, PostroomError, ProviderThrottled
+from postroom.domain.limits import Admission, Decision, LimitType, Tier
+
+SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only
+DEFAULT_CHANNEL_LIMITS: Final = MappingProxyType(
+    {"telegram.bot": 30, "telegram.user": 20, "email.bot": 20, "email.user": 10}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitPolicy:
+    global_per_minute: int = 60
+    in_flight: int = 100
+    recipient_per_minute: int = 10
+    reply_multiplier: float = 2.0
+    other_channel_per_minute: int = 30
+    channels: Mapping[str, int] = field(default_factory=lambda: DEFAULT_CHANNEL_LIMITS)
+
+    def channel_per_minute(self, scope: str) -> int:
+        return self.channels.get(scope, self.other_channel_per_minute)
+
+
+def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Intent, address: str) -> Admission:
+    """Widest tier first: the one that refuses first gives the refusal its name."""
+    return Admission(
+        lease_id=lease_id,
+        channel=channel,
+        tiers=(*standing_tiers(policy, channel), _recipient(policy, channel, address)),
+        cost_millis=cost_millis(policy, intent),
+        max_in_flight=policy.in_flight,
+    )
+
+
+def standing_tiers(policy: LimitPolicy, channel: str) -> tuple[Tier, ...]:
+    """The tiers that exist whoever the recipient is."""
+    scope = f"{channel}.{SCOPE}"
+    return (
+        Tier(LimitType.GLOBAL, "global", policy.global_per_minute),
+        Tier(LimitType.CHANNEL, f"channel:{scope}", policy.channel_per_minute(scope)),
+    )
+
+
+def _recipient(policy: LimitPolicy, channel: str, address: str) -> Tier:
+    return Tier(LimitType.RECIPIENT, f"recipient:{channel}:{address.lower()}", policy.recipient_per_minute)
+
+
+def cost_millis(policy: LimitPolicy, intent: Intent) -> int:
+    return round(1000 / policy.reply_multiplier) if intent is Intent.REPLY else 1000
+
+
+def refusal(decision: Decision, channel: str) -> PostroomError | None:
+    if decision.admitted or decision.limit_type is None:
+        return None
+    wait = decision.retry_after_seconds
+    match decision.limit_type:
+        case LimitType.PROVIDER:
+            return ProviderThrottled(f"{channel} asked us to wait", retry_after_seconds=wait)
+        case LimitType.IN_FLIGHT:
+            text = "too many deliveries are in flight"
+        case LimitType.GLOBAL:
+            text = "the household's rate limit is reached"
+        case LimitType.CHANNEL:
+            text = f"the rate limit of {channel} is reached"
+        case LimitType.RECIPIENT:
+            text = "this recipient's rate limit is reached"
+    return OverloadRejected(text, limit_type=str(decision.limit_type), retry_after_seconds=wait)

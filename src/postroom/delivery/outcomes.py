@@ -1,0 +1,82 @@
+"""Callers who wait for a delivery are woken by its settling; nobody polls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from postroom.domain.delivery import TERMINAL
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Snapshot
+from postroom.domain.time import seconds
+from postroom.ports import Clock, Ledger
+
+_REMEMBERED = 10_000
+
+
+class _Waiting:
+    """Everyone who waits for one delivery shares one event."""
+
+    __slots__ = ("callers", "event", "snapshot")
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.snapshot: Snapshot | None = None
+        self.callers = 0
+
+
+class Outcomes:
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._waiting: dict[DeliveryId, _Waiting] = {}
+        self._recent: OrderedDict[DeliveryId, Snapshot] = OrderedDict()
+
+    def settled(self, snapshot: Snapshot) -> None:
+        if snapshot.status not in TERMINAL:
+            return
+        self._recent[snapshot.id] = snapshot
+        if len(self._recent) > _REMEMBERED:
+            self._recent.popitem(last=False)
+        if waiting := self._waiting.pop(snapshot.id, None):
+            waiting.snapshot = snapshot
+            waiting.event.set()
+
+    def let_go(self) -> None:
+        """We are stopping: whoever waits is told what is known now; the delivery goes on later."""
+        for waiting in self._waiting.values():
+            waiting.event.set()
+        self._waiting.clear()
+
+    def awaited(self, ids: list[DeliveryId]) -> list[DeliveryId]:
+        """Those of the given deliveries that somebody here waits for."""
+        return [one for one in ids if one in self._waiting]
+
+    async def refresh(self, ids: list[DeliveryId] | None = None) -> None:
+        """Look again: another process settled these, or notices were missed for a while."""
+        for one in self.awaited(ids) if ids is not None else list(self._waiting):
+            if snapshot := await self._ledger.get(one):
+                self.settled(snapshot)
+
+    async def wait(
+        self, delivery_id: DeliveryId, timeout_seconds: float, *, look_first: bool = False
+    ) -> Snapshot | None:
+        """
+        The outcome, or None when it has not come in time.
+
+        `look_first` is for a delivery that may have been settled, here or elsewhere,
+        before we began to listen.
+        """
+        if recent := self._recent.get(delivery_id):
+            return recent
+        waiting = self._waiting.setdefault(delivery_id, _Waiting())
+        waiting.callers += 1
+        try:
+            if look_first:
+                await self.refresh([delivery_id])
+            await self._clock.wait(waiting.event, self._clock.now_us() + seconds(timeout_seconds))
+        finally:
+            waiting.callers -= 1
+            if waiting.callers == 0 and self._waiting.get(delivery_id) is waiting:
+                del self._waiting[delivery_id]
+        return waiting.snapshot

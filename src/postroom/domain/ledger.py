@@ -1,0 +1,192 @@
+"""What the ledger is told about a delivery, and what it tells back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroom.domain.delivery import (
+    Failure,
+    Intent,
+    Message,
+    OnUncertain,
+    Outcome,
+    Priority,
+    QuarantineReason,
+    Status,
+)
+from postroom.domain.ids import DeadLetterId, DeliveryId
+
+PRIORITY_RANK: dict[Priority, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, Priority.LOW: 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDelivery:
+    """A delivery that is about to be written down. `status` is pending, or awaiting_approval."""
+
+    id: DeliveryId
+    idempotency_key: str
+    fingerprint: str
+    request_id: str
+    origin_butler: str
+    channel: str
+    intent: Intent
+    target_identity: str
+    address: str
+    thread: str | None
+    message: str
+    subject: str | None
+    emoji: str | None
+    envelope: str
+    priority: Priority
+    on_uncertain: OnUncertain
+    created_at_us: int
+    status: Status = Status.PENDING
+    trace_id: str | None = None
+    replay_of: DeliveryId | None = None
+    replay_number: int | None = None
+
+    @property
+    def order_key(self) -> str:
+        """Deliveries with the same key leave one after the other, in the order they came."""
+        return f"{self.channel}:{self.address.lower()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to make the next attempt, good until the lease ends or the fence moves on."""
+
+    id: DeliveryId
+    fence: int
+    channel: str
+    intent: Intent
+    address: str
+    thread: str | None
+    message: str
+    subject: str | None
+    emoji: str | None
+    origin_butler: str
+    order_key: str
+    request_id: str
+    priority: Priority
+    on_uncertain: OnUncertain
+    attempts: int
+    calls: int
+    parts_done: int
+    sending: bool
+    possible_duplicate: bool
+    trace_id: str | None
+    created_at_us: int
+
+    def to_message(self) -> Message:
+        return Message(
+            delivery_id=self.id,
+            intent=self.intent,
+            address=self.address,
+            text=self.message,
+            subject=self.subject,
+            emoji=self.emoji,
+            thread=self.thread,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A delivery as anyone may see it: no content."""
+
+    id: DeliveryId
+    idempotency_key: str
+    fingerprint: str
+    request_id: str
+    origin_butler: str
+    channel: str
+    intent: Intent
+    status: Status
+    attempts: int
+    possible_duplicate: bool
+    not_before_us: int
+    waiting_reason: str | None
+    provider_delivery_id: str | None
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inserted:
+    """`claim` is there when the row was written already leased to the one who wrote it."""
+
+    created: bool
+    snapshot: Snapshot
+    claim: Claim | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call to a provider, as it is kept."""
+
+    started_at_us: int
+    completed_at_us: int
+    outcome: Outcome
+    failure: Failure | None = None
+
+    @property
+    def latency_ms(self) -> float:
+        return (self.completed_at_us - self.started_at_us) / 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantine:
+    id: DeadLetterId
+    reason: QuarantineReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """How a claim ended. Written only while the fence still stands."""
+
+    claim: Claim
+    status: Status
+    at_us: int
+    not_before_us: int
+    attempts: int
+    attempt: Attempt | None = None
+    receipt: str | None = None
+    failure: Failure | None = None
+    possible_duplicate: bool = False
+    waiting_reason: str | None = None
+    quarantine: Quarantine | None = None
+
+    def snapshot(self, idempotency_key: str = "", fingerprint: str = "") -> Snapshot:
+        """What a waiting caller is told, without reading the row again."""
+        claim = self.claim
+        return Snapshot(
+            id=claim.id,
+            idempotency_key=idempotency_key,
+            fingerprint=fingerprint,
+            request_id=claim.request_id,
+            origin_butler=claim.origin_butler,
+            channel=claim.channel,
+            intent=claim.intent,
+            status=self.status,
+            attempts=self.attempts,
+            possible_duplicate=self.possible_duplicate,
+            not_before_us=self.not_before_us,
+            waiting_reason=self.waiting_reason,
+            provider_delivery_id=self.receipt,
+            failure=self.failure,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A request that was turned away: a trace of it, but its key stays unused."""
+
+    id: str
+    idempotency_key: str
+    request_id: str
+    origin_butler: str
+    channel: str
+    intent: Intent
+    target_identity: str
+    failure: Failure
+    limit_type: str | None
+    trace_id: str | None
+    created_at_us: int

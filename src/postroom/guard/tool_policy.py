@@ -1,0 +1,50 @@
+"""Which principal may call which tool; a tool without a rule may be called by nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST
+
+from postroom.domain.principal import Principal, Role
+from postroom.guard.caller import caller_of
+from postroom.guard.http import Verifier
+
+Rule = Callable[[Principal], bool]
+
+
+def butler(*names: str) -> Rule:
+    """The named butlers, and the operator."""
+    return lambda one: one.role is Role.OPERATOR or (one.role is Role.BUTLER and one.name in names)
+
+
+def any_butler(one: Principal) -> bool:
+    return one.role in (Role.BUTLER, Role.OPERATOR)
+
+
+def person(one: Principal) -> bool:
+    return one.is_person
+
+
+def operator(one: Principal) -> bool:
+    return one.role is Role.OPERATOR
+
+
+class ToolPolicy:
+    """Stands in front of every tool of one server."""
+
+    def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
+        self.rules = dict(rules)
+        self._verifier = verifier
+
+    async def __call__(self, context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if context.method == "tools/call":
+            name = str((context.params or {}).get("name"))
+            principal = caller_of(context, self._verifier)
+            rule = self.rules.get(name)
+            if principal is None or rule is None or not rule(principal):
+                raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
+        return await call_next(context)

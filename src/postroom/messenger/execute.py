@@ -1,0 +1,54 @@
+"""`route.execute` of the messenger: a route.v1 that carries a notify, delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.delivery.plane import Plane
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.principal import Principal, Role
+from postroom.domain.route import notify_error, parse_route, route_response
+from postroom.ports import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execute:
+    plane: Plane
+    clock: Clock
+
+    async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> dict[str, Any]:
+        started = self.clock.now_us()
+        context: Mapping[str, Any] | None = None
+        try:
+            route = parse_route(payload)
+            context = route.request_context
+            envelope = _envelope(route.context)
+            _check_lineage(caller, route.sender, envelope)
+        except ValidationError as error:
+            return route_response(context, notify_error(error), self._elapsed_ms(started))
+        answer = await self.plane.deliver(envelope, request_id=route.request_id, wait_seconds=wait_seconds)
+        return route_response(context, answer, self._elapsed_ms(started))
+
+    def _elapsed_ms(self, started_us: int) -> float:
+        return (self.clock.now_us() - started_us) / 1000
+
+
+def _envelope(context: object) -> Mapping[str, Any]:
+    request = context.get("notify_request") if isinstance(context, Mapping) else None
+    if not isinstance(request, Mapping):
+        raise ValidationError.of(
+            [FieldError("input.context.notify_request", "must be a notify.v1 object", "object_required")]
+        )
+    return request
+
+
+def _check_lineage(caller: Principal, sender: str, envelope: Mapping[str, Any]) -> None:
+    """Only the switchboard routes, and the sender it names is the envelope's origin."""
+    if caller.role is not Role.OPERATOR and not caller.is_butler("switchboard"):
+        raise ValidationError(f"{caller} is not trusted to route")
+    if envelope.get("origin_butler") != sender:
+        raise ValidationError.of(
+            [FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")]
+        )

@@ -1,0 +1,1 @@
+"""How one part of the household calls a tool of another."""

@@ -1,0 +1,85 @@
+"""A part in another process: MCP over streamable HTTP, one self-contained POST per call."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+from opentelemetry.propagate import inject
+
+from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
+
+_REVISION: Final = "2026-07-28"
+_META: Final = "io.modelcontextprotocol/"
+_CONNECT_SECONDS: Final = 3.0
+
+
+class HttpPeer:
+    """
+    Speaks the stateless revision of the protocol itself: the SDK's client cancels
+    its surroundings when a connection fails, and here a failure is an answer.
+    """
+
+    def __init__(self, name: str, url: str, token: str) -> None:
+        self._name = name
+        self._url = url
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": _REVISION,
+            "Mcp-Method": "tools/call",
+        }
+        self._session: aiohttp.ClientSession | None = None
+        self._ids = itertools.count(1)
+
+    async def connect(self) -> None:
+        """Connections are made when needed."""
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        try:
+            status, answer = await self._post(tool, arguments, timeout_seconds)
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError):
+            raise TargetUnavailable(f"{self._name} cannot be reached") from None
+        except TimeoutError:
+            raise DeliveryTimeout(f"{self._name} did not answer in time") from None
+        except (aiohttp.ClientError, ValueError) as error:
+            raise TargetUnavailable(f"{self._name} broke off ({type(error).__name__})") from None
+        return self._read(tool, status, answer)
+
+    async def _post(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> tuple[int, Any]:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(headers=self._headers)
+        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
+        body = self._request(tool, arguments)
+        async with self._session.post(self._url, json=body, headers={"Mcp-Name": tool}, timeout=timeout) as response:
+            return response.status, await response.json()
+
+    def _request(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        meta: dict[str, Any] = {
+            f"{_META}protocolVersion": _REVISION,
+            f"{_META}clientInfo": {"name": "postroom", "version": "1"},
+            f"{_META}clientCapabilities": {},
+        }
+        inject(meta)
+        params = {"name": tool, "arguments": dict(arguments), "_meta": meta}
+        return {"jsonrpc": "2.0", "id": next(self._ids), "method": "tools/call", "params": params}
+
+    def _read(self, tool: str, status: int, answer: Any) -> dict[str, Any]:
+        if status in (401, 403):
+            raise TargetUnavailable(f"{self._name} does not accept our token")
+        if not isinstance(answer, dict):
+            raise InternalError(f"{self._name} answered with no object")
+        if error := answer.get("error"):
+            text = error.get("message", "") if isinstance(error, dict) else error
+            raise ValidationError(f"{self._name} refused: {text}")
+        result = answer.get("result", {})
+        content = result.get("structuredContent")
+        if result.get("isError") or not isinstance(content, dict):
+            raise InternalError(f"{self._name} failed in {tool}")
+        return content

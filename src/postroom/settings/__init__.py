@@ -1,0 +1,7 @@
+"""Settings: one frozen object, read once."""
+
+from postroom.settings.load import SettingsError, load
+from postroom.settings.model import Contact, Owner, Ports, Settings
+from postroom.settings.secret import Secret
+
+__all__ = ["Contact", "Owner", "Ports", "Secret", "Settings", "SettingsError", "load"]

@@ -1,0 +1,169 @@
+"""Every setting, its default and its unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from postroom.domain.delivery import OnUncertain, Priority
+from postroom.settings.secret import Secret
+
+Positive = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class LimitSettings(Section):
+    global_per_minute: Positive = 60
+    in_flight: Positive = 100
+    recipient_per_minute: Positive = 10
+    reply_multiplier: Annotated[float, Field(ge=1)] = 2.0
+    channels: dict[str, Positive] = Field(default_factory=dict)  # on top of the built-in ones
+
+
+class RetrySettings(Section):
+    max_attempts: Positive = 3
+    base_seconds: Seconds = 1.0
+    max_seconds: Seconds = 60.0
+    jitter: Annotated[float, Field(ge=0, le=1)] = 0.3
+    attempts_by_priority: dict[Priority, Positive] = Field(default_factory=dict)
+
+
+class BreakerSettings(Section):
+    failure_threshold: Positive = 5
+    recovery_seconds: Seconds = 60.0
+    half_open_probes: Positive = 2
+    half_open_successes: Positive = 2
+
+
+class TimeoutSettings(Section):
+    telegram_seconds: Seconds = 15.0
+    email_seconds: Seconds = 45.0
+    default_seconds: Seconds = 30.0
+
+
+class DeliverySettings(Section):
+    on_uncertain: OnUncertain = OnUncertain.RESEND
+    on_uncertain_by_channel: dict[str, OnUncertain] = Field(default_factory=dict)
+    lease_seconds: Seconds = 30.0
+    sweep_seconds: Seconds = 5.0
+    notify_wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0
+    telegram_chat_interval_seconds: Annotated[float, Field(ge=0)] = 1.0
+    slots_per_channel: Positive = 32
+
+
+class TelegramSettings(Section):
+    api_base_url: str = "https://api.telegram.org"
+    token: Secret = Secret("")
+
+
+class EmailSettings(Section):
+    smtp_host: str = "smtp.gmail.com"
+    smtp_port: Port = 587
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    from_address: str = ""
+    address: str = ""
+    password: Secret = Secret("")
+
+
+class ApprovalSettings(Section):
+    enabled: bool | None = None  # unset: on as soon as real credentials are set
+    expiry_hours: Annotated[float, Field(gt=0)] = 48.0
+
+
+class InboxSettings(Section):
+    hourly_cap: Positive = 10
+    email_enabled: bool = False
+
+
+class DeskSettings(Section):
+    history_limit: Annotated[int, Field(ge=0, le=100)] = 5
+    toolkit: Literal["auto", "tk", "qt"] = "auto"
+
+
+class Owner(Section):
+    name: str = ""
+    telegram_chat_id: str | None = None
+    email: str | None = None
+
+
+class Contact(Section):
+    name: Annotated[str, Field(min_length=1)]
+    aliases: tuple[str, ...] = ()
+    telegram_chat_id: str | None = None
+    email: str | None = None
+    agent: str | None = None
+    trusted: bool = False
+
+
+class ConnectorSettings(Section):
+    agents: tuple[str, ...] = ()
+
+
+class Ports(Section):
+    switchboard: Port = 40100
+    general: Port = 40101
+    health: Port = 40103
+    messenger: Port = 40104
+    api: Port = 40200
+    chatgpt: Port = 40201
+    gemini: Port = 40202
+    sandbox: Port = 40290
+    sandbox_smtp: Port = 40225
+
+
+class TelemetrySettings(Section):
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    otlp_endpoint: str | None = None
+
+
+class Settings(Section):
+    home: Path
+    database_url: str = ""
+    redis_url: Secret = Secret("")
+    roster: Path | None = None
+    host: str = "127.0.0.1"
+    allowed_hosts: tuple[str, ...] = ()  # names this machine is reached by, beside localhost
+    allowed_origins: tuple[str, ...] = ()
+    sandbox: bool | None = None  # unset: on while no provider credentials are set
+    limits: LimitSettings = LimitSettings()
+    retry: RetrySettings = RetrySettings()
+    breaker: BreakerSettings = BreakerSettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+    delivery: DeliverySettings = DeliverySettings()
+    telegram: TelegramSettings = TelegramSettings()
+    email: EmailSettings = EmailSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    inbox: InboxSettings = InboxSettings()
+    desk: DeskSettings = DeskSettings()
+    owner: Owner = Owner()
+    contacts: tuple[Contact, ...] = ()
+    connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
+    ports: Ports = Ports()
+    telemetry: TelemetrySettings = TelemetrySettings()
+
+    @property
+    def has_credentials(self) -> bool:
+        return bool(self.telegram.token) or bool(self.email.password)
+
+    @property
+    def in_sandbox(self) -> bool:
+        return self.sandbox if self.sandbox is not None else not self.has_credentials
+
+    @property
+    def approvals_on(self) -> bool:
+        return self.approvals.enabled if self.approvals.enabled is not None else not self.in_sandbox
+
+    @property
+    def tokens_file(self) -> Path:
+        return self.home / "tokens.json"
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.home / 'postroom.db'}"

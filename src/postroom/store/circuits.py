@@ -1,0 +1,55 @@
+"""Circuits, remembered over a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, delete, insert, select
+
+from postroom.domain.breaker import Circuit, State
+from postroom.store.database import Database
+from postroom.store.tables.deliveries import circuit_states
+
+
+class StoredCircuits:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, channel: str, circuit: Circuit, now_us: int) -> None:
+        def work(connection: Connection) -> None:
+            newer = select(circuit_states.c.channel).where(
+                circuit_states.c.channel == channel, circuit_states.c.generation > circuit.generation
+            )
+            if connection.execute(newer).first():
+                return
+            connection.execute(delete(circuit_states).where(circuit_states.c.channel == channel))
+            connection.execute(
+                insert(circuit_states).values(
+                    channel=channel,
+                    state=str(circuit.state),
+                    failures=circuit.failures,
+                    opened_at=circuit.opened_at_us,
+                    generation=circuit.generation,
+                    reason=circuit.reason,
+                    error_class=circuit.error_class,
+                    updated_at=now_us,
+                )
+            )
+
+        await self._database.write(work)
+
+    async def load(self) -> Mapping[str, Circuit]:
+        def work(connection: Connection) -> dict[str, Circuit]:
+            return {
+                row.channel: Circuit(
+                    state=State(row.state),
+                    failures=row.failures,
+                    opened_at_us=row.opened_at,
+                    generation=row.generation,
+                    reason=row.reason,
+                    error_class=row.error_class,
+                )
+                for row in connection.execute(select(circuit_states))
+            }
+
+        return await self._database.read(work)

@@ -1,0 +1,290 @@
+"""The delivery ledger on PostgreSQL: each operation is one statement over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import asyncpg
+
+from postroom.domain.delivery import Receipt, Status
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.store.coalescer import Coalescer
+from postroom.store.ledger_rows import (
+    CLAIM_COLUMNS,
+    INSERT_COLUMNS,
+    REFUSAL_COLUMNS,
+    SNAPSHOT_COLUMNS,
+    attempt_values,
+    claim_of,
+    dead_letter_values,
+    insert_values,
+    new_claim,
+    new_snapshot,
+    refusal_values,
+    settle_values,
+    snapshot_of,
+)
+from postroom.store.postgres import PostgresDatabase
+
+Connection = asyncpg.Connection[asyncpg.Record]
+
+PENDING_CHANNEL: Final = "postroom_pending"
+SETTLED_CHANNEL: Final = "postroom_settled"
+_IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
+
+_TYPES: Final = {"priority": "int2", "fence": "int4", "replay_number": "int4", "lease_until": "int8", "created_at": "int8"}
+
+
+def _unnest(columns: Sequence[str], types: dict[str, str], first: int = 1) -> str:
+    return ", ".join(f"${first + place}::{types.get(name, 'text')}[]" for place, name in enumerate(columns))
+
+
+_LEASED = {
+    "status": "CASE WHEN free THEN new.status ELSE 'pending' END",
+    "fence": "CASE WHEN free THEN new.fence ELSE 0 END",
+    "lease_until": "CASE WHEN free THEN new.lease_until END",
+}
+_INSERT = f"""
+    INSERT INTO messenger.delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
+        possible_duplicate, not_before, updated_at)
+    SELECT {", ".join(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS)},
+        0, 0, 0, false, false, new.created_at, new.created_at
+    FROM unnest({_unnest(INSERT_COLUMNS, _TYPES)}) AS new ({", ".join(INSERT_COLUMNS)})
+    CROSS JOIN LATERAL (SELECT new.status <> 'in_progress' OR NOT EXISTS (
+        SELECT 1 FROM messenger.delivery_requests AS ahead
+        WHERE ahead.order_key = new.order_key AND ahead.status IN ('pending', 'in_progress')) AS free) AS thread
+    ON CONFLICT (idempotency_key) DO NOTHING
+    RETURNING id, status
+"""
+_BY_KEYS = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)"
+_BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE id = $1"
+_DELIVERED_REPLAY = f"""
+    SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE replay_of = $1 AND status = 'delivered'
+    ORDER BY replay_number DESC LIMIT 1
+"""
+_CLAIM = f"""
+    WITH RECURSIVE origin (name) AS (
+        (SELECT min(origin_butler) FROM messenger.delivery_requests WHERE status = 'pending' AND channel = $4)
+        UNION ALL
+        SELECT (SELECT min(origin_butler) FROM messenger.delivery_requests
+                WHERE status = 'pending' AND channel = $4 AND origin_butler > origin.name)
+        FROM origin WHERE origin.name IS NOT NULL),
+    share AS (SELECT ceil($3::numeric / greatest(count(name), 1))::int AS size FROM origin),
+    due AS MATERIALIZED (
+        SELECT mine.id FROM origin CROSS JOIN share CROSS JOIN LATERAL (
+            SELECT one.id FROM messenger.delivery_requests AS one
+            WHERE one.status = 'pending' AND one.channel = $4 AND one.origin_butler = origin.name
+              AND one.not_before <= $1
+              AND NOT EXISTS (
+                  SELECT 1 FROM messenger.delivery_requests AS ahead
+                  WHERE ahead.order_key = one.order_key AND ahead.status IN ('pending', 'in_progress')
+                    AND ahead.id < one.id)
+            ORDER BY one.priority, one.not_before LIMIT share.size FOR UPDATE SKIP LOCKED) AS mine
+        WHERE origin.name IS NOT NULL)
+    UPDATE messenger.delivery_requests AS one
+    SET status = 'in_progress', fence = fence + 1, lease_until = $2, updated_at = $1
+    WHERE one.id = ANY (ARRAY(SELECT id FROM due)) AND one.status = 'pending'
+    RETURNING {CLAIM_COLUMNS}
+"""
+_RECLAIM = f"""
+    UPDATE messenger.delivery_requests AS one SET fence = fence + 1, lease_until = $3, updated_at = $2
+    WHERE one.id = ANY (ARRAY(
+        SELECT id FROM messenger.delivery_requests WHERE status = 'in_progress' AND lease_until < $1
+        LIMIT $4 FOR UPDATE SKIP LOCKED))
+    RETURNING {CLAIM_COLUMNS}
+"""
+_NEXT_DUE = "SELECT min(not_before) FROM messenger.delivery_requests WHERE status = 'pending' AND not_before > $1"
+_MARK = """
+    UPDATE messenger.delivery_requests AS one SET sending = true, lease_until = mine.lease_until, updated_at = mine.now
+    FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int8[]) AS mine (id, fence, lease_until, now)
+    WHERE one.id = mine.id AND one.fence = mine.fence AND one.status = 'in_progress'
+    RETURNING one.id
+"""
+_ADVANCE = """
+    WITH moved AS (
+        UPDATE messenger.delivery_requests SET parts_done = $3, lease_until = $4, updated_at = $5
+        WHERE id = $1 AND fence = $2 AND status = 'in_progress' RETURNING id)
+    INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved
+    ON CONFLICT DO NOTHING RETURNING part
+"""
+_SETTLE = """
+    WITH done AS (
+        SELECT * FROM unnest($1::text[], $2::int4[], $3::int4[], $4::bool[], $5::int8[], $6::text[], $7::text[],
+            $8::text[], $9::text[], $10::int8[], $11::int8[], $12::text[], $13::int4[], $14::int4[])
+        AS mine (status, attempts, calls, possible_duplicate, not_before, waiting_reason, error_class, error_message,
+            receipt, at, terminal_at, id, fence, part)),
+    settled AS (
+        UPDATE messenger.delivery_requests AS one
+        SET status = done.status, attempts = done.attempts, calls = done.calls,
+            possible_duplicate = done.possible_duplicate, not_before = done.not_before,
+            waiting_reason = done.waiting_reason, terminal_error_class = done.error_class,
+            terminal_error_message = done.error_message,
+            provider_delivery_id = COALESCE(done.receipt, one.provider_delivery_id), updated_at = done.at,
+            terminal_at = done.terminal_at, sending = false, lease_until = NULL
+        FROM done WHERE one.id = done.id AND one.fence = done.fence AND one.status = 'in_progress'
+        RETURNING one.id),
+    attempted AS (
+        INSERT INTO messenger.delivery_attempts
+        SELECT made.* FROM unnest($15::text[], $16::int4[], $17::int8[], $18::int8[], $19::float8[], $20::text[],
+            $21::text[], $22::text[], $23::text[])
+        AS made (id, number, started_at, completed_at, latency_ms, outcome, error_class, error_message, response)
+        JOIN settled ON settled.id = made.id),
+    received AS (
+        INSERT INTO messenger.delivery_receipts
+        SELECT done.id, done.part, done.receipt, 'sent', done.at FROM done JOIN settled ON settled.id = done.id
+        WHERE done.receipt IS NOT NULL ON CONFLICT DO NOTHING),
+    quarantined AS (
+        INSERT INTO messenger.delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class,
+            error_summary, total_attempts, replay_count, created_at)
+        SELECT dead.id, dead.delivery, dead.reason, dead.error_class, dead.summary, dead.attempts, 0, dead.at
+        FROM unnest($24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::int4[], $30::int8[])
+        AS dead (id, delivery, reason, error_class, summary, attempts, at)
+        JOIN settled ON settled.id = dead.delivery)
+    SELECT id FROM settled
+"""
+_REFUSE = f"""
+    INSERT INTO messenger.delivery_refusals ({REFUSAL_COLUMNS}) SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+        $10::text[], $11::float8[], $12::text[], $13::int8[])
+"""
+
+
+class PostgresLedger:
+    """
+    Callers hand in one thing at a time; what waits together is written together.
+
+    `tell` sends notices to other processes: a pending row nobody here will take,
+    a settled delivery somebody elsewhere may be waiting for.
+    """
+
+    def __init__(self, database: PostgresDatabase, *, tell: bool = True) -> None:
+        self._database = database
+        self._tell = tell
+        self._inserts: Coalescer[tuple[NewDelivery, int | None], Inserted] = Coalescer(self._insert_all)
+        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all)
+        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
+        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
+        self._refusals: Coalescer[Refusal, None] = Coalescer(self._refuse_all)
+
+    async def find(self, key: str) -> Snapshot | None:
+        return await self._finds.submit(key)
+
+    async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
+        row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
+        return snapshot_of(row) if row else None
+
+    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
+        return await self._inserts.submit((new, lease_until_us))
+
+    async def refuse(self, refusal: Refusal) -> None:
+        await self._refusals.submit(refusal)
+
+    async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        rows = await self._database.hot(
+            lambda connection: connection.fetch(_CLAIM, now_us, lease_until_us, limit, channel)
+        )
+        return sorted((claim_of(row) for row in rows), key=lambda claim: claim.id)
+
+    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        rows = await self._database.hot(
+            lambda connection: connection.fetch(_RECLAIM, expired_before_us, now_us, lease_until_us, limit)
+        )
+        return [claim_of(row) for row in rows]
+
+    async def orphaned_before_us(self, now_us: int) -> int:
+        """Other workers may be alive, so only an expired lease tells."""
+        return now_us
+
+    async def next_due_us(self, now_us: int) -> int | None:
+        due: int | None = await self._database.hot(lambda connection: connection.fetchval(_NEXT_DUE, now_us))
+        return due
+
+    async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool:
+        return await self._marks.submit((claim, lease_until_us, now_us))
+
+    async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
+        values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, receipt.provider_id)
+        part = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
+        return part is not None
+
+    async def settle(self, done: Settlement) -> bool:
+        return await self._settles.submit(done)
+
+    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, int | None]]) -> Sequence[Inserted]:
+        rows, leased = [], set[str]()
+        for new, lease_until_us in batch:
+            first_of_its_thread = new.order_key not in leased
+            leased.add(new.order_key)
+            rows.append(insert_values(new, lease_until_us if first_of_its_thread else None))
+
+        async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
+            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *_columns(rows))}
+            known = [new.idempotency_key for new, _ in batch if new.id not in written]
+            existing = await _find(connection, known) if known else {}
+            if self._tell and any(status == Status.PENDING for status in written.values()):
+                await connection.execute("SELECT pg_notify($1, '')", PENDING_CHANNEL)
+            return written, existing
+
+        written, existing = await self._database.hot(work)
+        return [_inserted(new, written.get(new.id), existing) for new, _ in batch]
+
+    async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
+        found = await self._database.hot(lambda connection: _find(connection, keys))
+        return [found.get(key) for key in keys]
+
+    async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
+        columns = _columns([(claim.id, claim.fence, until, now) for claim, until, now in batch])
+        rows = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns))
+        marked = {row[0] for row in rows}
+        return [claim.id in marked for claim, _, _ in batch]
+
+    async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
+        done = _columns([(*settle_values(one), one.claim.parts_done + 1) for one in batch], width=14)
+        attempts = _columns([values for one in batch if (values := attempt_values(one))], width=9)
+        dead = _columns([values for one in batch if (values := dead_letter_values(one))], width=7)
+
+        async def work(connection: Connection) -> set[str]:
+            settled = {row[0] for row in await connection.fetch(_SETTLE, *done, *attempts, *dead)}
+            if self._tell:
+                await _announce(connection, [one.claim.id for one in batch if one.claim.id in settled])
+            return settled
+
+        settled = await self._database.hot(work)
+        return [one.claim.id in settled for one in batch]
+
+    async def _refuse_all(self, batch: Sequence[Refusal]) -> Sequence[None]:
+        columns = _columns([refusal_values(refusal) for refusal in batch])
+        await self._database.hot(lambda connection: connection.execute(_REFUSE, *columns))
+        return [None] * len(batch)
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+def _inserted(new: NewDelivery, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
+    if status is None:
+        return Inserted(created=False, snapshot=existing[new.idempotency_key])
+    claim = new_claim(new) if status == Status.IN_PROGRESS else None
+    return Inserted(created=True, snapshot=new_snapshot(new, Status(status)), claim=claim)
+
+
+async def _find(connection: Connection, keys: Sequence[str]) -> dict[str, Snapshot]:
+    found: dict[str, Snapshot] = {}
+    for row in await connection.fetch(_BY_KEYS, list(keys)):
+        snapshot = snapshot_of(row)
+        if snapshot.status is Status.DEAD_LETTERED:
+            replayed = await connection.fetchrow(_DELIVERED_REPLAY, snapshot.id)
+            found[snapshot.idempotency_key] = snapshot_of(replayed) if replayed else snapshot
+        else:
+            found[snapshot.idempotency_key] = snapshot
+    return found
+
+
+async def _announce(connection: Connection, ids: Sequence[str]) -> None:
+    for start in range(0, len(ids), _IDS_PER_NOTICE):
+        await connection.execute(
+            "SELECT pg_notify($1, $2)", SETTLED_CHANNEL, " ".join(ids[start : start + _IDS_PER_NOTICE])
+        )

@@ -1,0 +1,209 @@
+"""The delivery ledger on SQLite: each operation is a step in the writer's next transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from postroom.domain.delivery import Receipt, Status
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.store.ledger_rows import (
+    CLAIM_COLUMNS,
+    INSERT_COLUMNS,
+    REFUSAL_COLUMNS,
+    SNAPSHOT_COLUMNS,
+    attempt_values,
+    claim_of,
+    dead_letter_values,
+    insert_values,
+    new_claim,
+    new_snapshot,
+    refusal_values,
+    settle_values,
+    snapshot_of,
+)
+from postroom.store.sqlite import SqliteDatabase
+
+Result = TypeVar("Result")
+_ANY_TIME: Final = 2**62
+
+_INSERT = f"""
+    INSERT INTO delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
+        possible_duplicate, not_before, updated_at)
+    VALUES ({", ".join("?" * len(INSERT_COLUMNS))}, 0, 0, 0, 0, 0, ?, ?)
+    ON CONFLICT (idempotency_key) DO NOTHING
+"""
+_THREAD_IS_BUSY = """
+    SELECT 1 FROM delivery_requests WHERE order_key = ? AND status IN ('pending', 'in_progress') LIMIT 1
+"""
+_BY_KEY = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE idempotency_key = ?"
+_BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE id = ?"
+_DELIVERED_REPLAY = f"""
+    SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE replay_of = ? AND status = 'delivered'
+    ORDER BY replay_number DESC LIMIT 1
+"""
+_ORIGINS = """
+    WITH RECURSIVE origin (name) AS (
+        SELECT min(origin_butler) FROM delivery_requests WHERE status = 'pending' AND channel = ?1
+        UNION ALL
+        SELECT (SELECT min(origin_butler) FROM delivery_requests
+                WHERE status = 'pending' AND channel = ?1 AND origin_butler > origin.name)
+        FROM origin WHERE origin.name IS NOT NULL)
+    SELECT name FROM origin WHERE name IS NOT NULL
+"""
+_CLAIM = f"""
+    UPDATE delivery_requests SET status = 'in_progress', fence = fence + 1, lease_until = ?, updated_at = ?
+    WHERE id IN (
+        SELECT due.id FROM delivery_requests AS due
+        WHERE due.status = 'pending' AND due.channel = ? AND due.origin_butler = ? AND due.not_before <= ?
+          AND NOT EXISTS (
+              SELECT 1 FROM delivery_requests AS ahead
+              WHERE ahead.order_key = due.order_key AND ahead.status IN ('pending', 'in_progress')
+                AND ahead.id < due.id)
+        ORDER BY due.priority, due.not_before LIMIT ?)
+    RETURNING {CLAIM_COLUMNS}
+"""
+_RECLAIM = f"""
+    UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, updated_at = ?
+    WHERE id IN (SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ? LIMIT ?)
+    RETURNING {CLAIM_COLUMNS}
+"""
+_NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
+_MARK = """
+    UPDATE delivery_requests SET sending = 1, lease_until = ?, updated_at = ?
+    WHERE id = ? AND fence = ? AND status = 'in_progress'
+"""
+_ADVANCE = """
+    UPDATE delivery_requests SET parts_done = ?, lease_until = ?, updated_at = ?
+    WHERE id = ? AND fence = ? AND status = 'in_progress'
+"""
+_SETTLE = """
+    UPDATE delivery_requests SET status = ?, attempts = ?, calls = ?, possible_duplicate = ?, not_before = ?,
+        waiting_reason = ?, terminal_error_class = ?, terminal_error_message = ?,
+        provider_delivery_id = COALESCE(?, provider_delivery_id), updated_at = ?, terminal_at = ?,
+        sending = 0, lease_until = NULL
+    WHERE id = ? AND fence = ? AND status = 'in_progress'
+"""
+_ATTEMPT = "INSERT INTO delivery_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_RECEIPT = "INSERT OR IGNORE INTO delivery_receipts VALUES (?, ?, ?, 'sent', ?)"
+_DEAD_LETTER = """
+    INSERT INTO delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class, error_summary,
+        total_attempts, replay_count, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
+"""
+_REFUSE = f"INSERT INTO delivery_refusals ({REFUSAL_COLUMNS}) VALUES ({', '.join('?' * 13)})"
+
+
+class SqliteLedger:
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    async def find(self, key: str) -> Snapshot | None:
+        return await self._database.read(lambda connection: _find(_driver(connection), key))
+
+    async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
+        def work(connection: Connection) -> Snapshot | None:
+            row = _driver(connection).execute(_BY_ID, (delivery_id,)).fetchone()
+            return snapshot_of(row) if row else None
+
+        return await self._database.read(work)
+
+    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
+        return await self._write(lambda driver: _insert(driver, new, lease_until_us))
+
+    async def refuse(self, refusal: Refusal) -> None:
+        await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
+
+    async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        return await self._write(lambda driver: _claim(driver, channel, now_us, lease_until_us, limit))
+
+    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        values = (lease_until_us, now_us, expired_before_us, limit)
+        return await self._write(lambda driver: [claim_of(row) for row in driver.execute(_RECLAIM, values).fetchall()])
+
+    async def orphaned_before_us(self, now_us: int) -> int:
+        """One process owns the file, so whatever was in progress at start belongs to nobody."""
+        return _ANY_TIME
+
+    async def next_due_us(self, now_us: int) -> int | None:
+        def work(connection: Connection) -> int | None:
+            due: int | None = _driver(connection).execute(_NEXT_DUE, (now_us,)).fetchone()[0]
+            return due
+
+        return await self._database.read(work)
+
+    async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool:
+        values = (lease_until_us, now_us, claim.id, claim.fence)
+        return await self._write(lambda driver: driver.execute(_MARK, values).rowcount == 1)
+
+    async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
+        def work(driver: sqlite3.Connection) -> bool:
+            done = claim.parts_done + 1
+            moved = driver.execute(_ADVANCE, (done, lease_until_us, now_us, claim.id, claim.fence)).rowcount == 1
+            if moved:
+                driver.execute(_RECEIPT, (claim.id, done, receipt.provider_id, now_us))
+            return moved
+
+        return await self._write(work)
+
+    async def settle(self, done: Settlement) -> bool:
+        return await self._write(lambda driver: _settle(driver, done))
+
+    async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        return await self._database.write(lambda connection: work(_driver(connection)))
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)  # noqa: S101  # narrows the type; the engine is ours
+    return driver
+
+
+def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
+    row = driver.execute(_BY_KEY, (key,)).fetchone()
+    if row is None:
+        return None
+    found = snapshot_of(row)
+    if found.status is Status.DEAD_LETTERED:
+        replayed = driver.execute(_DELIVERED_REPLAY, (found.id,)).fetchone()
+        return snapshot_of(replayed) if replayed else found
+    return found
+
+
+def _insert(driver: sqlite3.Connection, new: NewDelivery, lease_until_us: int | None) -> Inserted:
+    if lease_until_us is not None and driver.execute(_THREAD_IS_BUSY, (new.order_key,)).fetchone():
+        lease_until_us = None
+    values = (*insert_values(new, lease_until_us), new.created_at_us, new.created_at_us)
+    if driver.execute(_INSERT, values).rowcount == 0:
+        existing = _find(driver, new.idempotency_key)
+        assert existing is not None  # noqa: S101  # the conflict was with this very key
+        return Inserted(created=False, snapshot=existing)
+    if lease_until_us is None:
+        return Inserted(created=True, snapshot=new_snapshot(new, new.status))
+    return Inserted(created=True, snapshot=new_snapshot(new, Status.IN_PROGRESS), claim=new_claim(new))
+
+
+def _claim(driver: sqlite3.Connection, channel: str, now_us: int, lease_until_us: int, limit: int) -> list[Claim]:
+    """An equal share for every origin, so that a noisy one cannot starve the others."""
+    origins = [row[0] for row in driver.execute(_ORIGINS, (channel,))]
+    claims: list[Claim] = []
+    for origin in origins:
+        share = -(-limit // len(origins))
+        rows = driver.execute(_CLAIM, (lease_until_us, now_us, channel, origin, now_us, share)).fetchall()
+        claims += [claim_of(row) for row in rows]
+    return sorted(claims, key=lambda claim: claim.id)
+
+
+def _settle(driver: sqlite3.Connection, done: Settlement) -> bool:
+    if driver.execute(_SETTLE, settle_values(done)).rowcount == 0:
+        return False
+    if attempt := attempt_values(done):
+        driver.execute(_ATTEMPT, attempt)
+    if done.receipt is not None:
+        driver.execute(_RECEIPT, (done.claim.id, done.claim.parts_done + 1, done.receipt, done.at_us))
+    if dead_letter := dead_letter_values(done):
+        driver.execute(_DEAD_LETTER, dead_letter)
+    return True

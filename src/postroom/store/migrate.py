@@ -1,0 +1,45 @@
+"""Bring a database to the newest schema."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+_LOCK = 0x706F7374726F6F6D  # any constant will do; every process must use the same one
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(files("postroom.store").joinpath("migrations")))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def upgrade(connection: Connection) -> tuple[str | None, str | None]:
+    """Returns the revision before and after."""
+    config = _config()
+    config.attributes["connection"] = connection
+    postgres = connection.dialect.name == "postgresql"
+    if postgres:  # several processes may start at once; one of them migrates
+        connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
+    try:
+        before = revision(connection)
+        command.upgrade(config, "head")
+        return before, revision(connection)
+    finally:
+        if postgres:
+            connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": _LOCK})
+
+
+def revision(connection: Connection) -> str | None:
+    context = MigrationContext.configure(connection, opts={"version_table": "postroom_version"})
+    return context.get_current_revision()
+
+
+def newest() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()

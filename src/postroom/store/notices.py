@@ -1,0 +1,71 @@
+"""Hear what other processes did: LISTEN, reconnecting for as long as it takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import asyncpg
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ids import DeliveryId
+from postroom.store.ledger_postgres import PENDING_CHANNEL, SETTLED_CHANNEL
+from postroom.store.postgres import UNREACHABLE, PostgresDatabase
+
+_PAUSE_SECONDS = 0.5
+_PROBE_SECONDS = 10.0
+
+OnPending = Callable[[], None]
+OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
+
+
+@asynccontextmanager
+async def listening(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> AsyncIterator[None]:
+    """`settled(None)` means: some notices may have been missed, look at everything you wait for."""
+    task = asyncio.create_task(_listen_forever(database, pending, settled))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _listen_forever(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
+    while True:
+        try:
+            await _listen(database, pending, settled)
+        except (StoreUnavailable, *UNREACHABLE):
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+
+async def _listen(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
+    connection = await database.connect()
+    heard: asyncio.Queue[list[DeliveryId]] = asyncio.Queue()
+
+    def on_pending(*_: object) -> None:
+        pending()
+
+    def on_settled(_connection: object, _process: int, _channel: str, payload: object) -> None:
+        heard.put_nowait([DeliveryId(one) for one in str(payload).split()])
+
+    try:
+        await connection.add_listener(PENDING_CHANNEL, on_pending)
+        await connection.add_listener(SETTLED_CHANNEL, on_settled)
+        pending()
+        await settled(None)
+        while True:
+            await settled(await _next(heard, connection))
+    finally:
+        connection.terminate()
+
+
+async def _next(heard: asyncio.Queue[list[DeliveryId]], connection: asyncpg.Connection[asyncpg.Record]) -> list[DeliveryId]:
+    """A quiet connection is asked now and then whether it is still one."""
+    while True:
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                return await heard.get()
+        except TimeoutError:
+            await connection.fetchval("SELECT 1", timeout=_PROBE_SECONDS)

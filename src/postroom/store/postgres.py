@@ -1,0 +1,106 @@
+"""PostgreSQL: a pool for the hot statements and SQLAlchemy for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.store import migrate
+
+
+Result = TypeVar("Result")
+
+UNREACHABLE = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
+)
+
+
+class PostgresDatabase:
+    def __init__(self, url: str, *, pool_size: int = 8) -> None:
+        self._url = url
+        self._pool_size = pool_size
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._engine: AsyncEngine = create_async_engine(
+            _sqlalchemy_url(url), pool_size=5, max_overflow=5, pool_pre_ping=True
+        )
+
+    async def hot(self, work: Callable[[asyncpg.Connection[asyncpg.Record]], Coroutine[Any, Any, Result]]) -> Result:
+        """Hand-written statements straight on the driver."""
+        try:
+            pool = self._pool or await self._open()
+            async with pool.acquire() as connection:
+                return await work(connection)  # type: ignore[arg-type]  # the pool's proxy has the connection's shape
+        except UNREACHABLE as error:
+            raise StoreUnavailable(type(error).__name__) from error
+
+    async def connect(self) -> asyncpg.Connection[asyncpg.Record]:
+        """A connection of one's own, for listening."""
+        try:
+            return await asyncpg.connect(self._url)
+        except UNREACHABLE as error:
+            raise StoreUnavailable(type(error).__name__) from error
+
+    async def read(self, work: Callable[[Connection], Result]) -> Result:
+        async def run() -> Result:
+            async with self._engine.connect() as connection:
+                return await connection.run_sync(work)
+
+        return await _translating(run())
+
+    async def write(self, work: Callable[[Connection], Result]) -> Result:
+        async def run() -> Result:
+            async with self._engine.begin() as connection:
+                return await connection.run_sync(work)
+
+        return await _translating(run())
+
+    async def migrate(self) -> tuple[str | None, str | None]:
+        async def run() -> tuple[str | None, str | None]:
+            async with self._engine.connect() as connection:
+                before_and_after = await connection.run_sync(migrate.upgrade)
+                await connection.commit()
+                return before_and_after
+
+        return await _translating(run())
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+        await self._engine.dispose()
+
+    async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
+        pool = await asyncpg.create_pool(self._url, min_size=1, max_size=self._pool_size)
+        if self._pool is not None:  # somebody was faster
+            await pool.close()
+            return self._pool
+        self._pool = pool
+        return pool
+
+
+async def _translating(running: Awaitable[Result]) -> Result:
+    try:
+        return await running
+    except UNREACHABLE as error:
+        raise StoreUnavailable(type(error).__name__) from error
+    except DBAPIError as error:
+        if error.connection_invalidated or isinstance(getattr(error.orig, "__cause__", None), UNREACHABLE):
+            raise StoreUnavailable(type(error.orig).__name__) from error
+        raise
+
+
+def _sqlalchemy_url(url: str) -> str:
+    return urlsplit(url)._replace(scheme="postgresql+asyncpg").geturl()

@@ -1,0 +1,104 @@
+"""`deliver`: a butler's notify.v1 into a route.v1 for the messenger, and the answer back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from postroom.domain.errors import FieldError, InternalError, PostroomError, StoreUnavailable, ValidationError
+from postroom.domain.notify import parse_notify
+from postroom.domain.principal import Principal, Role
+from postroom.domain.route import ROUTE_RESPONSE_V1, build_notify_route, notify_error
+from postroom.domain.time import to_text
+from postroom.ports import Clock, Peer
+
+_ANSWER_MARGIN_SECONDS = 5.0
+
+
+class NotificationsLog(Protocol):
+    """One row for every call, refused ones too."""
+
+    async def opened(
+        self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
+    ) -> str: ...
+
+    async def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deliver:
+    messenger: Peer
+    log: NotificationsLog
+    clock: Clock
+    mint: Callable[[int], str]
+    channels: frozenset[str]
+
+    async def deliver(
+        self, caller: Principal, envelope: Mapping[str, Any], *, request_id: str | None, wait_seconds: float
+    ) -> dict[str, Any]:
+        """The row is on disk before the answer; its last words follow without delaying it."""
+        now = self.clock.now_us()
+        request_id = request_id or self.mint(now)
+        opening = asyncio.ensure_future(
+            self.log.opened(
+                request_id=_lineage(envelope) or request_id,
+                source_butler=caller.name,
+                caller=str(caller),
+                envelope=envelope,
+                now_us=now,
+            )
+        )
+        answer = await self._answer(caller, envelope, request_id, wait_seconds)
+        try:
+            await self.log.closed(await opening, answer, now_us=self.clock.now_us())
+        except StoreUnavailable:
+            pass  # the answer tells the truth whether or not we could note that it was given
+        return answer
+
+    async def _answer(
+        self, caller: Principal, envelope: Mapping[str, Any], request_id: str, wait_seconds: float
+    ) -> dict[str, Any]:
+        channel: str | None = None
+        try:
+            notify = parse_notify(envelope, self.channels)
+            channel = notify.channel
+            check_origin(caller, notify.origin_butler)
+            request_id = notify.context.request_id if notify.context else request_id
+            return await self._route(envelope, request_id, wait_seconds)
+        except PostroomError as error:
+            return notify_error(error, request_id=request_id, channel=channel)
+
+    async def _route(self, envelope: Mapping[str, Any], request_id: str, wait_seconds: float) -> dict[str, Any]:
+        route = build_notify_route(
+            request_id=request_id, received_at=to_text(self.clock.now_us()), envelope=envelope
+        )
+        answer = await self.messenger.call(
+            "route.execute", {"route": route, "wait_seconds": wait_seconds}, wait_seconds + _ANSWER_MARGIN_SECONDS
+        )
+        return read_route_response(answer)
+
+
+def check_origin(caller: Principal, origin_butler: str) -> None:
+    """An envelope speaks for its sender and for nobody else."""
+    if caller.role is Role.OPERATOR or caller.is_butler(origin_butler):
+        return
+    raise ValidationError.of(
+        [FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")]
+    )
+
+
+def read_route_response(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Anything but a well-formed answer is an error, never a silent success."""
+    result = answer.get("result")
+    inner = result.get("notify_response") if isinstance(result, Mapping) else None
+    if answer.get("schema_version") != ROUTE_RESPONSE_V1 or not isinstance(inner, Mapping):
+        raise InternalError("the messenger's answer is not a route_response.v1")
+    return dict(inner)
+
+
+def _lineage(envelope: Mapping[str, Any]) -> str | None:
+    context = envelope.get("request_context")
+    request_id = context.get("request_id") if isinstance(context, Mapping) else None
+    return request_id[:128] if isinstance(request_id, str) and request_id.strip() else None
