@@ -1,0 +1,51 @@
+# Everything a developer does here is one of these commands. Needed: make, and python3 with venv.
+
+PYTHON := python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+WORKERS ?= 2
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help up test check lock clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DIR --only messenger"
+	@exec $(BIN)/postroom up $(ARGS)
+
+test: $(VENV)/.dev-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
+	@sh scripts/debian-packages.sh
+	@$(MAKE) --no-print-directory check
+	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+check: $(VENV)/.dev-installed ## style, types and layers, without running anything
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+lock: ## choose the newest allowed versions again and pin them in requirements/
+	@sh scripts/lock.sh $(PYTHON)
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@sh scripts/create-venv.sh $(PYTHON) $(VENV)
+
+$(VENV)/.run-installed: $(BIN)/python requirements/run.txt pyproject.toml
+	@echo "Installing Postroom into $(VENV) ..."
+	@$(PIP) install -r requirements/run.txt
+	@$(PIP) install --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
+	@echo "Installing Postroom and its development tools into $(VENV) ..."
+	@$(PIP) install -r requirements/dev.txt
+	@$(PIP) install --no-deps -e .
+	@touch $@

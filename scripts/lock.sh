@@ -1,0 +1,32 @@
+#!/bin/sh
+# lock.sh PYTHON: pins what pyproject.toml allows in requirements/run.txt and requirements/dev.txt.
+set -eu
+python=$1
+
+with_uv() {
+    output=$1
+    shift
+    uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate \
+        --extra postgres --extra redis "$@" --output-file "$output" pyproject.toml
+}
+
+# Without uv the pins hold for this platform and this Python only: pip writes no conditions.
+with_pip() {
+    output=$1
+    shift
+    "$python" -m venv "$scratch/venv" --clear
+    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip
+    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check ".[postgres,redis]" "$@"
+    "$scratch/venv/bin/python" -m pip freeze --exclude postroom >"$scratch/lock"
+    cp "$scratch/lock" "$output"
+}
+
+if command -v uv >/dev/null 2>&1; then
+    with_uv requirements/run.txt
+    with_uv requirements/dev.txt --group dev
+else
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    with_pip requirements/run.txt
+    with_pip requirements/dev.txt --group dev
+fi
