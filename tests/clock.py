@@ -1,0 +1,82 @@
+"""A clock whose hands only the test turns."""
+
+from __future__ import annotations
+
+import asyncio
+
+from postroom.domain.time import seconds
+
+START_US = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
+_PASSES = 50  # turns of the event loop that what was woken gets before time moves on
+_PARKED_SECONDS = 10.0
+
+
+class FakeClock:
+    """
+    The Clock port without real time.
+
+    `advance` stops at every moment somebody waits for, in order, so a loop that
+    waits again and again sees each of its times, and two loops interleave as
+    they would in real life.
+    """
+
+    def __init__(self, now_us: int = START_US) -> None:
+        self._now_us = now_us
+        self._alarms: dict[asyncio.Future[None], int] = {}
+        self._changed = asyncio.Event()
+
+    def now_us(self) -> int:
+        return self._now_us
+
+    async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
+        if event.is_set():
+            return True
+        if until_us is None:
+            return await event.wait()
+        if until_us <= self._now_us:
+            return False
+        return await self._wait_for_either(event, until_us)
+
+    @property
+    def waiting(self) -> int:
+        """How many waits have a time at which they end."""
+        return len(self._alarms)
+
+    async def parked(self, count: int = 1) -> None:
+        """Until that many timed waits have begun: code under test that does real I/O needs a moment to get there."""
+        async with asyncio.timeout(_PARKED_SECONDS):
+            while len(self._alarms) < count:
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def advance(self, by_seconds: float) -> None:
+        """Turns the hands and lets everything that is due run as far as it gets without real I/O."""
+        end_us = self._now_us + seconds(by_seconds)
+        await _let_others_run()
+        while (due_us := min(self._alarms.values(), default=end_us)) < end_us:
+            await self._turn_to(due_us)
+        await self._turn_to(end_us)
+
+    async def _turn_to(self, moment_us: int) -> None:
+        self._now_us = max(self._now_us, moment_us)
+        for alarm in [alarm for alarm, due_us in self._alarms.items() if due_us <= self._now_us]:
+            del self._alarms[alarm]
+            alarm.set_result(None)
+        await _let_others_run()
+
+    async def _wait_for_either(self, event: asyncio.Event, until_us: int) -> bool:
+        alarm: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        setter = asyncio.ensure_future(event.wait())
+        self._alarms[alarm] = until_us
+        self._changed.set()
+        try:
+            await asyncio.wait((alarm, setter), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            setter.cancel()
+            self._alarms.pop(alarm, None)
+        return event.is_set()
+
+
+async def _let_others_run() -> None:
+    for _ in range(_PASSES):
+        await asyncio.sleep(0)

@@ -1,0 +1,44 @@
+"""Free loopback ports that nobody else is handed by chance."""
+
+from __future__ import annotations
+
+import random
+import socket
+from pathlib import Path
+
+_LOWEST = 20_000
+_DEFAULT_EPHEMERAL = 32_768
+_handed_out: set[int] = set()
+
+
+def free_port() -> int:
+    """
+    A loopback port that nothing listens on.
+
+    It lies below the range from which the kernel serves outgoing connections
+    and servers on port 0, so it is still free when its server comes to bind it.
+    """
+    for _ in range(1_000):
+        port = random.randrange(_LOWEST, _ephemeral_start())
+        if port not in _handed_out and _is_free(port):
+            _handed_out.add(port)
+            return port
+    raise RuntimeError("no free loopback port found")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _ephemeral_start() -> int:
+    try:
+        start = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return _DEFAULT_EPHEMERAL
+    return start if start > _LOWEST + 1_000 else _DEFAULT_EPHEMERAL
