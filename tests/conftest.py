@@ -1,0 +1,129 @@
+"""What every test may ask for: servers, ports, a home, a clock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from tests.clock import FakeClock
+from tests.services import databases, ports
+from tests.services.redis import DATABASES
+from tests.services.run import URL_VARIABLES, ServiceRun, server_url
+from tests.services.server import ServiceError
+
+pytest_plugins = ["pytester", "tests.requirement_marks"]
+
+_run_key: pytest.StashKey[ServiceRun] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-services", action="store_true", help="start no PostgreSQL and no Redis; skip what uses them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    is_worker = hasattr(config, "workerinput")
+    if not (is_worker or config.option.collectonly or config.getoption("--no-services")):
+        config.stash[_run_key] = ServiceRun()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Starts what a selected test will ask for, so that the URL variables are set before the first test runs."""
+    if session.config.option.collectonly:
+        return
+    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    for name in URL_VARIABLES:
+        if f"{name}_server_url" in wanted:
+            with contextlib.suppress(ServiceError):  # the fixture will say it, in the tests that it concerns
+                server_url(name)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    run = config.stash.get(_run_key, None)
+    if run is not None:
+        run.close()
+
+
+def _server_url(name: str) -> str:
+    try:
+        url = server_url(name)
+    except ServiceError as error:
+        pytest.fail(str(error), pytrace=False)
+    if url is None:
+        pytest.skip(f"--no-services was given and {URL_VARIABLES[name]} is not set")
+    return url
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url() -> str:
+    """The test run's PostgreSQL server; tests want `postgres_url` or `new_postgres_url`."""
+    return _server_url("postgres")
+
+
+@pytest.fixture(scope="session")
+def redis_server_url() -> str:
+    return _server_url("redis")
+
+
+@pytest.fixture(scope="session")
+def postgres_url(postgres_server_url: str) -> Iterator[str]:
+    """A database that this worker's tests share."""
+    with databases.temporary(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def new_postgres_url(postgres_server_url: str) -> Iterator[str]:
+    """An empty database for this test alone."""
+    with databases.temporary(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def redis_url(redis_server_url: str, worker_number: int) -> str:
+    """This worker's own Redis database, empty. Whatever was in it is gone."""
+    url = f"{redis_server_url.rsplit('/', 1)[0]}/{worker_number % DATABASES}"
+    with Redis.from_url(url) as client:
+        client.flushdb()
+    return url
+
+
+@pytest.fixture(scope="session")
+def worker_number() -> int:
+    """0 without xdist."""
+    return int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
+
+@pytest.fixture
+def server_directory() -> Iterator[Path]:
+    """For a server of the test's own; pytest's directories are closed to the user that PostgreSQL runs as."""
+    with tempfile.TemporaryDirectory(prefix="postroom-test-", ignore_cleanup_errors=True) as directory:
+        Path(directory).chmod(0o711)
+        yield Path(directory) / "server"
+
+
+@pytest.fixture
+def free_port() -> int:
+    return ports.free_port()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty POSTROOM_HOME, and none of the developer's own settings."""
+    for name in list(os.environ):
+        if name.startswith(("POSTROOM_", "BUTLER_")) and not name.startswith("POSTROOM_TEST_"):
+            monkeypatch.delenv(name)
+    directory = tmp_path / "home"
+    directory.mkdir(mode=0o700)
+    monkeypatch.setenv("POSTROOM_HOME", str(directory))
+    return directory
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()

@@ -1,0 +1,346 @@
+"""Every requirement and scenario of the five specifications, each with an id that tests name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ENFORCE_COMPLETE = False  # True: a full run fails while an id has no test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """`requirement` is the heading in the specification, `scenario` one sentence on what must be seen."""
+
+    id: str
+    spec: str
+    requirement: str
+    scenario: str
+
+
+Sections = Mapping[str, Mapping[str, str]]
+
+NOTIFY: Sections = {
+    "Notify Tool Registration": {
+        "notify-tool-registration": "The tool takes channel, message, recipient, subject, intent, emoji and "
+        "request_context and sends notify.v1 through the switchboard's deliver.",
+        "notify-tool-is-a-core-tool": "After startup every butler's MCP server lists notify, which is one of "
+        "CORE_TOOL_NAMES.",
+    },
+    "notify.v1 Envelope Schema": {
+        "notify-v1-envelope-schema": "An envelope holds schema_version notify.v1, origin_butler, delivery and an "
+        "optional request_context.",
+        "send-intent-envelope": "A telegram send of Hello becomes an envelope with that intent, channel and message "
+        "and the calling butler as origin.",
+    },
+    "Delivery Intent Validation": {
+        "delivery-intent-validation": "send, reply and react are the supported intents, each with its own required "
+        "fields.",
+        "send-intent": "A send needs a non-empty message and no request_context.",
+        "reply-intent-requires-request-context": "A reply needs a message and the four context fields, and on telegram "
+        "the thread too.",
+        "react-intent-requires-emoji-and-thread-identity": "A reaction needs an emoji and the thread, and no message.",
+        "missing-message-for-send-reply": 'Without a message, send answers status error with "Missing required '
+        "'message' parameter\".",
+        "unsupported-intent": "Any other intent gets an error response.",
+    },
+    "Channel Validation": {
+        "channel-validation": "Only telegram and email exist, and any other channel is refused at once.",
+        "supported-channel": "telegram and email go on to the envelope.",
+        "unsupported-channel": "sms answers status error with \"Unsupported channel 'sms'\".",
+    },
+    "Request Context Propagation": {
+        "request-context-propagation": "A reply or reaction carries the lineage of the inbound request to the right "
+        "conversation.",
+        "request-context-forwarded-to-envelope": "A valid request_context stands in the envelope unchanged.",
+        "request-context-from-runtime-session": "A notify inside a routed session can carry that session's "
+        "request_context.",
+    },
+    "NotifyRequestContextInput Schema": {
+        "notifyrequestcontextinput-schema": "A request_context has four required fields, and source_thread_identity "
+        "and received_at as optional ones.",
+        "valid-request-context": "With all required fields the tool goes on to the envelope.",
+        "missing-required-context-field-for-reply": "A reply whose context lacks request_id gets a validation error.",
+    },
+    "Messenger Routing via Switchboard": {
+        "messenger-routing-via-switchboard": "notify.v1 travels inside route.v1, and route_response.v1 brings "
+        "notify_response.v1 back.",
+        "notify-routed-through-switchboard": "notify goes from the butler through the switchboard's MCP to the "
+        "messenger.",
+    },
+    "Notify Response Envelope": {
+        "notify-response-envelope": "Answers are notify_response.v1, ok with delivery data or error with a canonical "
+        "class.",
+        "successful-delivery-response": "A delivered message answers status ok with delivery.channel and "
+        "delivery.delivery_id.",
+        "failed-delivery-response": "A failed delivery answers status error with error.class and error.message.",
+    },
+    "Origin Butler Identity": {
+        "origin-butler-identity": "Every envelope carries origin_butler, set from the daemon and never by the caller.",
+        "origin-butler-set-automatically": "What the health butler sends has origin_butler health.",
+    },
+    "Idempotency and Replay Tolerance": {
+        "idempotency-and-replay-tolerance": "A routed request that arrives twice with the same lineage does no harm.",
+        "duplicate-notify-tolerated": "The same envelope with the same request_id twice is delivered once.",
+    },
+}
+
+MESSENGER: Sections = {
+    "Messenger Butler Identity and Runtime": {
+        "messenger-butler-identity-and-runtime": "The messenger executes deliveries and holds no domain logic.",
+        "identity-and-port": "It serves port 40104 under its description, with codex, 3 sessions at most, and schema "
+        "messenger in database butlers.",
+        "module-profile": "It loads calendar (Google, suggest), telegram and email (bot only) with credentials from "
+        "the three variables.",
+    },
+    "Messenger Channel Ownership": {
+        "messenger-channel-ownership": "All tools that reach people are the messenger's, and no other butler may call "
+        "one.",
+        "channel-tool-surface": "A delivery leaves through the messenger's own telegram and email tools, which refuse "
+        "everyone else.",
+        "delivery-validation-and-lineage": "The envelope is validated, target and intent resolved, lineage kept, the "
+        "answer deterministic, and notify never called again.",
+    },
+    "Approval-Gated Delivery": {
+        "approval-gated-delivery": "Sensitive delivery tools run only after approval.",
+        "gated-tools": "With approvals on, telegram_send_message, email_send_message and notify wait for a person.",
+    },
+    "Idempotent Delivery Requests": {
+        "idempotent-delivery-requests": "Equal requests have equal keys, and a key is delivered once.",
+        "key-derivation": "The key comes from request, origin, intent, channel, target and the content's SHA-256, "
+        "normalised before hashing.",
+        "duplicate-detection": "A known key answers with the existing delivery's status and creates nothing.",
+        "replay-lineage": "A replay's key is the original's with ::replay-N, and the replay count grows.",
+    },
+    "Rate Limiting": {
+        "rate-limiting": "Three tiers decide on admission.",
+        "global-admission-control": "Above 60 per minute or 100 in flight a request is overload_rejected with "
+        "retry_after_seconds.",
+        "channel-level-limits": "Each channel and identity has its own limit, and a reply costs half a token.",
+        "per-recipient-anti-flood": "The eleventh message in a minute to one recipient is overload_rejected with a "
+        "retry hint.",
+        "provider-throttle-passthrough": "After a provider's 429 the channel refuses until the wait is over.",
+    },
+    "Circuit Breaker": {
+        "circuit-breaker": "Each channel has a breaker of its own.",
+        "closed-to-open-transition": "The fifth consecutive failure opens the circuit, deliveries get "
+        "CircuitOpenError, and validation errors do not count.",
+        "recovery-via-half-open": "After 60 s a few probes go through, two successes close the circuit and a failure "
+        "opens it again.",
+        "circuit-status-visibility": "messenger_circuit_status shows state, consecutive failures, trip reason and "
+        "recovery settings per channel.",
+    },
+    "Retry with Exponential Backoff": {
+        "retry-with-exponential-backoff": "Failed attempts are tried again, later each time.",
+        "retry-policy": "Three attempts at most, base * 2^(retry - 1) with jitter 0.3, never above 60 s.",
+        "non-retryable-errors": "validation_error and internal_error are final at once.",
+        "per-channel-timeouts": "An attempt may take 15 s on telegram, 45 s by email and 30 s elsewhere.",
+    },
+    "Dead Letter Management": {
+        "dead-letter-management": "A delivery that used up its attempts is kept for an operator.",
+        "dead-letter-listing": "The list is newest first, in pages, with reason, class, attempts and eligibility, and "
+        "filters by channel, origin and class.",
+        "dead-letter-inspection": "One dead letter shows its envelope, every attempt and whether it can be replayed.",
+        "dead-letter-replay": "A replay makes a pending delivery in the key's lineage, for eligible dead letters only.",
+        "dead-letter-discard": "A discarded dead letter keeps its reason, cannot be replayed and leaves the default "
+        "list.",
+    },
+    "Delivery Tracking and Tracing": {
+        "delivery-tracking-and-tracing": "The whole life of a delivery can be looked up.",
+        "delivery-status-lookup": "A delivery id gives status, timestamps, the latest attempt and the provider's id.",
+        "delivery-search": "Search answers pages of summaries by origin, channel, intent, status and time range.",
+        "attempt-log": "A delivery id gives all attempts in order with latency, outcome, class and provider response.",
+        "end-to-end-trace": "A request id gives every delivery it led to, with attempts and receipts.",
+    },
+    "Operational Health Monitoring": {
+        "operational-health-monitoring": "Tools show whether the pipeline is well without touching it.",
+        "envelope-validation": "messenger_validate_notify lists field errors and changes nothing.",
+        "dry-run": "messenger_dry_run validates, resolves, looks at headroom and says whether it would be admitted, "
+        "and changes nothing.",
+        "queue-depth-monitoring": "messenger_queue_depth counts pending and in_progress by status, and by channel on "
+        "request.",
+        "delivery-statistics": "messenger_delivery_stats gives rates, counts and latencies over a window, grouped on "
+        "request.",
+    },
+    "Messenger Has No Schedules or Skills": {
+        "messenger-has-no-schedules-or-skills": "The messenger does nothing on its own account.",
+        "no-scheduled-tasks": "It has no schedule entries and runs no cron tasks.",
+        "no-custom-skills": "It has no skills directory.",
+    },
+}
+
+INBOX: Sections = {
+    "Tool": {
+        "tool-name": "The tool is called send_notification.",
+        "tool-description": "An agent sees the description that the specification gives.",
+    },
+    "Parameters": {
+        "parameter-message": "message is a required string of 1 to 500 characters.",
+        "parameter-type": "type is an optional string, info unless given.",
+    },
+    "Context": {
+        "context-user-id": "The notification belongs to the context's user_id.",
+        "context-conversation-id": "The context's conversation_id is kept as the source.",
+        "context-correlation-id": "The context's correlation_id is in the log.",
+    },
+    "Response Format": {
+        "response-success": "Success answers notification_created with a shortened preview, the id and the type.",
+        "response-validation-error": 'A bad message answers validation_error with "Message must be between 1 and 500 '
+        'characters".',
+        "response-rate-limited": 'Above the cap the answer is rate_limited with "Notification rate limit exceeded. Try '
+        'again later."',
+        "response-system-error": 'A failure answers error with "Failed to create notification" and no internals.',
+    },
+    "Validation Rules": {
+        "validation-message-length": "An empty message and one of 501 characters are refused.",
+        "validation-type": "A type other than reminder, info and warning is refused.",
+        "validation-user-id": "Without a user_id in the context the call is refused.",
+        "validation-rate-limit": "Each user has an hourly cap that can be set and is held in Redis.",
+    },
+    "Side Effects": {
+        "side-effect-row": "A notification becomes a row in the notifications table.",
+        "side-effect-email": "With email on and outside quiet hours an email goes out without the caller waiting.",
+        "side-effect-deferred-email": "With email on and inside quiet hours a deferred email is stored.",
+        "side-effect-log": "The creation is logged with its correlation_id.",
+    },
+}
+
+POPUP: Sections = {
+    "Tool Definition": {
+        "tool-definition": "The tool is called notify and has the specification's description and input schema.",
+        "message": "message is required and has 1 to 10,000 characters.",
+        "wait-for-response": "wait_for_response is on unless given, and off means display only.",
+        "timeout": "timeout is 5 to 300 seconds, and none unless given.",
+        "title": "title is the window's title, VoiceMode unless given.",
+        "show-history": "show_history is on unless given.",
+        "chime-enabled": "chime_enabled is off unless given.",
+        "theme": "theme is auto, light or dark, auto unless given.",
+    },
+    "Response Format": {
+        "success-with-response": 'A reply answers "User response: " and the text.',
+        "success-without-response": 'Display only answers "✓ Message displayed successfully".',
+        "user-cancelled": 'Cancel and Escape answer "User cancelled the popup".',
+        "user-dismissed": 'Closing the window answers "User dismissed the popup".',
+        "timeout-response": 'Time out answers "No response within 30s timeout" with the timeout that was asked for.',
+        "empty-input": 'An empty reply answers "User submitted empty response".',
+        "error-headless-environment": "Without a display the answer is the specification's error sentence.",
+    },
+    "Example Usage": {
+        "basic-conversation": "A message alone opens the popup and brings the reply back.",
+        "display-only": "A message with wait_for_response false returns at once.",
+        "with-timeout": "A reply within the timeout comes back as a reply.",
+    },
+    "Behavioral Specifications": {
+        "concurrent-popup-handling": 'A second call closes the first popup, which answers "User cancelled or '
+        'dismissed the popup"; there is never more than one.',
+        "window-positioning": "The popup is centred on the primary display, or on the one in use when there are "
+        "several.",
+        "focus-behavior": "The text field has the focus at once and the window is on top.",
+        "long-message-handling": "A long message scrolls and can be read to its end.",
+        "conversation-history-scroll-behavior": "History is read-only, scrolled to the newest, and holds at most "
+        "history_limit exchanges, 5 unless set.",
+        "theme-detection-macos": "On macOS the theme follows AppleInterfaceStyle.",
+        "theme-detection-windows": "On Windows the theme follows AppsUseLightTheme.",
+        "theme-detection-linux": "On Linux the theme follows the color-scheme of gsettings.",
+        "theme-detection-fallback": "When detection fails the theme is light.",
+        "platform-specific-chime-sound-support": "With chimes on, one sounds when the popup appears and one on "
+        "submit; otherwise none.",
+        "relationship-with-converse-tool": "notify and converse share one conversation log.",
+        "mode-switching-behavior": "Changing between voice and popup keeps the whole history of the session.",
+        "clipboard-operations": "Copy, paste, cut and select all work in the text field with the platform's keys.",
+        "accessibility-screen-reader": "A screen reader is served as far as the toolkit reaches.",
+        "accessibility-high-contrast": "The system's high contrast setting is respected where there is one.",
+        "accessibility-contrast-ratio": "Normal text has a contrast of at least 4.5 to 1 in every theme.",
+    },
+}
+
+INTENT: Sections = {
+    "Adapter Endpoints": {
+        "chatgpt-endpoint": "The ChatGPT adapter serves POST /v1/adapt.",
+        "gemini-endpoint": "The Gemini adapter serves POST /v1/adapt.",
+    },
+    "Canonical Fields": {
+        "version": "The envelope's version is v1.",
+        "intent-type": "intent_type is intent.ask.v1 or intent.reply.v1.",
+        "intent-id": "intent_id is a UUID.",
+        "correlation-id": "correlation_id is a UUID.",
+        "created-at": "created_at is an RFC 3339 timestamp.",
+        "from-agent-to-agent": "from_agent and to_agent are set.",
+        "payload": "payload follows the schema of its intent.",
+        "idempotency-key": "idempotency_key is carried when given.",
+        "metadata-input-mode": "metadata.input_mode is text or voice.",
+    },
+    "Input Mapping: ChatGPT": {
+        "chatgpt-requester-agent": "requester_agent becomes from_agent.",
+        "chatgpt-target-agent": "target_agent becomes to_agent directly.",
+        "chatgpt-recipient-name": "recipient_name becomes to_agent by way of /contacts/resolve.",
+        "chatgpt-fuzzy-alias-matching": "A mistyped name in any language is matched.",
+        "chatgpt-confirm-send": "confirm_send true counts as the person's confirmation and is remembered.",
+        "chatgpt-resolve-only": "resolve_only true answers the resolution and sends nothing.",
+        "chatgpt-intent-name": "intent_name becomes intent_type.",
+        "chatgpt-payload": "payload becomes payload.",
+        "chatgpt-message": "message becomes payload.question of an ask and payload.answer of a reply.",
+        "chatgpt-workflow": "The three workflow fields become payload.workflow.",
+        "chatgpt-input-mode": "input_mode becomes metadata.input_mode.",
+    },
+    "Input Mapping: Gemini": {
+        "gemini-sender-agent": "sender_agent becomes from_agent.",
+        "gemini-recipient-agent": "recipient_agent becomes to_agent directly.",
+        "gemini-recipient-name": "recipient_name becomes to_agent by way of /contacts/resolve.",
+        "gemini-fuzzy-alias-matching": "A mistyped name in any language is matched.",
+        "gemini-confirm-send": "confirm_send true counts as the person's confirmation and is remembered.",
+        "gemini-resolve-only": "resolve_only true answers the resolution and sends nothing.",
+        "gemini-intent": "intent becomes intent_type.",
+        "gemini-data": "data becomes payload.",
+        "gemini-message": "message becomes payload.question of an ask and payload.answer of a reply.",
+        "gemini-workflow": "The three workflow fields become payload.workflow.",
+        "gemini-input-mode": "input_mode becomes metadata.input_mode.",
+    },
+    "Validation": {
+        "validation-envelope": "The envelope is checked against intent.envelope.v1.json.",
+        "validation-ask-payload": "The payload of an ask is checked against intent.ask.v1.json.",
+        "validation-reply-payload": "The payload of a reply is checked against intent.reply.v1.json.",
+    },
+    "Decision Contract": {
+        "decision-shape": "Answers carry ok, decision_mode and resolution with resolved, matched_alias and match_type.",
+        "decision-sent": "decision_mode is sent when the intent went out.",
+        "decision-resolved": "decision_mode is resolved when only resolution was asked for and succeeded.",
+        "decision-needs-confirmation": "decision_mode is needs_confirmation when one uncertain match was found.",
+        "decision-needs-disambiguation": "decision_mode is needs_disambiguation when several people match.",
+        "decision-contact-not-found": "decision_mode is contact_not_found when nobody matches.",
+        "match-types": "match_type is memory, exact, fuzzy, smart_fuzzy or explicit, as the match was made.",
+        "normalized-errors": "Bad input, schema errors and network failures answer ok false in one shape.",
+    },
+    "Confirmation Memory": {
+        "confirmation-persisted": "A confirmed choice is stored through POST /contacts/confirm.",
+        "confirmation-remembered": "The next resolve of that owner and query answers match_type memory and can send "
+        "directly.",
+    },
+    "Optional Delivery Receipt": {
+        "delivery-receipt": "A submitted intent answers delivery with submitted, via gateway, intent_id, status and "
+        "created_at.",
+        "delivery-receipt-status": "The receipt's status is accepted, running, done or failed.",
+    },
+    "Two-Phase Confirmation Pattern": {
+        "two-phase-confirmation": "Resolve only, let the person choose among the candidates, then send to the one "
+        "chosen.",
+    },
+}
+
+
+def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
+    return [
+        Requirement(id=f"{prefix}:{slug}", spec=spec, requirement=heading, scenario=sentence)
+        for heading, scenarios in sections.items()
+        for slug, sentence in scenarios.items()
+    ]
+
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    *_listed("notify", "notify-contract.md", NOTIFY),
+    *_listed("messenger", "messenger-role.md", MESSENGER),
+    *_listed("inbox", "send-notification-tool.md", INBOX),
+    *_listed("popup", "popup-notify-tool.md", POPUP),
+    *_listed("intent", "intent-normalization.md", INTENT),
+)
+IDS = frozenset(requirement.id for requirement in REQUIREMENTS)
