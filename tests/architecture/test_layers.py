@@ -1,0 +1,76 @@
+"""The import contracts of pyproject.toml hold, and a forbidden import would really break them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.tree import ROOT, SOURCE, shown
+
+DOORS = ("butler", "switchboard", "messenger", "agents", "desk", "connectors", "registry", "gateway", "console")
+WORK = ("domain", "delivery", "inbox", "contacts", "approvals", "intents")
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root / "src")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_contracts_hold(copy: Path) -> None:
+    result = lint(copy)
+
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "contract"),
+    [
+        pytest.param("domain/wrong.py", "postroom.ports", "imports go downward only", id="upward"),
+        pytest.param("butler/wrong.py", "postroom.messenger", "imports go downward only", id="door to door"),
+        pytest.param("novelty/__init__.py", "postroom.domain", "imports go downward only", id="a package without line"),
+        pytest.param("delivery/wrong.py", "time", "work does no I/O and reads no clock", id="work reads the clock"),
+        pytest.param("delivery/wrong.py", "postroom.store", "work does no I/O and reads no clock", id="work stores"),
+        pytest.param("messenger/wrong.py", "postroom.channels", "doors never touch the world", id="door sends"),
+    ],
+)
+def test_a_forbidden_import_breaks_a_contract(copy: Path, module: str, imported: str, contract: str) -> None:
+    wrong = copy / "src" / "postroom" / module
+    wrong.parent.mkdir(exist_ok=True)
+    wrong.write_text(f'"""Wrong on purpose."""\n\nimport {imported}\n')
+
+    result = lint(copy)
+
+    assert result.returncode == 1
+    assert f"{contract} BROKEN" in result.stdout
+
+
+def test_packages_of_doors_and_work_import_nothing_themselves() -> None:
+    packages = [SOURCE / name / "__init__.py" for name in (*DOORS, *WORK)]
+
+    assert [shown(path) for path in packages if path.exists() and _imports(path)] == []
+
+
+def _imports(path: Path) -> list[ast.stmt]:
+    """Apart from the one that changes nothing."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in nodes if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
