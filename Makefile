@@ -3,7 +3,7 @@
 PYTHON := python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 WORKERS ?= 2
 ARGS ?=
 

@@ -14,11 +14,12 @@ with_uv() {
 with_pip() {
     output=$1
     shift
-    "$python" -m venv "$scratch/venv" --clear
-    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip
-    "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check ".[postgres,redis]" "$@"
-    "$scratch/venv/bin/python" -m pip freeze --exclude postroom >"$scratch/lock"
-    cp "$scratch/lock" "$output"
+    "$python" -m venv --clear "$scratch/venv"
+    pip="$scratch/venv/bin/python -m pip -qq --disable-pip-version-check --no-input"
+    $pip install --upgrade pip # older ones know no dependency groups
+    $pip install ".[postgres,redis]" "$@"
+    $pip freeze --exclude postroom >"$scratch/frozen"
+    tr 'A-Z_' 'a-z-' <"$scratch/frozen" | LC_ALL=C sort >"$output"
 }
 
 if command -v uv >/dev/null 2>&1; then
