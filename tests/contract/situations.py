@@ -1,0 +1,66 @@
+"""What can happen to one message at a provider, and what a channel must make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from postroom.domain.errors import PostroomError
+from postroom.ports import Channel
+from tests.contract.connection import FakeProvider
+
+# Every channel must say what it does in each of these; ids may go into detail after a slash.
+REQUIRED = frozenset(
+    {
+        "accepted",
+        "slow",
+        "message_refused",
+        "recipient_refused",
+        "credentials_refused",
+        "throttled",
+        "unavailable",
+        "reset_before_reading",
+        "hang",
+        "accepted_then_cut",
+        "garbage",
+    }
+)
+
+
+class Provider(Protocol):
+    """A fake provider that counts what it was given."""
+
+    port: int
+
+    @property
+    def taken(self) -> int: ...
+
+    def behave(self, script: Any) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """`taken` counts complete messages the provider read, whatever it then answered."""
+
+    id: str
+    script: Any
+    raises: type[PostroomError] | None = None
+    taken: int = 1
+    retry_after_seconds: float | None = None
+    timeout_seconds: float = 10.0
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """How to set one channel up against its fake provider, and what its messages look like."""
+
+    name: str
+    provider: Callable[[], FakeProvider]
+    connect: Callable[[int], Channel]
+    address: str
+    not_an_address: str
+    text: str
+    secrets: Sequence[str]
+    situations: Sequence[Situation]
