@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import assert_never
+
+from postroom.domain.time import SECOND_US, seconds
 
 
 class State(StrEnum):
@@ -25,6 +28,20 @@ class BreakerPolicy:
     half_open_probes: int = 2
     half_open_successes: int = 2
     probe_lease_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if min(self.failure_threshold, self.half_open_probes, self.half_open_successes) < 1:
+            raise ValueError("a breaker counts from one")
+        if min(self.recovery_seconds, self.probe_lease_seconds) <= 0:
+            raise ValueError("a breaker's times are longer than nothing")
+
+    @property
+    def recovery_us(self) -> int:
+        return seconds(self.recovery_seconds)
+
+    @property
+    def probe_lease_us(self) -> int:
+        return seconds(self.probe_lease_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,29 +78,25 @@ def state_at(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> State:
 
 
 def remaining_us(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> int:
-    return circuit.opened_at_us + round(policy.recovery_seconds * 1_000_000) - now_us
+    return min(circuit.opened_at_us, now_us) + policy.recovery_us - now_us
 
 
-def acquire(
-    circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, now_us: int
-) -> tuple[Circuit, Permit]:
-    state = state_at(circuit, policy, now_us)
-    if state is State.OPEN:
-        wait = remaining_us(circuit, policy, now_us) / 1_000_000
-        return circuit, _permit(circuit, channel, state, allowed=False, wait=wait)
-    if state is State.CLOSED:
-        return circuit, _permit(circuit, channel, state, allowed=True)
-    if circuit.state is State.OPEN:
-        circuit = replace(
-            circuit, state=State.HALF_OPEN, successes=0, probes={}, generation=circuit.generation + 1
-        )
-    alive = {name: until for name, until in circuit.probes.items() if until > now_us}
-    if len(alive) >= policy.half_open_probes:
-        wait = (min(alive.values()) - now_us) / 1_000_000
-        return replace(circuit, probes=alive), _permit(circuit, channel, state, allowed=False, wait=wait)
-    alive[token] = now_us + round(policy.probe_lease_seconds * 1_000_000)
-    circuit = replace(circuit, probes=alive)
-    return circuit, _permit(circuit, channel, state, allowed=True, token=token)
+def as_of(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> Circuit:
+    """The circuit as a reader sees it now; the change itself happens with the first call that is let through."""
+    return replace(circuit, state=state_at(circuit, policy, now_us))
+
+
+def acquire(circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, now_us: int) -> tuple[Circuit, Permit]:
+    circuit = _believable(circuit, policy, now_us)
+    match state_at(circuit, policy, now_us):
+        case State.CLOSED:
+            return circuit, _permit(circuit, channel)
+        case State.OPEN:
+            return circuit, _refusal(circuit, channel, remaining_us(circuit, policy, now_us))
+        case State.HALF_OPEN:
+            return _probe(_half_open(circuit, now_us), policy, channel, token, now_us)
+        case unreachable:
+            assert_never(unreachable)
 
 
 def report(
@@ -96,8 +109,7 @@ def report(
     reason: str | None = None,
     error_class: str | None = None,
 ) -> Circuit:
-    """Results of calls begun in an earlier phase are ignored."""
-    if permit.generation != circuit.generation:
+    if not _counts(circuit, permit):
         return circuit
     probes = {name: until for name, until in circuit.probes.items() if name != permit.token}
     circuit = replace(circuit, probes=probes)
@@ -107,12 +119,43 @@ def report(
         case Report.SUCCESS:
             return _succeeded(circuit, policy)
         case Report.FAILURE:
-            return _failed(circuit, policy, now_us, reason, error_class)
+            return _failed(circuit, policy, now_us, reason or None, error_class or None)
+        case unreachable:
+            assert_never(unreachable)
+
+
+def _believable(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> Circuit:
+    """Moments that this clock cannot have produced were written before it was set back; they count from now."""
+    latest = now_us + policy.probe_lease_us
+    if circuit.opened_at_us <= now_us and all(until <= latest for until in circuit.probes.values()):
+        return circuit
+    probes = {name: min(until, latest) for name, until in circuit.probes.items()}
+    return replace(circuit, opened_at_us=min(circuit.opened_at_us, now_us), probes=probes)
+
+
+def _half_open(circuit: Circuit, now_us: int) -> Circuit:
+    if circuit.state is State.OPEN:
+        return replace(circuit, state=State.HALF_OPEN, successes=0, probes={}, generation=circuit.generation + 1)
+    return replace(circuit, probes={name: until for name, until in circuit.probes.items() if until > now_us})
+
+
+def _probe(circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, now_us: int) -> tuple[Circuit, Permit]:
+    if len(circuit.probes) >= policy.half_open_probes:
+        return circuit, _refusal(circuit, channel, min(circuit.probes.values()) - now_us)
+    circuit = replace(circuit, probes={**circuit.probes, token: now_us + policy.probe_lease_us})
+    return circuit, _permit(circuit, channel, token)
+
+
+def _counts(circuit: Circuit, permit: Permit) -> bool:
+    """Calls begun in an earlier phase say nothing about this one, and a probe speaks once."""
+    if not permit.allowed or permit.generation != circuit.generation:
+        return False
+    return circuit.state is State.CLOSED or permit.token in circuit.probes
 
 
 def _succeeded(circuit: Circuit, policy: BreakerPolicy) -> Circuit:
-    if circuit.state is not State.HALF_OPEN:
-        return replace(circuit, failures=0)
+    if circuit.state is State.CLOSED:
+        return Circuit(generation=circuit.generation)
     if circuit.successes + 1 < policy.half_open_successes:
         return replace(circuit, successes=circuit.successes + 1)
     return Circuit(generation=circuit.generation + 1)
@@ -121,23 +164,23 @@ def _succeeded(circuit: Circuit, policy: BreakerPolicy) -> Circuit:
 def _failed(
     circuit: Circuit, policy: BreakerPolicy, now_us: int, reason: str | None, error_class: str | None
 ) -> Circuit:
-    failures = circuit.failures + 1
-    circuit = replace(circuit, failures=failures, reason=reason, error_class=error_class)
-    if circuit.state is not State.HALF_OPEN and failures < policy.failure_threshold:
+    circuit = replace(circuit, failures=circuit.failures + 1, reason=reason, error_class=error_class)
+    if circuit.state is State.CLOSED and circuit.failures < policy.failure_threshold:
         return circuit
     return replace(
         circuit, state=State.OPEN, opened_at_us=now_us, successes=0, probes={}, generation=circuit.generation + 1
     )
 
 
-def _permit(
-    circuit: Circuit, channel: str, state: State, *, allowed: bool, token: str = "", wait: float = 0.0
-) -> Permit:
+def _permit(circuit: Circuit, channel: str, token: str = "") -> Permit:
+    return Permit(channel=channel, allowed=True, state=circuit.state, generation=circuit.generation, token=token)
+
+
+def _refusal(circuit: Circuit, channel: str, wait_us: int) -> Permit:
     return Permit(
         channel=channel,
-        allowed=allowed,
-        state=state,
+        allowed=False,
+        state=circuit.state,
         generation=circuit.generation,
-        token=token,
-        retry_after_seconds=wait,
+        retry_after_seconds=wait_us / SECOND_US,
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from postroom.domain.time import SECOND_US
+from postroom.domain.time import SECOND_US, seconds
 
 MINUTE_US: Final = 60 * SECOND_US
 IN_FLIGHT_HINT_US: Final = SECOND_US
+LEASE_US: Final = 10 * MINUTE_US
+THROTTLE_LONGEST_US: Final = 7 * 24 * 60 * MINUTE_US
 
 
 class LimitType(StrEnum):
@@ -29,21 +32,37 @@ class Tier:
     key: str
     per_minute: int
 
+    def __post_init__(self) -> None:
+        if self.per_minute < 1:
+            raise ValueError("a limit must allow at least one per minute")
+
     @property
     def interval_us(self) -> int:
-        """How long one token takes to come back."""
-        return MINUTE_US // self.per_minute
+        """How long one token takes to come back: rounded up, so never faster; even, so half a token is exact."""
+        return -(-MINUTE_US // (2 * self.per_minute)) * 2
+
+    @property
+    def capacity_us(self) -> int:
+        return self.interval_us * self.per_minute
+
+    def cost_us(self, cost_millis: int) -> int:
+        """What a cost weighs here; at most the whole bucket, because more could never be admitted."""
+        return min(-(-cost_millis * self.interval_us // 1000), self.capacity_us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
-    """What one delivery asks of the limits."""
+    """What one delivery asks of the limits. Without a `lease_id` it takes no place in flight."""
 
     lease_id: str
     channel: str
     tiers: tuple[Tier, ...]
     cost_millis: int = 1000
     max_in_flight: int = 0
+
+    def __post_init__(self) -> None:
+        if self.cost_millis < 0:
+            raise ValueError("a cost cannot be negative")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +77,23 @@ class Headroom:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
+    """`headroom` and `in_flight` are as the decision left them."""
+
     admitted: bool
     limit_type: LimitType | None = None
     retry_after_seconds: float = 0.0
     headroom: tuple[Headroom, ...] = ()
     in_flight: int = 0
+
+
+def believable(tier: Tier, arrival_us: int, now_us: int) -> int:
+    """
+    An arrival time this clock can have produced.
+
+    One further ahead was written before the clock was set back; keeping it
+    would refuse everybody until the clock has caught up with its old mistake.
+    """
+    return min(arrival_us, now_us + tier.capacity_us + tier.interval_us)
 
 
 def spend(tier: Tier, arrival_us: int, now_us: int, cost_millis: int) -> tuple[int, int]:
@@ -72,16 +103,31 @@ def spend(tier: Tier, arrival_us: int, now_us: int, cost_millis: int) -> tuple[i
     Returns the arrival time after spending, and how long the caller would have
     to wait before that would be allowed (0 or less: allowed now).
     """
-    start = max(arrival_us, now_us)
-    after = start + cost_millis * tier.interval_us // 1000
-    return after, after - now_us - tier.interval_us * tier.per_minute
+    after = max(arrival_us, now_us) + tier.cost_us(cost_millis)
+    return after, after - now_us - tier.capacity_us
+
+
+def refunded(tier: Tier, arrival_us: int, cost_millis: int) -> int:
+    """An arrival time in the past is a full bucket, so nothing can be given back beyond capacity."""
+    return arrival_us - tier.cost_us(cost_millis)
 
 
 def headroom(tier: Tier, arrival_us: int, now_us: int) -> Headroom:
     used = max(arrival_us, now_us) - now_us
-    capacity_us = tier.interval_us * tier.per_minute
-    available = max(0, capacity_us - used) / tier.interval_us
+    available = max(0, tier.capacity_us - used) / tier.interval_us
     return Headroom(tier.type, tier.key, tier.per_minute, round(available, 3))
+
+
+def in_flight_wait_us(in_flight: int, most: int, *, held: bool) -> int:
+    """Nobody can know when a place becomes free; a delivery that already holds one needs no other."""
+    return IN_FLIGHT_HINT_US if most and in_flight >= most and not held else 0
+
+
+def throttle_us(asked_seconds: float) -> int:
+    """A provider's wait, within reason: no single answer silences a channel for more than a week."""
+    if math.isnan(asked_seconds) or asked_seconds <= 0:
+        return 0
+    return seconds(min(asked_seconds, THROTTLE_LONGEST_US / SECOND_US))
 
 
 def strictest(waits: Sequence[tuple[LimitType, int]]) -> tuple[LimitType | None, float]:
@@ -90,3 +136,19 @@ def strictest(waits: Sequence[tuple[LimitType, int]]) -> tuple[LimitType | None,
     if not refusing:
         return None, 0.0
     return refusing[0][0], max(wait for _, wait in refusing) / SECOND_US
+
+
+def decision(
+    admission: Admission, waits_us: Sequence[int], arrivals_us: Sequence[int], in_flight: int, now_us: int
+) -> Decision:
+    """The answer in words; `waits_us` are those of the provider, the places in flight and each tier."""
+    kinds = (LimitType.PROVIDER, LimitType.IN_FLIGHT, *(tier.type for tier in admission.tiers))
+    limit_type, retry_after = strictest(tuple(zip(kinds, waits_us, strict=True)))
+    left = (headroom(tier, arrival, now_us) for tier, arrival in zip(admission.tiers, arrivals_us, strict=True))
+    return Decision(
+        admitted=limit_type is None,
+        limit_type=limit_type,
+        retry_after_seconds=retry_after,
+        headroom=tuple(left),
+        in_flight=in_flight,
+    )
