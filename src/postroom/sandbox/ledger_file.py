@@ -1,0 +1,43 @@
+"""One SQLite file with a lock around its one connection."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class LedgerFile:
+    def __init__(self, path: Path | None, tables: str) -> None:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # people's messages: nobody else on this machine may read them
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        for pragma in ("journal_mode = wal", "synchronous = normal", "busy_timeout = 2000"):
+            self._connection.execute(f"pragma {pragma}")
+        self._connection.executescript(tables)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            self._connection.execute("begin immediate")
+            try:
+                yield self._connection
+            except BaseException:
+                self._connection.execute("rollback")
+                raise
+            self._connection.execute("commit")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            yield self._connection
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()

@@ -1,0 +1,68 @@
+"""What the sandbox keeps, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelegramMessage:
+    message_id: int
+    chat_id: str
+    text: str = field(repr=False)
+    date_us: int
+    from_person: bool = False
+    from_name: str | None = None
+    reply_to_message_id: int | None = None
+    parse_mode: str | None = None
+    reply_markup: str | None = field(default=None, repr=False)
+    reactions: tuple[str, ...] = ()
+    earlier_texts: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """One tap; `emoji` is None when the reaction was taken back."""
+
+    reaction_id: int
+    chat_id: str
+    message_id: int
+    emoji: str | None
+    from_person: bool
+    date_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callback:
+    """A button the person pressed, and what the bot answered."""
+
+    callback_id: int
+    chat_id: str
+    message_id: int
+    data: str = field(repr=False)
+    date_us: int
+    answer: str | None = field(default=None, repr=False)
+    answered_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mail:
+    """One mail, read; `raw` is the bytes as they came."""
+
+    sender: str
+    recipients: tuple[str, ...]
+    subject: str = field(repr=False)
+    body: str = field(repr=False)
+    message_id: str | None = None
+    in_reply_to: str | None = None
+    references: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    raw: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMail:
+    email_id: int
+    received_us: int
+    mail: Mail
