@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 
 from postroom.domain.time import SECOND_US
 
@@ -14,8 +15,6 @@ class MachineClock:
 
     async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
         remaining = None if until_us is None else max(0, until_us - self.now_us()) / SECOND_US
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(event.wait(), remaining)
-        except TimeoutError:
-            return False
-        return True
+        return event.is_set()

@@ -10,8 +10,11 @@ cleared) and exactly one way to spoil them:
                       refuse            drop the connection before anything is kept
                       hang              keep nothing and never answer
 
-Faults of one channel are used up in the order they were armed. Only calls that
-send something use one up: a background poll or a credential check does not.
+Faults of one channel are used up in the order they were armed. On Telegram only
+calls that send something use one up: a poll or a credential check does not. The
+Bot API has read the whole request before it refuses, so its client cannot tell
+`refuse` from `accept_then_cut`. SMTP refuses a new connection before the
+greeting, or the next mail on an old one with 421: there the client can tell.
 
 For e-mail, a `status` that an SMTP server really gives after the data is used
 as it stands. Anything else is read as the HTTP status it looks like: 408, 429
