@@ -79,9 +79,7 @@ class Ledger(Protocol):
 
     async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]: ...
 
-    async def reclaim(
-        self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int
-    ) -> Sequence[Claim]:
+    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
         """Take over what is in progress under an expired lease."""
         ...
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
+from tests.contract.mail_server import MailServer, Script
+from tests.contract.situations import Case, Situation
+
 from postroom.channels.email import Email
 from postroom.channels.telegram import Telegram
 from postroom.domain.errors import (
@@ -13,9 +17,6 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
-from tests.contract.mail_server import MailServer, Script
-from tests.contract.situations import Case, Situation
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 TEXT = "the kettle is on and nobody is watching it"

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tests.contract.connection import FakeProvider
+
 from postroom.domain.errors import PostroomError
 from postroom.ports import Channel
-from tests.contract.connection import FakeProvider
 
 # Every channel must say what it does in each of these; ids may go into detail after a slash.
 REQUIRED = frozenset(

@@ -13,14 +13,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 
 import pytest
+from tests.contract.cases import CASES
+from tests.contract.connection import FakeProvider, closed_port
+from tests.contract.situations import REQUIRED, Case, Situation
 
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.ports import Channel
-from tests.contract.cases import CASES
-from tests.contract.connection import FakeProvider, closed_port
-from tests.contract.situations import REQUIRED, Case, Situation
 
 PATIENCE_SECONDS = 15.0
 EVERY_SITUATION = [

@@ -165,8 +165,7 @@ class _Builder:
     async def _serve(self) -> None:
         hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
-            name: mcp_app(server, self._tokens, hosts=hosts, origins=origins)
-            for name, server in self._servers.items()
+            name: mcp_app(server, self._tokens, hosts=hosts, origins=origins) for name, server in self._servers.items()
         }
         if "api" in self._parts:
             apps["api"] = api_app(self._registry, self._tokens, hosts=hosts, origins=origins)

@@ -83,8 +83,8 @@ async def running_plane(
 ) -> AsyncIterator[Plane]:
     """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
     async with sole_worker(settings), shared_state(settings, clock) as shared:
-        for channel, circuit in (await StoredCircuits(store.database).load()).items():
-            await shared.breakers.restore(channel, circuit)
+        for name, circuit in (await StoredCircuits(store.database).load()).items():
+            await shared.breakers.restore(name, circuit)
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
         working = asyncio.create_task(plane.dispatcher.run())
@@ -99,9 +99,7 @@ async def running_plane(
                 await channel.close()
 
 
-def _settled_elsewhere(
-    plane: Plane, shared: SharedState
-) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
+def _settled_elsewhere(plane: Plane, shared: SharedState) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
     async def settled(ids: list[DeliveryId] | None) -> None:
         await plane.outcomes.refresh(ids)
         if isinstance(shared.limits, MemoryLimits):  # on Redis the one who settled has released it

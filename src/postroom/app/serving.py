@@ -51,7 +51,12 @@ class _Server(uvicorn.Server):
 @asynccontextmanager
 async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=_GRACE_SECONDS, server_header=False
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        server_header=False,
     )
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -13,7 +13,6 @@ from postroom.settings import Settings, SettingsError
 from postroom.store.breakers_memory import MemoryBreakers
 from postroom.store.limits_memory import MemoryLimits
 
-
 _PREFIX = "postroom"
 
 

@@ -39,21 +39,26 @@ class OpenedStore:
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[OpenedStore]:
-    """Migrated to the newest schema; PostgreSQL needs the `postgres` extra."""
-    scheme = urlsplit(settings.database).scheme
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    match scheme:
-        case "sqlite":
-            store = _sqlite(settings)
-        case "postgresql" | "postgres":
-            store = _postgres(settings)
-        case _:
-            raise SettingsError(f"database_url: '{scheme}' is not one of sqlite, postgresql.")
+    """Migrated to the newest schema."""
+    store = connect_store(settings)
     try:
         await store.database.migrate()
         yield store
     finally:
         await store.database.close()
+
+
+def connect_store(settings: Settings) -> OpenedStore:
+    """As it is, without migrating; PostgreSQL needs the `postgres` extra."""
+    scheme = urlsplit(settings.database).scheme
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    match scheme:
+        case "sqlite":
+            return _sqlite(settings)
+        case "postgresql" | "postgres":
+            return _postgres(settings)
+        case _:
+            raise SettingsError(f"database_url: '{scheme}' is not one of sqlite, postgresql.")
 
 
 def sqlite_path(settings: Settings) -> Path:
@@ -94,7 +99,9 @@ async def sole_worker(settings: Settings) -> AsyncIterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise HomeInUse(f"Another household is already working on {path}; stop it or choose another home.") from None
+            raise HomeInUse(
+                f"Another household is already working on {path}; stop it or choose another home."
+            ) from None
         yield
     finally:
         os.close(lock)

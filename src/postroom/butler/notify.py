@@ -34,9 +34,7 @@ class NotifyArguments:
     wait_seconds: object = None
 
 
-def build_envelope(
-    arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]
-) -> dict[str, Any]:
+def build_envelope(arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]) -> dict[str, Any]:
     """Raises ValidationError with the sentence the contract promises."""
     intent = arguments.intent if arguments.intent is not None else "send"
     if intent != Intent.REACT and (arguments.message is None or arguments.message == ""):
@@ -98,8 +96,8 @@ async def notify(
             wait + _ANSWER_MARGIN_SECONDS,
         )
     except DeliveryTimeout:
-        error = DeliveryTimeout(f"the switchboard did not answer within {wait + _ANSWER_MARGIN_SECONDS:.0f} s")
-        return notify_error(error, request_id=request_id, channel=str(arguments.channel))
+        silent = DeliveryTimeout(f"the switchboard did not answer within {wait + _ANSWER_MARGIN_SECONDS:.0f} s")
+        return notify_error(silent, request_id=request_id, channel=str(arguments.channel))
     except TargetUnavailable:
         unreachable = TargetUnavailable("the switchboard cannot be reached; nothing was sent")
         return notify_error(unreachable, request_id=request_id, channel=str(arguments.channel))

@@ -173,9 +173,7 @@ def current_trace_id() -> str | None:
 def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
     """One key, one message: the same key with other content is a mistake worth telling."""
     if accepted.snapshot.fingerprint != new.fingerprint:
-        raise ValidationError.of(
-            [FieldError("idempotency_key", "was already used for another message", "key_reused")]
-        )
+        raise ValidationError.of([FieldError("idempotency_key", "was already used for another message", "key_reused")])
     if accepted.created:
         return Accepted(snapshot=accepted.snapshot, created=False, ours=accepted.ours)
     return accepted

@@ -130,9 +130,7 @@ class Dispatcher:
 
     async def _take_over(self, claim: Claim) -> None:
         pipeline, now = self._pipeline, self._clock.now_us()
-        done = conclude(
-            claim, self._policy.retry, now_us=now, dice=pipeline.dice(), dead_letter_id=pipeline.mint(now)
-        )
+        done = conclude(claim, self._policy.retry, now_us=now, dice=pipeline.dice(), dead_letter_id=pipeline.mint(now))
         if await self._ledger.settle(done):
             pipeline.meter.settled(done)
             if done.status in TERMINAL:

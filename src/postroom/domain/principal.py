@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+# Inside one process there is no HTTP header, so the token rides in the call's metadata.
+TOKEN_META: Final = "postroom/token"  # noqa: S105  # the name of a field, not a secret
 
 
 class Role(StrEnum):

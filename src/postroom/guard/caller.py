@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
-from postroom.domain.principal import Principal
+from postroom.domain.principal import TOKEN_META, Principal
 from postroom.guard.http import PRINCIPAL, Verifier
-
-# Inside one process there is no HTTP header, so the token rides in the request's metadata.
-TOKEN_META: Final = "postroom/token"  # noqa: S105  # the name of a field, not a secret
 
 
 def caller_of(context: ServerRequestContext[Any, Any], verifier: Verifier) -> Principal | None:

@@ -40,11 +40,11 @@ class ToolPolicy:
         self.rules = dict(rules)
         self._verifier = verifier
 
-    async def __call__(self, context: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if context.method == "tools/call":
-            name = str((context.params or {}).get("name"))
-            principal = caller_of(context, self._verifier)
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.method == "tools/call":
+            name = str((ctx.params or {}).get("name"))
+            principal = caller_of(ctx, self._verifier)
             rule = self.rules.get(name)
             if principal is None or rule is None or not rule(principal):
                 raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
-        return await call_next(context)
+        return await call_next(ctx)

@@ -49,6 +49,4 @@ def _check_lineage(caller: Principal, sender: str, envelope: Mapping[str, Any]) 
     if caller.role is not Role.OPERATOR and not caller.is_butler("switchboard"):
         raise ValidationError(f"{caller} is not trusted to route")
     if envelope.get("origin_butler") != sender:
-        raise ValidationError.of(
-            [FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")]
-        )
+        raise ValidationError.of([FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")])

@@ -12,7 +12,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
-from postroom.guard.caller import TOKEN_META
+from postroom.domain.principal import TOKEN_META
 
 
 class MemoryPeer:

@@ -27,9 +27,7 @@ class SettingsError(Exception):
     """One sentence for the person who wrote the setting."""
 
 
-def load(
-    environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None
-) -> tuple[Settings, dict[str, str]]:
+def load(environment: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
     """The settings, and for every key that was set, where it came from."""
     sources: dict[str, str] = {}
     home = _home(environment, overrides or {})
@@ -86,9 +84,9 @@ def _keys(values: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[tuple[str, ...], tuple[Any, str]]:
     found: dict[tuple[str, ...], tuple[Any, str]] = {}
-    for variable, path in _CREDENTIALS.items():
+    for variable, key in _CREDENTIALS.items():
         if environment.get(variable):
-            found[path] = (environment[variable], variable)
+            found[key] = (environment[variable], variable)
     for variable, text in environment.items():
         if not variable.startswith("POSTROOM_") or variable in _NOT_KEYS or variable.startswith("POSTROOM_TEST_"):
             continue
@@ -144,7 +142,7 @@ def _parents(key: str) -> list[str]:
 def _nearest(path: tuple[int | str, ...]) -> str:
     model: Any = Settings
     for name in path[:-1]:
-        field = model.model_fields.get(name) if isinstance(model, type) and issubclass(model, BaseModel) else None
+        field = model.model_fields.get(str(name)) if isinstance(model, type) and issubclass(model, BaseModel) else None
         model = field.annotation if field else None
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         return ""

@@ -43,5 +43,5 @@ class Secret:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError("must be a string")  # noqa: TRY004  # pydantic turns ValueError into a field error
+        raise ValueError("must be a string")  # pydantic turns ValueError into a field error
     return value

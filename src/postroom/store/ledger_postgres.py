@@ -34,7 +34,13 @@ PENDING_CHANNEL: Final = "postroom_pending"
 SETTLED_CHANNEL: Final = "postroom_settled"
 _IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
 
-_TYPES: Final = {"priority": "int2", "fence": "int4", "replay_number": "int4", "lease_until": "int8", "created_at": "int8"}
+_TYPES: Final = {
+    "priority": "int2",
+    "fence": "int4",
+    "replay_number": "int4",
+    "lease_until": "int8",
+    "created_at": "int8",
+}
 
 
 def _unnest(columns: Sequence[str], types: dict[str, str], first: int = 1) -> str:

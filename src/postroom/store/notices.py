@@ -61,7 +61,9 @@ async def _listen(database: PostgresDatabase, pending: OnPending, settled: OnSet
         connection.terminate()
 
 
-async def _next(heard: asyncio.Queue[list[DeliveryId]], connection: asyncpg.Connection[asyncpg.Record]) -> list[DeliveryId]:
+async def _next(
+    heard: asyncio.Queue[list[DeliveryId]], connection: asyncpg.Connection[asyncpg.Record]
+) -> list[DeliveryId]:
     """A quiet connection is asked now and then whether it is still one."""
     while True:
         try:

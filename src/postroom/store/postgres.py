@@ -14,7 +14,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from postroom.domain.errors import StoreUnavailable
 from postroom.store import migrate
 
-
 Result = TypeVar("Result")
 
 UNREACHABLE = (

@@ -16,7 +16,6 @@ from sqlalchemy.exc import DBAPIError
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.store import migrate
-
 from postroom.store.tables import SCHEMAS
 
 Result = TypeVar("Result")

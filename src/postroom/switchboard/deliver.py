@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -51,10 +52,8 @@ class Deliver:
             )
         )
         answer = await self._answer(caller, envelope, request_id, wait_seconds)
-        try:
+        with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
             await self.log.closed(await opening, answer, now_us=self.clock.now_us())
-        except StoreUnavailable:
-            pass  # the answer tells the truth whether or not we could note that it was given
         return answer
 
     async def _answer(
@@ -71,9 +70,7 @@ class Deliver:
             return notify_error(error, request_id=request_id, channel=channel)
 
     async def _route(self, envelope: Mapping[str, Any], request_id: str, wait_seconds: float) -> dict[str, Any]:
-        route = build_notify_route(
-            request_id=request_id, received_at=to_text(self.clock.now_us()), envelope=envelope
-        )
+        route = build_notify_route(request_id=request_id, received_at=to_text(self.clock.now_us()), envelope=envelope)
         answer = await self.messenger.call(
             "route.execute", {"route": route, "wait_seconds": wait_seconds}, wait_seconds + _ANSWER_MARGIN_SECONDS
         )
@@ -84,9 +81,7 @@ def check_origin(caller: Principal, origin_butler: str) -> None:
     """An envelope speaks for its sender and for nobody else."""
     if caller.role is Role.OPERATOR or caller.is_butler(origin_butler):
         return
-    raise ValidationError.of(
-        [FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")]
-    )
+    raise ValidationError.of([FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")])
 
 
 def read_route_response(answer: Mapping[str, Any]) -> dict[str, Any]:

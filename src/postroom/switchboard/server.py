@@ -18,9 +18,7 @@ DESCRIPTION = "Knows every butler, checks who is calling, and routes what they a
 
 def build_server(deliver: Deliver, verifier: Verifier) -> MCPServer[Any]:
     policy = ToolPolicy({"deliver": any_butler}, verifier)
-    server: MCPServer[Any] = MCPServer(
-        "switchboard", description=DESCRIPTION, log_level="WARNING", middleware=[policy]
-    )
+    server: MCPServer[Any] = MCPServer("switchboard", description=DESCRIPTION, log_level="WARNING", middleware=[policy])
 
     async def deliver_tool(
         context: Context[Any, Any],

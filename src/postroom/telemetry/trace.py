@@ -23,4 +23,5 @@ def otlp_exporter(endpoint: str) -> SpanExporter:
     """Needs the `otlp` extra."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    return OTLPSpanExporter(endpoint=endpoint)
+    exporter: SpanExporter = OTLPSpanExporter(endpoint=endpoint)
+    return exporter

@@ -174,4 +174,3 @@ circuit_states = Table(
     Column("updated_at", BigInteger, nullable=False),
     schema=MESSENGER,
 )
-

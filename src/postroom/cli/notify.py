@@ -1,0 +1,63 @@
+"""`postroom notify`: send a message from the shell."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from postroom.cli.household_peer import call
+from postroom.cli.output import Home, Json, say, say_json
+from postroom.settings.load import from_process
+
+Channel = Annotated[str, typer.Option("--channel", "-c", help="telegram or email.")]
+
+
+def notify(
+    message: Annotated[str, typer.Argument(help="What to say; - reads it from standard input.")],
+    channel: Channel = "telegram",
+    recipient: Annotated[
+        str | None, typer.Option("--to", help="An address or a contact; the owner by default.")
+    ] = None,
+    subject: Annotated[str | None, typer.Option("--subject")] = None,
+    butler: Annotated[str, typer.Option("--as", help="The butler that speaks.")] = "general",
+    key: Annotated[
+        str | None, typer.Option("--key", help="Send once for this key, however often it is called.")
+    ] = None,
+    priority: Annotated[str | None, typer.Option("--priority", help="high, medium or low.")] = None,
+    wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Send a message; exits with 0 when it is delivered or accepted."""
+    settings, _ = from_process({"home": home})
+    arguments = {
+        "channel": channel,
+        "message": sys.stdin.read() if message == "-" else message,
+        "recipient": recipient,
+        "subject": subject,
+        "idempotency_key": key,
+        "priority": priority,
+        "wait_seconds": wait_seconds,
+    }
+    patience = (wait_seconds if wait_seconds is not None else settings.delivery.notify_wait_seconds) + 20
+    answer = call(settings, butler, "notify", arguments, timeout_seconds=patience)
+    if json:
+        say_json(answer)
+    else:
+        say(_sentence(answer))
+    if answer["status"] == "error":
+        raise typer.Exit(1)
+
+
+def _sentence(answer: dict[str, object]) -> str:
+    error = answer.get("error")
+    if answer["status"] == "error":
+        told = error.get("message") if isinstance(error, dict) else error
+        return f"Not delivered: {told} ({answer.get('error_class')})"
+    delivery = answer.get("delivery")
+    delivery = delivery if isinstance(delivery, dict) else {}
+    context = answer.get("request_context")
+    request = context.get("request_id") if isinstance(context, dict) else None
+    return f"{delivery.get('status')}: delivery {delivery.get('delivery_id')}, request {request}"

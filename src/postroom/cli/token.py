@@ -1,0 +1,86 @@
+"""`postroom token`: who may call."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from postroom.cli.output import Home, Json, say, say_json
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.guard.tokens import TokenFile
+from postroom.settings import SettingsError
+from postroom.settings.load import from_process
+
+app = typer.Typer(help="Make, list and revoke the tokens callers identify themselves with.", no_args_is_help=True)
+
+User = Annotated[str | None, typer.Option("--user", help="A person, by id.")]
+Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
+Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
+Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
+
+
+@app.command("create")
+def create(
+    user: User = None,
+    butler: Butler = None,
+    connector: Connector = None,
+    operator: Operator = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Make a new token; an older one of the same caller stops working."""
+    principal = _principal(user, butler, connector, operator)
+    token = _file(home).create(principal)
+    if json:
+        say_json({"principal": str(principal), "token": token})
+    else:
+        say(token)
+
+
+@app.command("list")
+def list_tokens(home: Home = None, json: Json = False) -> None:
+    """Who has a token."""
+    names = [str(principal) for principal in _file(home).principals()]
+    if json:
+        say_json(names)
+    else:
+        for name in names:
+            say(name)
+
+
+@app.command("revoke")
+def revoke(
+    user: User = None,
+    butler: Butler = None,
+    connector: Connector = None,
+    operator: Operator = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Take a token back, at once, in a running household too."""
+    principal = _principal(user, butler, connector, operator)
+    if not _file(home).revoke(principal):
+        raise SettingsError(f"{principal} has no token.")
+    if json:
+        say_json({"revoked": str(principal)})
+    else:
+        say(f"{principal} has no token any more.")
+
+
+def _file(home: str | None) -> TokenFile:
+    settings, _ = from_process({"home": home})
+    return TokenFile(settings.tokens_file)
+
+
+def _principal(user: str | None, butler: str | None, connector: str | None, operator: bool) -> Principal:
+    chosen = [
+        Principal(role, name)
+        for role, name in ((Role.USER, user), (Role.BUTLER, butler), (Role.CONNECTOR, connector))
+        if name is not None
+    ]
+    if operator:
+        chosen.append(OPERATOR)
+    if len(chosen) != 1 or not chosen[0].name.strip():
+        raise SettingsError("Name exactly one caller: --user ID, --butler NAME, --connector NAME or --operator.")
+    return chosen[0]

@@ -1,0 +1,79 @@
+"""`postroom trace`: everything that happened to one request."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from postroom.app.store import connect_store
+from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.settings import Settings, SettingsError
+from postroom.settings.load import from_process
+from postroom.store.trace import request_ids
+from postroom.store.trace import trace as read_trace
+
+
+def trace(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="A request id or a delivery id.")],
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Show every hop, attempt and receipt of a request, straight from the ledger."""
+    settings, _ = from_process({"home": home, "database_url": database})
+    found = asyncio.run(_read(settings, identifier))
+    if json:
+        say_json(found)
+        return
+    for line in timeline(found):
+        say(line)
+
+
+async def _read(settings: Settings, identifier: str) -> dict[str, Any]:
+    store = connect_store(settings)
+    try:
+        ids = await store.database.read(lambda connection: request_ids(connection, identifier))
+        found = await store.database.read(lambda connection: read_trace(connection, ids[0]))
+    finally:
+        await store.database.close()
+    if not (found["hops"] or found["deliveries"] or found["refusals"]):
+        raise SettingsError(f"Nothing is known of {identifier}.")
+    return found
+
+
+def timeline(found: dict[str, Any]) -> list[str]:
+    lines = [f"request {found['request_id']}"]
+    for hop in found["hops"]:
+        lines.append(
+            f"{hop['created_at']}  {hop['source_butler']} → switchboard: {hop['status']} in {hop['duration_ms']:.1f} ms"
+        )
+        if hop["error_message"]:
+            lines.append(f"{'':29}{hop['error_class']}: {hop['error_message']}")
+    for refusal in found["refusals"]:
+        lines.append(f"{refusal['created_at']}  refused ({refusal['limit_type']}): {refusal['error_message']}")
+    for delivery in found["deliveries"]:
+        lines += _delivery(delivery)
+    return lines
+
+
+def _delivery(delivery: dict[str, Any]) -> list[str]:
+    lines = [
+        f"{delivery['created_at']}  messenger: stored as delivery {delivery['id']} "
+        f"({delivery['intent']} over {delivery['channel']} to {delivery['target_identity']})"
+    ]
+    for attempt in delivery["attempts"]:
+        told = f": {attempt['error_class']}: {attempt['error_message']}" if attempt["error_class"] else ""
+        lines.append(
+            f"{attempt['started_at']}  attempt {attempt['attempt_number']}: {attempt['outcome']} "
+            f"in {attempt['latency_ms']:.1f} ms{told}"
+        )
+    for receipt in delivery["receipts"]:
+        lines.append(f"{receipt['received_at']}  receipt {receipt['provider_delivery_id']} (part {receipt['part']})")
+    end = delivery["terminal_at"] or delivery["updated_at"]
+    notes = [note for note in (delivery["waiting_reason"], delivery["terminal_error_message"]) if note]
+    if delivery["possible_duplicate"]:
+        notes.append("a duplicate is possible")
+    lines.append(f"{end}  {delivery['status']}" + (f" ({'; '.join(notes)})" if notes else ""))
+    return lines

@@ -1,0 +1,109 @@
+"""`postroom up`: run a household until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import signal
+from typing import Annotated, Any
+
+import typer
+import uvloop
+
+from postroom.app.household import PARTS, Household, parts_of, running
+from postroom.cli.output import Database, Home, say
+from postroom.domain.principal import Principal, Role
+from postroom.guard.tokens import TokenFile
+from postroom.settings import Settings, SettingsError
+from postroom.settings.load import from_process
+from postroom.telemetry import log, trace
+
+Only = Annotated[
+    list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
+]
+Redis = Annotated[str | None, typer.Option("--redis", help="redis://… for limits shared by several processes.")]
+
+
+def up(
+    home: Home = None,
+    database: Database = None,
+    redis: Redis = None,
+    roster: Annotated[str | None, typer.Option("--roster", help="Folder of butlers.")] = None,
+    only: Only = None,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
+    no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
+) -> None:
+    """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
+    overrides: dict[str, Any] = {
+        "home": home,
+        "database_url": database,
+        "redis_url": redis,
+        "roster": roster,
+        "host": host,
+        "sandbox": False if no_sandbox else None,
+    }
+    settings, _ = from_process(overrides)
+    _run(settings, _parts(settings, only))
+
+
+def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
+    """Add a delivery worker to a household on PostgreSQL."""
+    settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis})
+    if settings.database.startswith("sqlite"):
+        raise SettingsError(
+            "postroom worker needs PostgreSQL (POSTROOM_DATABASE_URL): "
+            "a SQLite household has one worker, in `postroom up`."
+        )
+    _run(settings, ("worker",))
+
+
+def _parts(settings: Settings, only: list[str] | None) -> tuple[str, ...]:
+    chosen = [name.strip() for item in only or [] for name in item.split(",") if name.strip()]
+    for name in chosen:
+        if name not in PARTS:
+            close = difflib.get_close_matches(name, PARTS, n=1)
+            hint = f", did you mean {close[0]}?" if close else "."
+            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(PARTS)}.")
+    return parts_of(settings, chosen)
+
+
+def _run(settings: Settings, parts: tuple[str, ...]) -> None:
+    log.configure(settings.telemetry.log_level)
+    endpoint = settings.telemetry.otlp_endpoint
+    provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
+    uvloop.run(_until_told(settings, parts))
+    provider.shutdown()
+
+
+async def _until_told(settings: Settings, parts: tuple[str, ...]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with running(settings, parts) as household:
+        for line in announcement(household):
+            say(line)
+        await stop.wait()
+        say("Stopping: finishing what is being sent …")
+    say("Stopped.")
+
+
+def announcement(household: Household) -> list[str]:
+    settings = household.settings
+    lines = ["", "Postroom is up.", ""]
+    lines += [f"  {part:<13}{address}" for part, address in household.addresses.items()]
+    lines += ["", f"  data         {settings.home}", f"  tokens       {settings.tokens_file}", ""]
+    if settings.in_sandbox:
+        lines += [
+            "  SANDBOX: no provider credentials are set, so nothing leaves this machine.",
+            "  What arrived: curl " + household.addresses.get("sandbox", "").removesuffix("/") + "/telegram/messages",
+            "",
+        ]
+    if url := household.addresses.get("health"):
+        token = TokenFile(settings.tokens_file).token_of(Principal(Role.BUTLER, "health"))
+        lines += [
+            "  Connect an MCP client, for example Claude Code:",
+            f'  claude mcp add --transport http postroom {url} --header "Authorization: Bearer {token}"',
+            "",
+        ]
+    return [*lines, "  Ctrl-C stops."]
