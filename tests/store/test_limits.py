@@ -487,25 +487,6 @@ class TestRedis:
         assert [available(decision)[2] for decision in decisions] == [8.0, 7.0, 6.0, 5.0, 4.0]
         assert not limits.away
 
-    async def test_callers_that_wait_together_share_a_round_trip(self, clock: TurnedClock) -> None:
-        with own_redis() as server:
-            client = connect(server.url)
-            limits = RedisLimits(client, fresh_prefix(), clock)
-            before = (await client.info("stats"))["total_reads_processed"]
-            await asyncio.gather(*(limits.admit(asking(f"d{number}")) for number in range(200)))
-            reads = (await client.info("stats"))["total_reads_processed"] - before
-            await client.aclose()
-        assert reads < 40
-
-    async def test_a_cancelled_caller_does_not_disturb_the_others(self, client: Redis, clock: TurnedClock) -> None:
-        limits = RedisLimits(client, fresh_prefix(), clock, clock_from_redis=False)
-        calls = [asyncio.create_task(limits.admit(asking(f"d{number}"))) for number in range(5)]
-        await asyncio.sleep(0)
-        calls[2].cancel()
-        answers = await asyncio.gather(*calls, return_exceptions=True)
-        assert [isinstance(answer, Decision) for answer in answers] == [True, True, False, True, True]
-        assert not limits.away
-
     async def test_works_on_a_cluster(self, clock: TurnedClock) -> None:
         with own_cluster() as server:
             cluster = RedisCluster.from_url(server.url)
