@@ -560,6 +560,19 @@ class TestWhenRedisIsAway:
             assert await limits.reserve("email", "a@b.example", 1.0) == 1.0
             await client.aclose()
 
+    async def test_what_a_provider_said_in_the_meantime_is_known_to_all_afterwards(self, clock: TurnedClock) -> None:
+        with own_redis() as server:
+            client = connect(server.url)
+            limits = RedisLimits(client, "postroom", clock, clock_from_redis=False)
+            server.stop()
+            await limits.throttle("telegram", 30)
+            server.start()
+            clock.turn(1)
+            assert await limits.reserve("telegram", "42", 1.0) == 29.0
+            other = RedisLimits(client, "postroom", clock, clock_from_redis=False)
+            assert await other.throttles() == {"telegram": 29.0}
+            await client.aclose()
+
     async def test_places_released_in_the_meantime_are_free_afterwards(self, clock: TurnedClock) -> None:
         with own_redis("--appendonly", "yes", "--appendfsync", "always") as server:
             client = connect(server.url)

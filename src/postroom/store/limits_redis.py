@@ -41,6 +41,7 @@ class RedisLimits:
         self._clock = clock
         self._local = MemoryLimits(clock)
         self._owed: dict[str, int] = {}  # lease -> its end, the earliest first
+        self._untold: set[str] = set()  # channels throttled while Redis was away
 
     @property
     def away(self) -> bool:
@@ -76,6 +77,7 @@ class RedisLimits:
 
     async def throttles(self) -> Mapping[str, float]:
         try:
+            await self._settle()
             answer = await self._run("throttles")
         except RedisAway:
             return await self._local.throttles()
@@ -85,14 +87,15 @@ class RedisLimits:
         """Known here as well, so that a provider's word outlasts the loss of Redis."""
         await self._local.throttle(channel, seconds)
         try:
-            await self._run("throttle", channel, throttle_us(seconds), THROTTLE_LONGEST_US)
+            await self._throttle(channel, seconds)
         except RedisAway:
-            return
+            self._untold.add(channel)
 
     async def reserve(self, channel: str, address: str, interval_seconds: float) -> float:
         # The channel is quoted so that no channel and address can be read as another pair.
         key = f"pace:{quote(channel, safe='')}:{address}"
         try:
+            await self._settle()
             answer = await self._run("reserve", channel, microseconds(interval_seconds), buckets=(key,))
         except RedisAway:
             return await self._local.reserve(channel, address, interval_seconds)
@@ -105,16 +108,20 @@ class RedisLimits:
             latest = tier.capacity_us + tier.interval_us
             arguments += [latest, tier.capacity_us, tier.cost_us(admission.cost_millis)]
         now, in_flight, *numbers = await self._run("admit", *arguments, buckets=_buckets(admission))
-        if consume:
-            await self._local.release(admission.lease_id)  # a place taken here while Redis was away
         waits, arrivals = numbers[: 2 + len(admission.tiers)], numbers[2 + len(admission.tiers) :]
-        return decision(admission, waits, arrivals, in_flight, now)
+        decided = decision(admission, waits, arrivals, in_flight, now)
+        if consume and decided.admitted:
+            await self._local.release(admission.lease_id)  # a place taken here while Redis was away
+        return decided
 
     async def _refund(self, admission: Admission) -> None:
         arguments: list[str | int] = [admission.lease_id]
         for tier in admission.tiers:
             arguments += [tier.capacity_us + tier.interval_us, tier.cost_us(admission.cost_millis)]
         await self._run("refund", *arguments, buckets=_buckets(admission))
+
+    async def _throttle(self, channel: str, seconds: float) -> None:
+        await self._run("throttle", channel, throttle_us(seconds), THROTTLE_LONGEST_US)
 
     def _owe(self, lease_id: str) -> None:
         """A place Redis may still count as taken; its lease ends by itself if we cannot say so in time."""
@@ -125,14 +132,19 @@ class RedisLimits:
             self._owed[lease_id] = now + LEASE_US
 
     async def _settle(self) -> None:
-        if not self._owed:
-            return
-        owed, self._owed = self._owed, {}
-        try:
-            await self._run("release", *owed)
-        except RedisAway:
-            self._owed = owed | self._owed
-            raise
+        """Tell Redis what it missed while it was away."""
+        if self._untold:
+            left = await self._local.throttles()
+            for channel in tuple(self._untold):
+                await self._throttle(channel, left.get(channel, 0.0))
+                self._untold.discard(channel)
+        if self._owed:
+            owed, self._owed = self._owed, {}
+            try:
+                await self._run("release", *owed)
+            except RedisAway:
+                self._owed = owed | self._owed
+                raise
 
     async def _run(self, operation: str, *arguments: str | int, buckets: tuple[str, ...] = ()) -> list[Any]:
         keys = [self._keys + name for name in ("in-flight", "throttles", *buckets)]
