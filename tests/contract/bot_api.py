@@ -58,8 +58,8 @@ class BotApi(FakeProvider):
         self.script: list[Reply | Trouble] = [accepted()]
         self.requests: list[Request] = []
 
-    def behave(self, *script: Reply | Trouble) -> None:
-        self.script = list(script)
+    def behave(self, script: Reply | Trouble, *then: Reply | Trouble) -> None:
+        self.script = [script, *then]
 
     @property
     def taken(self) -> int:

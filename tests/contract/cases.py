@@ -30,6 +30,7 @@ _TELEGRAM = [
     Situation(id="slow", script=accepted(hold=True), held=True),
     Situation(id="message_refused/400", script=refused(400, "message is too long"), raises=ValidationError),
     Situation(id="message_refused/quoted back", script=refused(400, ECHO), raises=ValidationError),
+    Situation(id="message_refused/token quoted", script=refused(400, f"bot{TOKEN} is odd"), raises=ValidationError),
     Situation(id="message_refused/422", script=refused(422, "no"), raises=ValidationError),
     Situation(id="message_refused/without a body", script=raw_reply(400, b""), raises=ValidationError),
     Situation(

@@ -7,10 +7,10 @@ import socket
 import struct
 from abc import ABC, abstractmethod
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 
-class FakeProvider(ABC):
+class Listener(ABC):
     """
     Counts connections, and lets a test wait for what it needs to see.
 
@@ -67,6 +67,19 @@ class FakeProvider(ABC):
     @staticmethod
     async def hang() -> None:
         await asyncio.Event().wait()
+
+
+class FakeProvider(Listener):
+    """A listener that plays a script and counts what it was given."""
+
+    @abstractmethod
+    def behave(self, script: Any) -> None:
+        """What to do from now on."""
+
+    @property
+    @abstractmethod
+    def taken(self) -> int:
+        """Complete messages read so far, whatever was answered."""
 
 
 def closed_port() -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default as default_policy
-from typing import cast
 
 from tests.contract.connection import FakeProvider
 
@@ -43,7 +42,7 @@ class Received:
     content: bytes = b""
 
     def parsed(self) -> EmailMessage:
-        return cast(EmailMessage, message_from_bytes(self.content, policy=default_policy))
+        return message_from_bytes(self.content, policy=default_policy)
 
     def header_names(self) -> list[str]:
         head = self.content.partition(b"\r\n\r\n")[0]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from tests.contract.connection import FakeProvider
 
 from tests.contract.connection import FakeProvider
 
@@ -27,17 +29,6 @@ REQUIRED = frozenset(
         "garbage",
     }
 )
-
-
-class Provider(Protocol):
-    """A fake provider that counts what it was given."""
-
-    port: int
-
-    @property
-    def taken(self) -> int: ...
-
-    def behave(self, script: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

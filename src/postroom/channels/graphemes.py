@@ -28,9 +28,9 @@ def is_boundary(text: str, index: int) -> bool:
     if index <= 0 or index >= len(text):
         return True
     before, after = text[index - 1], text[index]
-    if before == "\r" and after == "\n":
-        return False
-    if before == _ZERO_WIDTH_JOINER or attaches(after):
+    if before in "\r\n":
+        return (before, after) != ("\r", "\n")
+    if attaches(after) or (before == _ZERO_WIDTH_JOINER and not after.isspace()):
         return False
     return not (_is_flag_half(before) and _is_flag_half(after) and _flag_halves_before(text, index) % 2)
 

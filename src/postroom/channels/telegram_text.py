@@ -20,8 +20,8 @@ def utf16_length(text: str) -> int:
 
 
 def split(text: str, limit: int = TEXT_LIMIT) -> list[str]:
-    """The parts in order; only white space at a cut is left out."""
-    return list(_parts(text, limit)) or [text]
+    """The parts in order; only white space at a cut is left out, so a blank text may have no part."""
+    return list(_parts(text, limit))
 
 
 def _parts(text: str, limit: int) -> Iterator[str]:
@@ -75,5 +75,7 @@ def _skip_space(text: str, index: int) -> int:
 
 
 def _is_space(text: str, index: int) -> bool:
-    """A space that carries an accent is a visible character, not a gap."""
+    """A space that carries an accent is a visible character, not a gap; a line end carries nothing."""
+    if text[index] in "\r\n":
+        return True
     return text[index].isspace() and not (index + 1 < len(text) and attaches(text[index + 1]))
