@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from tests.contract.bot_api import BotApi, Trouble, accepted, reply
 from tests.contract.connection import Listener
-from yarl import URL
 
 from postroom.channels.http_call import HttpCall
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, TargetUnavailable
@@ -22,7 +21,7 @@ async def test_a_tls_handshake_that_never_ends_is_not_sent() -> None:
     call = HttpCall("The service")
     async with Silence() as server:
         with pytest.raises(DeliveryTimeout):
-            await call.post(URL(f"https://127.0.0.1:{server.port}/x"), {}, 0.2)
+            await call.post(f"https://127.0.0.1:{server.port}/x", {}, 0.2)
     await call.close()
 
     assert server.connections == 1
@@ -33,7 +32,7 @@ async def test_a_tls_handshake_that_is_cut_is_not_sent() -> None:
     async with BotApi() as server:
         server.behave(Trouble.RESET_BEFORE_READING)
         with pytest.raises(TargetUnavailable):
-            await call.post(URL(f"https://127.0.0.1:{server.port}/x"), {}, 5.0)
+            await call.post(f"https://127.0.0.1:{server.port}/x", {}, 5.0)
     await call.close()
 
     assert server.taken == 0
@@ -42,7 +41,7 @@ async def test_a_tls_handshake_that_is_cut_is_not_sent() -> None:
 async def test_a_name_that_does_not_resolve_is_not_sent() -> None:
     call = HttpCall("The service")
     with pytest.raises((TargetUnavailable, DeliveryTimeout)):
-        await call.post(URL("http://nowhere.invalid/x"), {}, 5.0)
+        await call.post("http://nowhere.invalid/x", {}, 5.0)
     await call.close()
 
 
@@ -50,7 +49,7 @@ async def test_a_connection_is_reused() -> None:
     call = HttpCall("The service")
     async with BotApi() as server:
         for _ in range(3):
-            await call.post(URL(server.url), {}, 5.0)
+            await call.post(server.url, {}, 5.0)
         await call.close()
 
     assert (server.connections, server.taken) == (1, 3)
@@ -61,8 +60,8 @@ async def test_a_connection_the_server_closed_in_between_is_replaced() -> None:
     async with BotApi() as server:
         closing = reply(200, {}, headers="Connection: close\r\n", close=True)
         server.behave(closing, accepted())
-        await call.post(URL(server.url), {}, 5.0)
-        answer = await call.post(URL(server.url), {}, 5.0)
+        await call.post(server.url, {}, 5.0)
+        answer = await call.post(server.url, {}, 5.0)
         await call.close()
 
     assert answer.status == 200
@@ -73,9 +72,9 @@ async def test_a_reused_connection_that_is_cut_is_never_tried_again_behind_our_b
     call = HttpCall("The service")
     async with BotApi() as server:
         server.behave(accepted(), Trouble.READ_THEN_RESET)
-        await call.post(URL(server.url), {}, 5.0)
+        await call.post(server.url, {}, 5.0)
         with pytest.raises(OutcomeUncertain):
-            await call.post(URL(server.url), {}, 5.0)
+            await call.post(server.url, {}, 5.0)
         await call.close()
 
     assert (server.connections, server.taken) == (1, 2)
@@ -85,7 +84,7 @@ async def test_a_redirect_is_not_followed() -> None:
     call = HttpCall("The service")
     async with BotApi() as elsewhere, BotApi() as server:
         server.behave(reply(307, {}, headers=f"Location: {elsewhere.url}/\r\n"))
-        answer = await call.post(URL(server.url), {}, 5.0)
+        answer = await call.post(server.url, {}, 5.0)
         await call.close()
 
     assert (answer.status, elsewhere.taken) == (307, 0)
@@ -95,7 +94,7 @@ async def test_an_endless_answer_is_cut() -> None:
     call = HttpCall("The service")
     async with BotApi() as server:
         server.behave(reply(200, "x" * 9_000_000))
-        answer = await call.post(URL(server.url), {}, 10.0)
+        answer = await call.post(server.url, {}, 10.0)
         await call.close()
 
     assert len(answer.body) < 9_000_000

@@ -177,7 +177,10 @@ def test_a_malformed_token_is_refused_without_being_repeated(token: str) -> None
     assert not token or token not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["", "ftp://example.org", "example.org", "file:///etc/passwd"])
+@pytest.mark.parametrize(
+    "url",
+    ["", "ftp://example.org", "example.org", "file:///etc/passwd", "http://u:p@example.org", "http://example.org?x"],
+)
 def test_the_base_url_must_be_http(url: str) -> None:
     with pytest.raises(ValueError, match="http"):
         Telegram(TOKEN, url)

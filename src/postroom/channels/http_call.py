@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
-from yarl import URL
 
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 
@@ -45,7 +44,7 @@ class HttpCall:
         self._service = service
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, url: URL, body: Mapping[str, Any], timeout_seconds: float) -> Answer:
+    async def post(self, url: str, body: Mapping[str, Any], timeout_seconds: float) -> Answer:
         trip, late = _Trip(), False
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -63,7 +62,7 @@ class HttpCall:
         if session is not None:
             await session.close()
 
-    async def _exchange(self, url: URL, body: bytes, trip: _Trip) -> Answer:
+    async def _exchange(self, url: str, body: bytes, trip: _Trip) -> Answer:
         # POST only: the library silently repeats methods it takes for idempotent
         async with self._open_session().post(
             url, data=body, headers=_JSON, allow_redirects=False, trace_request_ctx=trip

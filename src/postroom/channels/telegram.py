@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, ClassVar, assert_never
-
-from yarl import URL
+from urllib.parse import urlsplit
 
 from postroom.channels.graphemes import is_single
 from postroom.channels.http_call import Answer, HttpCall
@@ -150,16 +149,16 @@ class Telegram:
     ) -> None:
         if not _TOKEN.fullmatch(token):
             raise ValueError("the Telegram bot token is malformed")
-        base = URL(api_base_url)
-        if base.scheme not in ("http", "https") or not base.host:
-            raise ValueError("the Telegram API base URL must be an http(s) URL")
+        base = urlsplit(api_base_url)
+        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+            raise ValueError("the Telegram API base URL must be a plain http(s) URL")
         self._token = token
-        self._base_url = base
+        self._base_url = api_base_url.rstrip("/")
         self._now = now
         self._http = HttpCall("Telegram")
 
     def __repr__(self) -> str:
-        return f"Telegram(api_base_url={str(self._base_url.with_user(None))!r}, token=***)"
+        return f"Telegram(api_base_url={self._base_url!r}, token=***)"
 
     def address(self, text: str) -> str | None:
         return address(text)
@@ -187,7 +186,7 @@ class Telegram:
         await self._http.close()
 
     async def _call(self, call: Call, timeout_seconds: float) -> Mapping[str, Any]:
-        url = self._base_url / f"bot{self._token}" / call.method
+        url = f"{self._base_url}/bot{self._token}/{call.method}"
         answer = await self._http.post(url, call.body, timeout_seconds)
         told = _parse(answer.body)
         if 200 <= answer.status < 300 and told.get("ok") is True:
