@@ -8,8 +8,6 @@ from typing import Any
 
 from tests.contract.connection import FakeProvider
 
-from tests.contract.connection import FakeProvider
-
 from postroom.domain.errors import PostroomError
 from postroom.ports import Channel
 

@@ -1,4 +1,4 @@
-"""Decide what follows a failed attempt. Pure: no clock, no sleep, no database."""
+"""Decide what follows a failed attempt, from values alone."""
 
 from __future__ import annotations
 
