@@ -17,6 +17,7 @@ from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.mcp_port import mcp_app
+from postroom.app.messenger import messenger_parts
 from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
 from postroom.app.plane import running_plane
@@ -33,7 +34,6 @@ from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy
-from postroom.messenger.execute import Execute
 from postroom.messenger.server import build_server as build_messenger
 from postroom.messenger.straight_to_delivery import StraightToDelivery
 from postroom.ports import Peer
@@ -172,9 +172,9 @@ class _Builder:
                 self._mint,
             )
         )
-        server = build_messenger(Execute(plane=plane, clock=self._clock), self._tokens)
-        butler = self._butler(config, world, StraightToDelivery(plane))
-        add_core_tools(server, butler)
+        parts = messenger_parts(self._settings, store, plane, self._tokens, self._clock, self._mint)
+        server = build_messenger(parts, more_rules=core_rules(MESSENGER))
+        add_core_tools(server, self._butler(config, world, StraightToDelivery(plane)))
         self._servers[MESSENGER] = server
 
     def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
