@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import platform
 import tempfile
 from pathlib import Path
 
 import uvloop
+from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
 from postroom.telemetry import log, trace
-from tests.services.postgres import PostgresServer
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))

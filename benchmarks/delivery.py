@@ -9,11 +9,10 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from postroom.domain.ids import IdMint
-from postroom.domain.notify import parse_notify
-
 from benchmarks.plane import NoChannel, envelope, running
 from benchmarks.raw import raw_per_second
+from postroom.domain.ids import IdMint
+from postroom.domain.notify import parse_notify
 
 _numbers = itertools.count()
 
@@ -84,6 +83,8 @@ async def measure(name: str, url: str, *, rounds: int, count: int) -> None:
     rate = statistics.median(one.per_second for one in ours)
     raw = statistics.median(raws)
     cpu = statistics.median(one.cpu_us for one in ours)
-    print(f"{name:<10} deliveries/s {rate:8.0f}   raw driver {raw:8.0f}   ours/raw {rate / raw:5.2f}   CPU {cpu:6.0f} µs")
+    print(
+        f"{name:<10} deliveries/s {rate:8.0f}   raw driver {raw:8.0f}   ours/raw {rate / raw:5.2f}   CPU {cpu:6.0f} µs"
+    )
     for what, values in (await latency(url, per_second=50, seconds=6)).items():
         print(f"{name:<10} {what:<16} {percentiles(values)}")

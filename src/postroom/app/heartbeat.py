@@ -37,9 +37,7 @@ async def heartbeats(
             return False
 
     async def keep_beating(beaten: bool) -> None:
-        while not await clock.wait(
-            stopping, clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
-        ):
+        while not await clock.wait(stopping, clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)):
             beaten = await beat()
 
     task = asyncio.create_task(keep_beating(await beat()))

@@ -21,6 +21,7 @@ from postroom.app.messenger import messenger_parts
 from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
 from postroom.app.plane import running_plane
+from postroom.app.roster import load_roster
 from postroom.app.serving import bind, port_of, serving
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
@@ -28,6 +29,7 @@ from postroom.butler.config import MESSENGER, ButlerConfig
 from postroom.butler.daemon import Butler
 from postroom.butler.no_sessions import NoSessions
 from postroom.butler.server import add_core_tools, build_server, core_rules
+from postroom.butler.session_tools import add_route_tool
 from postroom.clock import SystemClock
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
@@ -53,18 +55,23 @@ class Household:
     addresses: dict[str, str] = field(default_factory=dict)
 
 
-def all_parts(settings: Settings, roster: Iterable[ButlerConfig]) -> tuple[str, ...]:
-    names = [config.name for config in roster]
+def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
+    """Every part this household has; without a roster, the shipped one."""
+    names = [config.name for config in (shipped(settings) if roster is None else roster)]
     ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
     return (*(["sandbox"] if settings.in_sandbox else []), *ordered, "api")
 
 
+def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
+    return load_roster(settings.model_copy(update={"roster": None}), {})
+
+
 @asynccontextmanager
 async def running(
-    settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]
+    settings: Settings, parts: Sequence[str], roster: Sequence[ButlerConfig] | None = None
 ) -> AsyncIterator[Household]:
     async with AsyncExitStack() as stack:
-        yield await _Builder(settings, roster, parts, stack).build()
+        yield await _Builder(settings, shipped(settings) if roster is None else roster, parts, stack).build()
 
 
 class _Builder:
@@ -184,14 +191,15 @@ class _Builder:
             SWITCHBOARD, description=config.butler.description, log_level="WARNING", middleware=[policy]
         )
         add_switchboard_tools(server, board, self._tokens)
-        add_core_tools(server, self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD))))
+        butler = self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
+        add_core_tools(server, butler)
+        add_route_tool(server, butler)
         self._servers[SWITCHBOARD] = server
 
     async def _serve(self) -> None:
         hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
-            name: mcp_app(server, self._tokens, hosts=hosts, origins=origins)
-            for name, server in self._servers.items()
+            name: mcp_app(server, self._tokens, hosts=hosts, origins=origins) for name, server in self._servers.items()
         }
         if "api" in self._parts:
             apps["api"] = api_app(self._registry, self._tokens, hosts=hosts, origins=origins)

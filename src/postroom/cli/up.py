@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import uvloop
 
-from postroom.app.household import Household, all_parts, running
+from postroom.app.household import Household, parts_of, running
 from postroom.app.roster import load_roster
 from postroom.butler.config import ButlerConfig
 from postroom.cli.output import Database, Home, say
@@ -46,8 +46,8 @@ def up(
         "sandbox": False if no_sandbox else None,
     }
     settings, _ = from_process(overrides)
-    roster = load_roster(settings, os.environ)
-    _run(settings, roster, _parts(all_parts(settings, roster), only))
+    butlers = load_roster(settings, os.environ)
+    _run(settings, butlers, _parts(parts_of(settings, butlers), only))
 
 
 def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
@@ -84,7 +84,7 @@ async def _until_told(settings: Settings, roster: tuple[ButlerConfig, ...], part
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running(settings, roster, parts) as household:
+    async with running(settings, parts, roster) as household:
         for line in announcement(household):
             say(line)
         await stop.wait()
