@@ -44,6 +44,7 @@ from postroom.settings import Settings
 from postroom.switchboard.server import RULES, add_switchboard_tools
 
 SWITCHBOARD: Final = "switchboard"
+WORKER: Final = "worker"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,8 +101,10 @@ class _Builder:
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
-        if mine:
+        if mine or WORKER in self._parts:
             store = await self._stack.enter_async_context(open_store(self._settings))
+            if WORKER in self._parts:
+                await self._start_plane(store, sandbox)
             await self._build_butlers(mine, store, sandbox)
         await self._serve()
         return self._household
@@ -166,19 +169,16 @@ class _Builder:
         self._butlers.append(butler)
         return butler
 
+    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None) -> Plane:
+        channels = build_channels(self._settings, sandbox)
+        return await self._stack.enter_async_context(
+            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
+        )
+
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, sandbox: SandboxAddress | None
     ) -> None:
-        plane: Plane = await self._stack.enter_async_context(
-            running_plane(
-                self._settings,
-                store,
-                build_channels(self._settings, sandbox),
-                self._registry,
-                self._clock,
-                self._mint,
-            )
-        )
+        plane = await self._start_plane(store, sandbox)
         parts = messenger_parts(self._settings, store, plane, self._tokens, self._clock, self._mint)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, self._butler(config, world, StraightToDelivery(plane)))
