@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
+from tests.store.both import KINDS, opened
 from tests.store.deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.domain.delivery import TRANSITIONS, Event, Failure, Outcome, Priority, Receipt, Status
@@ -21,9 +22,7 @@ from postroom.ports import Ledger
 from postroom.store.database import Database
 from postroom.store.ledger_postgres import PostgresLedger
 from postroom.store.ledger_sqlite import SqliteLedger
-from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
-from postroom.store.tables import metadata
 from postroom.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
@@ -32,7 +31,6 @@ from postroom.store.tables.deliveries import (
     delivery_requests,
 )
 
-_migrated: set[str] = set()
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
 
 
@@ -59,27 +57,12 @@ class Store:
         return inserted.claim
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=KINDS)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    if request.param == "sqlite":
-        small = SqliteDatabase(tmp_path / "postroom.db")
-        await small.migrate()
-        yield Store(small, SqliteLedger(small))
-        await small.close()
-        return
-    url = request.getfixturevalue("postgres_url")
-    large = PostgresDatabase(url)
-    if url not in _migrated:
-        await large.migrate()
-        _migrated.add(url)
-    await large.write(_empty)
-    yield Store(large, PostgresLedger(large))
-    await large.close()
-
-
-def _empty(connection: Connection) -> None:
-    for table in reversed(metadata.sorted_tables):
-        connection.execute(table.delete())
+    async with opened(request.param, request, tmp_path) as database:
+        yield Store(
+            database, SqliteLedger(database) if isinstance(database, SqliteDatabase) else PostgresLedger(database)
+        )
 
 
 # -- insert ------------------------------------------------------------------------------------------------------
@@ -190,7 +173,7 @@ async def test_after_a_successful_replay_the_original_key_answers_with_it(store:
     original = new_delivery()
     await store.ledger.settle(ending(await store.leased(original), Event.EXHAUST))
     replays = [
-        new_delivery(replay_of=original.id, replay_number=number, idempotency_key=f"{original.idempotency_key}::{number}")
+        new_delivery(replay_of=original.id, replay_number=number, idempotency_key=f"{original.id}::replay-{number}")
         for number in (1, 2)
     ]
     for replay in replays:
@@ -376,8 +359,19 @@ async def test_a_takeover_is_bounded_and_happens_once(store: Store) -> None:
     assert len({claim.id for claims in passes for claim in claims}) == 6
 
 
-@pytest.mark.parametrize("step", ["mark", "advance", *(event for event in Event if event in (
-    Event.DELIVER, Event.RETRY, Event.REJECT, Event.EXHAUST, Event.HOLD, Event.RELEASE, Event.POSTPONE))])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "mark",
+        "advance",
+        *(
+            event
+            for event in Event
+            if event
+            in (Event.DELIVER, Event.RETRY, Event.REJECT, Event.EXHAUST, Event.HOLD, Event.RELEASE, Event.POSTPONE)
+        ),
+    ],
+)
 async def test_a_stale_fence_changes_nothing(store: Store, step: str) -> None:
     stale = await store.leased(new_delivery())
     await store.ledger.reclaim(
