@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 
@@ -80,9 +81,12 @@ class QtWindow(QWidget):
         message = ReadingArea("Message", MESSAGE_ROWS)
         message.show_text(self._sheet.message)
         self._column.addWidget(message, 1)
-        if self._sheet.wait_for_response:
-            self._build_reply()
+        if not self._sheet.wait_for_response:
+            self._build_footer()
+            return
+        self._build_reply()
         self._build_footer()
+        self._show_offer()
 
     def _build_reply(self) -> None:
         self._options: list[QPushButton] = []
@@ -96,7 +100,6 @@ class QtWindow(QWidget):
         kind = SecretInput if self._sheet.secret else ReplyInput
         self._input = kind(self._submit, self._sitting.typed)
         self._column.addWidget(self._input)
-        self._show_offer()
 
     def _option(self, option: str) -> QPushButton:
         button = QPushButton(option.replace("&", "&&"))
@@ -120,19 +123,24 @@ class QtWindow(QWidget):
             cancel.clicked.connect(lambda: self._end(Outcome.CANCELLED))
             row.addWidget(cancel)
             row.addWidget(submit)
-            self.setTabOrder(self._input, submit)
-            self.setTabOrder(submit, cancel)
+            self._last_stops = (submit, cancel)
         else:
             close = QPushButton("Close")
             close.clicked.connect(lambda: self._end(Outcome.CANCELLED))
             row.addWidget(close)
         self._column.addLayout(row)
 
+    def _order_tabs(self, *before_input: QPushButton) -> None:
+        stops = [*before_input, self._input, *self._last_stops]
+        for one, next_one in itertools.pairwise(stops):
+            self.setTabOrder(one, next_one)
+
     def _show_offer(self) -> None:
         while (item := self._offer.takeAt(0)) is not None:
             if widget := item.widget():
                 widget.deleteLater()
         if self._sitting.offer() is None:
+            self._order_tabs()
             return
         label = QLabel(self._sitting.offer_label())
         label.setTextFormat(Qt.TextFormat.PlainText)
@@ -142,6 +150,7 @@ class QtWindow(QWidget):
         discard.clicked.connect(self._discard_offer)
         for widget, stretch in ((label, 1), (use, 0), (discard, 0)):
             self._offer.addWidget(widget, stretch)
+        self._order_tabs(use, discard)
 
     # what it does
 
@@ -157,6 +166,8 @@ class QtWindow(QWidget):
         self._sitting.active()
         if event.key() == Qt.Key.Key_Escape:
             self._end(Outcome.CANCELLED)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(self.focusWidget(), QPushButton):
+            self.focusWidget().click()
         else:
             super().keyPressEvent(event)
 

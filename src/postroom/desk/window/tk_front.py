@@ -43,6 +43,7 @@ class TkWindow:
         self._sheet = sitting.sheet
         self._palette = PALETTES[sitting.sheet.palette]
         self._chosen: list[str] = []
+        self._copied = False
         self._lingered = 0
         self._fonts()
         style_scrollbars(root, self._palette)
@@ -153,7 +154,6 @@ class TkWindow:
             cancel = FlatButton(frame, "Cancel", self._cancel, self._palette)
             submit.pack(side="right")
             cancel.pack(side="right", padx=(0, 8))
-            submit.lift(cancel)
         else:
             FlatButton(frame, "Close", self._cancel, self._palette).pack(side="right")
         self._notice.pack(side="left")
@@ -166,8 +166,9 @@ class TkWindow:
             return
         label = self._sitting.offer_label()
         self._label(label, self._small, self._palette.muted, self._offer).pack(side="left", pady=(8, 0))
-        for name, command in (("Discard", self._discard_offer), ("Use it", self._use_offer)):
-            button = FlatButton(self._offer, name, command, self._palette)
+        use = FlatButton(self._offer, "Use it", self._use_offer, self._palette)
+        discard = FlatButton(self._offer, "Discard", self._discard_offer, self._palette)
+        for button in (discard, use):
             button.configure(font=self._small, pady=2, padx=8)
             button.pack(side="right", padx=(6, 0), pady=(8, 0))
 
@@ -180,6 +181,8 @@ class TkWindow:
         root.bind("<KeyPress>", lambda _: self._sitting.active(), add=True)
         root.bind("<Control-Prior>", lambda _: self._message_text.yview_scroll(-1, "pages"))
         root.bind("<Control-Next>", lambda _: self._message_text.yview_scroll(1, "pages"))
+        for sequence in ("<<Copy>>", "<<Cut>>"):
+            root.bind(sequence, lambda _: self._remember_copying())
         root.bind("<Map>", self._mapped)
         if not self._sheet.wait_for_response:
             root.bind("<Motion>", lambda _: self._sitting.active())
@@ -196,10 +199,9 @@ class TkWindow:
 
     def _take_focus(self) -> None:
         """A message without a question does not take the keyboard away from what the person is doing."""
-        if self._sheet.wait_for_response:
+        if self._sheet.wait_for_response and self._root.focus_displayof() is None:
             self._root.focus_force()
-            if self._root.focus_get() in (None, self._root):
-                self._input.focus()
+            self._input.focus()
 
     def _end_preview(self) -> None:
         if self._sheet.screenshot:
@@ -255,16 +257,27 @@ class TkWindow:
         self._sitting.end(outcome)
         self._leave()
 
+    def _remember_copying(self) -> None:
+        self._copied = True
+
     def _leave(self) -> None:
         """Text copied here would vanish with the process, so it stays unseen until something else is copied."""
         self._root.withdraw()
         self._root.update_idletasks()
-        self._linger()
-
-    def _linger(self) -> None:
-        owns = bool(self._root.tk.call("selection", "own", "-selection", "CLIPBOARD"))
-        self._lingered += _LINGER_CHECK_MILLISECONDS
-        if sys.platform.startswith("linux") and owns and self._lingered <= LINGER_SECONDS * 1000:
-            self._root.after(_LINGER_CHECK_MILLISECONDS, self._linger)
+        if self._copied and sys.platform.startswith("linux"):
+            self._linger(self._clipboard())
         else:
             self._root.destroy()
+
+    def _linger(self, copied: str | None) -> None:
+        self._lingered += _LINGER_CHECK_MILLISECONDS
+        if copied is not None and copied == self._clipboard() and self._lingered <= LINGER_SECONDS * 1000:
+            self._root.after(_LINGER_CHECK_MILLISECONDS, self._linger, copied)
+        else:
+            self._root.destroy()
+
+    def _clipboard(self) -> str | None:
+        try:
+            return self._root.clipboard_get()
+        except tk.TclError:
+            return None

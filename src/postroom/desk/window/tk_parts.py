@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tkinter as tk
 from collections.abc import Callable
 from tkinter import font as tkfont
@@ -96,11 +97,18 @@ class Scrolled(tk.Frame):
         text.bind("<Button-1>", lambda _: text.focus_set(), add=True)
         for sequence, (amount, unit) in _SCROLL.items():
             text.bind(sequence, lambda _, amount=amount, unit=unit: self._scroll(amount, unit))  # type: ignore[misc]
+        for sequence in ("<<SelectAll>>", "<Control-a>", "<Control-A>", "<Command-a>"):
+            with contextlib.suppress(tk.TclError):  # not every platform has a Command key
+                text.bind(sequence, lambda _: self._select_all())
         text.bind("<Home>", lambda _: self._move(0.0))
         text.bind("<End>", lambda _: self._move(1.0))
 
     def _scroll(self, amount: int, unit: str) -> str:
         self.text.yview_scroll(amount, unit)  # type: ignore[call-overload]
+        return "break"
+
+    def _select_all(self) -> str:
+        self.text.tag_add("sel", "1.0", "end-1c")
         return "break"
 
     def _move(self, fraction: float) -> str:
