@@ -27,7 +27,9 @@ def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
 
 
 @pytest.fixture(scope="session", params=TOOLKITS)
-def shared_desk(request: pytest.FixtureRequest, screen: Screen, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caller]:
+def shared_desk(
+    request: pytest.FixtureRequest, screen: Screen, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Caller]:
     desk = Caller(
         screen.environ,
         tmp_path_factory.mktemp(request.param),
@@ -47,8 +49,3 @@ def desk(shared_desk: Caller, screen: Screen) -> Iterator[Caller]:
     for folder in (shared_desk.home, shared_desk.voicemode):
         shutil.rmtree(folder, ignore_errors=True)
     yield shared_desk
-
-
-@pytest.fixture
-def toolkit(request: pytest.FixtureRequest) -> str:
-    return str(request.node.callspec.params["shared_desk"])

@@ -57,6 +57,7 @@ class QtWindow(QWidget):
         whole = Area(x=screen.x(), y=screen.y(), width=screen.width(), height=screen.height())
         pointer = QCursor.pos()
         areas = monitors(whole) if sys.platform.startswith("linux") else _screens(whole)
+        self.ensurePolished()
         height = max(self.sizeHint().height(), self.heightForWidth(WIDTH))
         place = centred(monitor_for(areas, (pointer.x(), pointer.y())), WIDTH, height)
         self.setGeometry(place.x, place.y, place.width, place.height)
@@ -77,10 +78,10 @@ class QtWindow(QWidget):
         if self._sheet.history:
             history = ReadingArea("Conversation so far", HISTORY_ROWS)
             history.show_history(self._sheet.history, self._palette)
-            self._column.addWidget(history, 1)
+            self._column.addWidget(history)
         message = ReadingArea("Message", MESSAGE_ROWS)
         message.show_text(self._sheet.message)
-        self._column.addWidget(message, 1)
+        self._column.addWidget(message)
         if not self._sheet.wait_for_response:
             self._build_footer()
             return
@@ -166,8 +167,10 @@ class QtWindow(QWidget):
         self._sitting.active()
         if event.key() == Qt.Key.Key_Escape:
             self._end(Outcome.CANCELLED)
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(self.focusWidget(), QPushButton):
-            self.focusWidget().click()
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(
+            button := self.focusWidget(), QPushButton
+        ):
+            button.click()
         else:
             super().keyPressEvent(event)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QLayout, QLayoutItem, QLineEdit, QPlainTextEdit, QTextEdit
+from PySide6.QtWidgets import QAbstractSlider, QLayout, QLayoutItem, QLineEdit, QPlainTextEdit, QSizePolicy, QTextEdit
 
 from postroom.desk.palette import Palette
 from postroom.desk.records import Who
@@ -24,6 +24,7 @@ class ReadingArea(QTextEdit):
         self._to_end = False
         self.setAccessibleName(name)
         self.setReadOnly(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.setAcceptRichText(False)
         self.setTabChangesFocus(True)
         self.setTextInteractionFlags(
@@ -47,7 +48,9 @@ class ReadingArea(QTextEdit):
 
     def sizeHint(self) -> QSize:
         """As high as its text, up to its number of rows."""
+        self.ensurePolished()
         document = self.document().clone()
+        document.setDefaultFont(self.font())
         document.setTextWidth(500)
         line = self.fontMetrics().lineSpacing()
         height = min(int(document.size().height()) + 24, line * self._rows + 24)
@@ -63,6 +66,20 @@ class ReadingArea(QTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._scroll()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar, plain = self.verticalScrollBar(), event.modifiers() == Qt.KeyboardModifier.NoModifier
+        match event.key():
+            case Qt.Key.Key_Home if plain:
+                bar.setValue(bar.minimum())
+            case Qt.Key.Key_End if plain:
+                bar.setValue(bar.maximum())
+            case Qt.Key.Key_Up if plain:
+                bar.triggerAction(QAbstractSlider.SliderAction.SliderSingleStepSub)
+            case Qt.Key.Key_Down if plain:
+                bar.triggerAction(QAbstractSlider.SliderAction.SliderSingleStepAdd)
+            case _:
+                super().keyPressEvent(event)
 
     def _scroll(self) -> None:
         if self._to_end:

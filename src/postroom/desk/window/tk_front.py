@@ -94,7 +94,7 @@ class TkWindow:
         self._offer.pack(fill="x")
         kind = SecretInput if self._sheet.secret else ReplyInput
         self._input = kind(self._body, self._palette, self._font, submit=self._submit, changed=self._sitting.typed)
-        self._input.widget().pack(fill="x", pady=(10, 0), ipady=6 if self._sheet.secret else 0)
+        self._input.widget().pack(fill="x", pady=(10, 0))
         self._footer()
         self._show_offer()
 

@@ -119,8 +119,10 @@ class SecretInput:
         submit: Callable[[], None],
         changed: Callable[[str], None],
     ) -> None:
+        self._frame = tk.Frame(parent, bg=palette.surface, highlightthickness=2, padx=8, pady=6)
+        self._frame.configure(highlightcolor=palette.accent, highlightbackground=palette.border)
         self._entry = tk.Entry(
-            parent,
+            self._frame,
             show="•",
             font=font,
             bg=palette.surface,
@@ -129,11 +131,13 @@ class SecretInput:
             selectbackground=palette.selection,
             selectforeground=palette.on_selection,
             relief="flat",
-            highlightthickness=2,
-            highlightbackground=palette.border,
-            highlightcolor=palette.accent,
+            borderwidth=0,
+            highlightthickness=0,
             exportselection=False,
         )
+        self._entry.pack(fill="x")
+        for event, ring in (("<FocusIn>", palette.accent), ("<FocusOut>", palette.border)):
+            self._entry.bind(event, lambda _, ring=ring: self._frame.configure(highlightbackground=ring))  # type: ignore[misc]
         self._changed = changed
         for sequence in ("<Return>", "<KP_Enter>", f"<{_COMMAND}-Return>"):
             self._entry.bind(sequence, _only(submit))
@@ -145,7 +149,7 @@ class SecretInput:
         self._entry.bind("<KeyRelease>", lambda _: changed(self.read()))
 
     def widget(self) -> tk.Widget:
-        return self._entry
+        return self._frame
 
     def focus(self) -> None:
         self._entry.focus_set()

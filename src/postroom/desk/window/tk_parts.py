@@ -7,6 +7,7 @@ import tkinter as tk
 from collections.abc import Callable
 from tkinter import font as tkfont
 from tkinter import ttk
+from typing import Any
 
 from postroom.desk.palette import Palette
 
@@ -45,7 +46,7 @@ class FlatButton(tk.Label):
 
     def paint(self, *, chosen: bool) -> None:
         background, text = (self._palette.accent, self._palette.on_accent) if chosen else self._face
-        self.configure(bg=background, fg=text)
+        self.configure(bg=background, fg=text, highlightcolor=self._palette.text if chosen else self._palette.accent)
 
     def _pressed(self, event: tk.Event[tk.Misc]) -> str:
         inside = 0 <= event.x < self.winfo_width() and 0 <= event.y < self.winfo_height()
@@ -127,18 +128,21 @@ class Scrolled(tk.Frame):
 def style_scrollbars(root: tk.Tk, palette: Palette) -> None:
     style = ttk.Style(root)
     style.theme_use("clam")
+    thumb: Any = ("Vertical.Scrollbar.thumb", {"expand": "1", "sticky": "nswe"})
+    trough: Any = ("Vertical.Scrollbar.trough", {"sticky": "ns", "children": [thumb]})
+    style.layout("Desk.Vertical.TScrollbar", [trough])
     style.configure(
         "Desk.Vertical.TScrollbar",
-        background=palette.button,
+        background=palette.muted,
         troughcolor=palette.background,
         bordercolor=palette.background,
-        lightcolor=palette.button,
-        darkcolor=palette.button,
-        arrowcolor=palette.on_button,
-        arrowsize=12,
+        lightcolor=palette.muted,
+        darkcolor=palette.muted,
+        gripcount=0,
+        arrowsize=11,
         relief="flat",
     )
-    style.map("Desk.Vertical.TScrollbar", background=[("active", palette.border), ("disabled", palette.background)])
+    style.map("Desk.Vertical.TScrollbar", background=[("active", palette.accent)])
 
 
 def rows_needed(text: str, font: tkfont.Font, width: int, most: int) -> int:
