@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -58,6 +59,20 @@ class Caller:
 
     def call_raw(self, arguments: dict[str, Any]) -> CallToolResult:
         return self._portal.start_task_soon(self._call, arguments, None).result(30)
+
+    def drafts(self) -> list[str]:
+        return [str(json.loads(file.read_text())["text"]) for file in self._draft_files()]
+
+    def discard_drafts(self) -> None:
+        for file in self._draft_files():
+            file.unlink()
+
+    def log(self) -> list[dict[str, Any]]:
+        files = sorted(self.voicemode.glob("logs/conversations/*.jsonl"))
+        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+    def _draft_files(self) -> list[Path]:
+        return sorted((self.home / "desk" / "drafts").rglob("*.json"))
 
     def tools(self) -> list[Any]:
         return list(self._portal.call(self.session.list_tools).tools)

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
 from tests.desk.caller import Caller
 from tests.desk.screen import Screen
 

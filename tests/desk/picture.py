@@ -20,6 +20,13 @@ def difference(one: Path, other: Path) -> float:
     return sum(a != b for a, b in zip(first, second, strict=True)) / len(first)
 
 
+def size(file: Path) -> tuple[int, int]:
+    data = file.read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
+
+
 def _rows(file: Path) -> tuple[int, bytes]:
     data = file.read_bytes()
     (width,) = struct.unpack(">I", data[16:20])
