@@ -10,7 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from postroom.desk.palette import PALETTES
+from postroom.desk.window.picture import pixels, png
+from postroom.desk.window.placement import Area
+
 WAIT_SECONDS = 15.0
+RING = 15
+ACCENTS = {bytes.fromhex(palette.accent[1:]) for palette in PALETTES.values()}
 T = TypeVar("T")
 
 
@@ -70,6 +76,7 @@ class Screen:
         """Once it is there and has the keyboard."""
         found = until(lambda: self.windows(title), f"the window {title!r}")[-1]
         until(lambda: self.active_title() == title, f"{title!r} to have the keyboard")
+        until(lambda: self._shows_focus(found), f"the input of {title!r} to have the keyboard")
         return found
 
     def active_title(self) -> str:
@@ -134,23 +141,23 @@ class Screen:
     # eyes
 
     def picture(self, file: Path, window: str | None = None) -> Path:
+        """Of what is really on the screen."""
         file.parent.mkdir(parents=True, exist_ok=True)
-        area = self.place(window) if window else {"x": 0, "y": 0, "width": 0, "height": 0}
-        code = (
-            "import sys; from pathlib import Path;"
-            "from postroom.desk.window.picture import pixels, png;"
-            "from postroom.desk.window.placement import Area;"
-            "window, width, height, file = sys.argv[1:];"
-            "area = Area(x=0, y=0, width=int(width), height=int(height));"
-            "Path(file).write_bytes(png(*pixels(int(window) or None, area)))"
-        )
-        size = (str(area["width"]), str(area["height"])) if window else self._size()
-        self.run(sys.executable, "-c", code, window or "0", *size, str(file), check=True)
+        file.write_bytes(png(*pixels(None, self._area(window), self.display)))
         return file
 
-    def _size(self) -> tuple[str, str]:
+    def _area(self, window: str | None) -> Area:
+        if window is not None:
+            return Area(**self.place(window))
         width, height = self.run("xdotool", "getdisplaygeometry").split()
-        return width, height
+        return Area(x=0, y=0, width=int(width), height=int(height))
+
+    def _shows_focus(self, window: str) -> bool:
+        """One of the framed areas, whose left edges are in one line, has a ring in the accent colour."""
+        area = self._area(window)
+        edge = Area(x=area.x + RING, y=area.y, width=1, height=area.height)
+        _, _, colours = pixels(None, edge, self.display)
+        return any(colours[index : index + 3] in ACCENTS for index in range(0, len(colours), 3))
 
     def _start(self, *command: str, **options: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, env=self.environ, stderr=subprocess.DEVNULL, **options)

@@ -70,4 +70,6 @@ def _emit(event: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # the listening thread would make an orderly end abort

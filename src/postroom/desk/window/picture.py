@@ -57,8 +57,8 @@ class _Image(ctypes.Structure):
     )
 
 
-def pixels(window: int | None, area: Area) -> tuple[int, int, bytes]:
-    """Width, height and RGB of part of an X11 window, or of the whole screen's root window."""
+def pixels(window: int | None, area: Area, display_name: str | None = None) -> tuple[int, int, bytes]:
+    """Width, height and RGB of part of an X11 window, or of the screen with everything on it."""
     xlib = ctypes.CDLL(ctypes.util.find_library("X11") or "libX11.so.6")
     xlib.XOpenDisplay.restype = ctypes.c_void_p
     xlib.XDefaultRootWindow.restype = ctypes.c_ulong
@@ -66,7 +66,8 @@ def pixels(window: int | None, area: Area) -> tuple[int, int, bytes]:
     xlib.XGetImage.restype = ctypes.POINTER(_Image)
     xlib.XGetImage.argtypes = [ctypes.c_void_p, ctypes.c_ulong, *[ctypes.c_int] * 2, *[ctypes.c_uint] * 2]
     xlib.XGetImage.argtypes += [ctypes.c_ulong, ctypes.c_int]
-    display = xlib.XOpenDisplay(None)
+    xlib.XDestroyImage.argtypes = [ctypes.POINTER(_Image)]
+    display = xlib.XOpenDisplay(None if display_name is None else display_name.encode())
     if not display:
         raise OSError("no display")
     try:
@@ -74,7 +75,9 @@ def pixels(window: int | None, area: Area) -> tuple[int, int, bytes]:
         image = xlib.XGetImage(display, source, area.x, area.y, area.width, area.height, _ALL_PLANES, _Z_PIXMAP)
         if not image or image.contents.bits_per_pixel != 32:
             raise OSError("this display's pictures cannot be read")
-        return area.width, area.height, _rgb(image.contents)
+        rgb = _rgb(image.contents)
+        xlib.XDestroyImage(image)
+        return area.width, area.height, rgb
     finally:
         xlib.XCloseDisplay(display)
 

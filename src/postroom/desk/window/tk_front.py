@@ -20,6 +20,8 @@ WIDTH = 560
 PADDING = 14
 HISTORY_ROWS = 8
 MESSAGE_ROWS = 16
+_FOCUS_CHECK_MILLISECONDS = 500
+_SHIFT = 0x1
 _LINGER_CHECK_MILLISECONDS = 500
 _PICTURE_DELAY_MILLISECONDS = 250
 
@@ -178,7 +180,7 @@ class TkWindow:
         root = self._root
         root.protocol("WM_DELETE_WINDOW", lambda: self._end(Outcome.DISMISSED))
         root.bind("<Escape>", lambda _: self._cancel())
-        root.bind("<KeyPress>", lambda _: self._sitting.active(), add=True)
+        root.bind("<KeyPress>", self._key)
         root.bind("<Control-Prior>", lambda _: self._message_text.yview_scroll(-1, "pages"))
         root.bind("<Control-Next>", lambda _: self._message_text.yview_scroll(1, "pages"))
         for sequence in ("<<Copy>>", "<<Cut>>"):
@@ -187,21 +189,30 @@ class TkWindow:
         if not self._sheet.wait_for_response:
             root.bind("<Motion>", lambda _: self._sitting.active())
 
+    def _key(self, event: tk.Event[tk.Misc]) -> None:
+        """The window can have the keyboard some moments before its input has; those keys count as well."""
+        self._sitting.active()
+        if event.widget is not self._root or not self._sheet.wait_for_response:
+            return
+        if event.keysym in ("Return", "KP_Enter") and not int(event.state) & _SHIFT:
+            self._submit()
+        elif event.char == "\r" or event.char.isprintable():
+            self._input.insert(event.char.replace("\r", "\n"))
+
     def _mapped(self, event: tk.Event[tk.Misc]) -> None:
         if event.widget is not self._root:
             return
         self._root.unbind("<Map>")
         self._sitting.shown()
         self._pulse()
-        self._root.after(60, self._take_focus)
+        self._root.after(_FOCUS_CHECK_MILLISECONDS, self._take_focus)
         if self._sheet.preview:
             self._root.after(_PICTURE_DELAY_MILLISECONDS, self._end_preview)
 
     def _take_focus(self) -> None:
         """A message without a question does not take the keyboard away from what the person is doing."""
-        if self._sheet.wait_for_response and self._root.focus_displayof() is None:
-            self._root.focus_force()
-            self._input.focus()
+        if self._sheet.wait_for_response and self._root.focus_displayof() in (None, self._root):
+            self._input.take_focus()
 
     def _end_preview(self) -> None:
         if self._sheet.screenshot:

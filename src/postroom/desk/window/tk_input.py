@@ -48,6 +48,10 @@ class ReplyInput:
     def focus(self) -> None:
         self._text.focus_set()
 
+    def take_focus(self) -> None:
+        """Also from another program; Tk waits for the window to appear if it has to."""
+        self._text.focus_force()
+
     def read(self) -> str:
         return self._text.get("1.0", "end-1c")
 
@@ -153,6 +157,10 @@ class SecretInput:
 
     def focus(self) -> None:
         self._entry.focus_set()
+
+    def take_focus(self) -> None:
+        """Also from another program; Tk waits for the window to appear if it has to."""
+        self._entry.focus_force()
 
     def read(self) -> str:
         return self._entry.get()
