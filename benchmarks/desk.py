@@ -83,7 +83,7 @@ def display() -> Iterator[dict[str, str]]:
     os.close(writing)
     with os.fdopen(reading) as numbers:
         environ = {**os.environ, "DISPLAY": f":{numbers.readline().strip()}", "POSTROOM_DESK__TOOLKIT": "tk"}
-    manager = subprocess.Popen(["openbox"], env=environ, stderr=subprocess.DEVNULL)
+    manager = subprocess.Popen(["openbox"], env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while "window id" not in run(environ, "xprop", "-root", "_NET_SUPPORTING_WM_CHECK"):
             time.sleep(0.02)

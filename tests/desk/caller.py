@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -21,7 +22,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 class Caller:
     """The client lives in a thread, so that a test can press keys while a call is waiting."""
 
-    def __init__(self, environ: dict[str, str], folder: Path, **settings: object) -> None:
+    def __init__(self, environ: dict[str, str], folder: Path, *, without_qt: bool = False, **settings: object) -> None:
         self.toolkit = str(settings.get("toolkit", "auto"))
         self.home = folder / "home"
         self.voicemode = folder / "voicemode"
@@ -33,7 +34,7 @@ class Caller:
             cwd=self.project,
             env={
                 **environ,
-                "PYTHONPATH": str(SOURCE),
+                "PYTHONPATH": os.pathsep.join([*([str(_no_qt(folder))] if without_qt else []), str(SOURCE)]),
                 "POSTROOM_HOME": str(self.home),
                 "VOICEMODE_BASE_DIR": str(self.voicemode),
                 **{f"POSTROOM_DESK__{name.upper()}": str(value) for name, value in settings.items()},
@@ -87,3 +88,11 @@ def text_of(future: Future[Any], seconds: float = 20) -> str:
     """The answer as one text, whatever is or is not an error."""
     [content] = future.result(seconds).content
     return str(content.text)
+
+
+def _no_qt(folder: Path) -> Path:
+    """A folder that makes PySide6 look as if it were not installed."""
+    package = folder / "shadow" / "PySide6"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('not here')")
+    return package.parent

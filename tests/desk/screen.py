@@ -48,7 +48,7 @@ class Screen:
         self.environ |= {"GSETTINGS_BACKEND": "keyfile"}
         self.environ.pop("WAYLAND_DISPLAY", None)
         if window_manager:
-            self._processes.append(self._start("openbox"))
+            self._processes.append(self._start("openbox", stdout=subprocess.DEVNULL))
             until(lambda: "window id" in self.run("xprop", "-root", "_NET_SUPPORTING_WM_CHECK"), "the window manager")
 
     def stop(self) -> None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.desk.conversation import Line, conversation_id, history
-from postroom.desk.records import Record, Who, decode, encode, split
+from postroom.desk.records import Record, decode, encode, split
+from postroom.desk.who import Who
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from postroom.desk.log import ConversationLog
-from postroom.desk.records import TAIL_BYTES, Who
+from postroom.desk.records import TAIL_BYTES
+from postroom.desk.who import Who
 
 ZONE = timezone(timedelta(hours=2))
 

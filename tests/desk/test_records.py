@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.desk.records import LINE_BYTES, TAIL_BYTES, Record, Who, decode, encode, split
+from postroom.desk.records import LINE_BYTES, TAIL_BYTES, Record, decode, encode, split
+from postroom.desk.who import Who
 
 MOMENT = datetime(2026, 11, 15, 6, 38, 47, 848101, tzinfo=UTC)
 

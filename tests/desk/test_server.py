@@ -137,14 +137,28 @@ def draft_of(home: Path) -> str | None:
     return str(json.loads(files[0].read_text())["text"]) if files else None
 
 
-def test_a_qt_that_does_not_start_is_replaced_by_tk(screen: Screen, tmp_path: Path) -> None:
+@pytest.mark.parametrize("missing", [True, False], ids=["not installed", "aborts"])
+def test_a_qt_that_does_not_start_is_replaced_by_tk(screen: Screen, tmp_path: Path, missing: bool) -> None:
     broken = {**screen.environ, "QT_QPA_PLATFORM": "no-such-platform"}
-    desk = Caller(broken, tmp_path, toolkit="qt")
+    desk = Caller(broken, tmp_path, toolkit="qt", without_qt=missing)
     call = desk.call("Well?", title="Fallback")
     screen.window("Fallback")
     screen.type("fine")
     screen.key("Return")
     assert text_of(call) == "User response: fine"
+    desk.stop()
+
+
+def test_a_window_that_hangs_is_given_up(screen: Screen, tmp_path: Path) -> None:
+    desk = Caller(screen.environ, tmp_path, toolkit="tk", silence_seconds=1, progress_seconds=0.2)
+    call = desk.call("Well?", title="Hangs")
+    screen.window("Hangs")
+    screen.type("kept")
+    until(lambda: desk.drafts() == ["kept"], "the draft")
+    os.kill(screen.window_process(), signal.SIGSTOP)
+    assert text_of(call).startswith("Error: The popup window failed")
+    screen.gone("Hangs")
+    assert desk.drafts() == ["kept"]
     desk.stop()
 
 

@@ -15,10 +15,10 @@ from postroom.desk.child import WindowProcess
 from postroom.desk.chimes import player
 from postroom.desk.outcome import Ending, Outcome, answer
 from postroom.desk.question import DEFAULT_TITLE
-from postroom.desk.records import Who
 from postroom.desk.settings import DeskSettings, Toolkit
 from postroom.desk.system import System, ThisSystem
 from postroom.desk.toolkit import choose, screen_reader_is_on
+from postroom.desk.who import Who
 from postroom.desk.wire import Sheet
 
 _MESSAGE = "This is how a question looks.\n\nEnter submits, Shift+Enter starts a new line, Escape cancels."

@@ -34,6 +34,7 @@ class WindowProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
         self._gone = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()

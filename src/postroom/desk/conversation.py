@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 
-from postroom.desk.records import Record, Who
+from postroom.desk.records import Record
+from postroom.desk.who import Who
 
 GAP = timedelta(minutes=5)
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -17,10 +17,10 @@ from postroom.desk.chimes import Chimes
 from postroom.desk.log import ConversationLog
 from postroom.desk.outcome import Ending, Outcome
 from postroom.desk.question import REPLY_LIMIT, Question
-from postroom.desk.records import Who
 from postroom.desk.settings import DeskSettings, Toolkit
 from postroom.desk.system import System, ThisSystem
 from postroom.desk.toolkit import choose
+from postroom.desk.who import Who
 from postroom.desk.wire import Sheet
 from postroom.domain.ids import IdMint
 from postroom.domain.time import to_us
@@ -31,6 +31,7 @@ Progress = Callable[[float], Awaitable[None]]
 """Told now and then how many seconds the call has been waiting."""
 
 _FAILED = {"no_display": Outcome.HEADLESS, "no_toolkit": Outcome.NO_TOOLKIT}
+_NOT_EVEN_SHOWN = frozenset({Outcome.NEVER_SHOWN, Outcome.NO_TOOLKIT})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,10 +43,6 @@ class _Popup:
     def replace(self) -> None:
         self.replaced = True
         self.process.close()
-
-
-class _NeverShown(Exception):
-    """The window's process ended before anything was to be seen."""
 
 
 class Desk:
@@ -68,16 +65,11 @@ class Desk:
     async def notify(self, question: Question, progress: Progress) -> Ending:
         """Cancelling the call closes its window; what was typed stays as a draft."""
         toolkit = await asyncio.to_thread(choose, self._settings.toolkit, self._system)
-        try:
-            return await self._ask(question, toolkit, progress)
-        except _NeverShown:
-            if toolkit is not Toolkit.QT:
-                return Ending(outcome=Outcome.CRASHED)
+        ending = await self._ask(question, toolkit, progress)
+        if toolkit is Toolkit.QT and ending.outcome in _NOT_EVEN_SHOWN:
             logger.warning("the Qt window did not come up, using Tk instead")
-        try:
-            return await self._ask(question, Toolkit.TK, progress)
-        except _NeverShown:
-            return Ending(outcome=Outcome.CRASHED)
+            ending = await self._ask(question, Toolkit.TK, progress)
+        return Ending(outcome=Outcome.CRASHED) if ending.outcome is Outcome.NEVER_SHOWN else ending
 
     async def _ask(self, question: Question, toolkit: Toolkit, progress: Progress) -> Ending:
         popup = self._open(toolkit)
@@ -136,13 +128,11 @@ class Desk:
                     if event["event"] == "mapped":
                         return None
                     if event["event"] == "failed":
-                        return Ending(outcome=_FAILED.get(event["reason"], Outcome.CRASHED))
+                        return Ending(outcome=_FAILED.get(event["reason"], Outcome.NEVER_SHOWN))
         except TimeoutError:
             popup.process.kill()
             return Ending(outcome=Outcome.HEADLESS)
-        if popup.replaced:
-            return Ending(outcome=Outcome.REPLACED)
-        raise _NeverShown
+        return Ending(outcome=Outcome.REPLACED if popup.replaced else Outcome.NEVER_SHOWN)
 
     async def _conversation(self, popup: _Popup, sheet: Sheet, question: Question, progress: Progress) -> Ending:
         if question.chime_enabled:
@@ -174,7 +164,7 @@ class Desk:
                     continue
                 popup.process.kill()
                 event = None
-            if event is None:
+            if event is None or event["event"] == "failed":
                 return Ending(outcome=Outcome.REPLACED if popup.replaced else Outcome.CRASHED)
             heard = clock()
             if event["event"] == "ended":

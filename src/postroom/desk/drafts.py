@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from dataclasses import dataclass, field
@@ -20,6 +19,8 @@ class Draft:
 
 def folder_for(drafts: Path, project_path: str, project: str) -> Path:
     """Each project has its own drafts; nothing typed for one is offered in another."""
+    import hashlib  # the window's process never needs it and should start fast
+
     return drafts / hashlib.sha256(f"{project_path}\0{project}".encode()).hexdigest()[:16]
 
 

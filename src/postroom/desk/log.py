@@ -10,7 +10,8 @@ from pathlib import Path
 from random import Random
 
 from postroom.desk.conversation import Line, conversation_id, history
-from postroom.desk.records import NEWEST_VERSION, OLDEST_VERSION, Record, Who, decode, encode, split
+from postroom.desk.records import NEWEST_VERSION, OLDEST_VERSION, Record, decode, encode, split
+from postroom.desk.who import Who
 
 try:
     import fcntl

@@ -17,10 +17,12 @@ class Outcome(StrEnum):
     REPLACED = "replaced"
     HEADLESS = "headless"
     NO_TOOLKIT = "no_toolkit"
+    NEVER_SHOWN = "never_shown"
+    """The window's process ended before anything was to be seen."""
     CRASHED = "crashed"
 
 
-FAILURES = frozenset({Outcome.HEADLESS, Outcome.NO_TOOLKIT, Outcome.CRASHED})
+FAILURES = frozenset({Outcome.HEADLESS, Outcome.NO_TOOLKIT, Outcome.NEVER_SHOWN, Outcome.CRASHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ def answer(ending: Ending, timeout_seconds: float | None = None) -> str:
             return (
                 "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
             )
-        case Outcome.CRASHED:
+        case Outcome.NEVER_SHOWN | Outcome.CRASHED:
             return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
         case _ as never:
             assert_never(never)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
+
+from postroom.desk.who import Who
 
 NEWEST_VERSION = 4
 OLDEST_VERSION = 3
@@ -15,11 +16,6 @@ TAIL_BYTES = 1_024
 """VoiceMode looks for the last record in so many bytes at the end of the file."""
 LINE_BYTES = 980
 """The longest last line that VoiceMode still finds in there."""
-
-
-class Who(StrEnum):
-    PERSON = "stt"
-    ASSISTANT = "tts"
 
 
 _PERSON_TYPES = frozenset({"stt", "notify_in"})

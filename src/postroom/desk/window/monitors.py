@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
 
 from postroom.desk.window.placement import Area
@@ -37,8 +36,8 @@ class _MonitorInfo(ctypes.Structure):
 
 
 def _x11() -> list[Area]:
-    xlib = ctypes.CDLL(ctypes.util.find_library("X11") or "libX11.so.6")
-    randr = ctypes.CDLL(ctypes.util.find_library("Xrandr") or "libXrandr.so.2")
+    xlib = ctypes.CDLL("libX11.so.6")
+    randr = ctypes.CDLL("libXrandr.so.2")
     xlib.XOpenDisplay.restype = ctypes.c_void_p
     xlib.XDefaultRootWindow.restype = ctypes.c_ulong
     xlib.XDefaultRootWindow.argtypes = xlib.XCloseDisplay.argtypes = [ctypes.c_void_p]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import struct
 import subprocess
 import sys
@@ -59,7 +58,7 @@ class _Image(ctypes.Structure):
 
 def pixels(window: int | None, area: Area, display_name: str | None = None) -> tuple[int, int, bytes]:
     """Width, height and RGB of part of an X11 window, or of the screen with everything on it."""
-    xlib = ctypes.CDLL(ctypes.util.find_library("X11") or "libX11.so.6")
+    xlib = ctypes.CDLL("libX11.so.6")
     xlib.XOpenDisplay.restype = ctypes.c_void_p
     xlib.XDefaultRootWindow.restype = ctypes.c_ulong
     xlib.XDefaultRootWindow.argtypes = xlib.XCloseDisplay.argtypes = [ctypes.c_void_p]

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent, QT
 from PySide6.QtWidgets import QAbstractSlider, QLayout, QLayoutItem, QLineEdit, QPlainTextEdit, QSizePolicy, QTextEdit
 
 from postroom.desk.palette import Palette
-from postroom.desk.records import Who
+from postroom.desk.who import Who
 
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 INPUT_ROWS = 4

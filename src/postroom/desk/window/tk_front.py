@@ -9,7 +9,7 @@ from tkinter import font as tkfont
 
 from postroom.desk.outcome import Outcome
 from postroom.desk.palette import PALETTES
-from postroom.desk.records import Who
+from postroom.desk.who import Who
 from postroom.desk.window.monitors import monitors
 from postroom.desk.window.placement import Area, centred, monitor_for
 from postroom.desk.window.sitting import LINGER_SECONDS, PULSE_MILLISECONDS, Sitting
@@ -32,9 +32,16 @@ def run(sitting: Sitting) -> int:
     except tk.TclError:
         sitting.fail("no_display")
         return 1
+    root.report_callback_exception = lambda kind, *_: _broken(root, sitting, kind)
     TkWindow(root, sitting).show()
     root.mainloop()
     return 0
+
+
+def _broken(root: tk.Tk, sitting: Sitting, kind: type[BaseException]) -> None:
+    """A window that no longer does what it should is no use; what was typed is on disk."""
+    sitting.fail(kind.__name__)
+    root.destroy()
 
 
 class TkWindow:
