@@ -87,8 +87,11 @@ class Screen:
 
     def place(self, window: str) -> dict[str, int]:
         """Of what is inside the frame, on the whole screen."""
+        return self._geometry("-id", window)
+
+    def _geometry(self, *which: str) -> dict[str, int]:
         words = {"Absolute upper-left X": "x", "Absolute upper-left Y": "y", "Width": "width", "Height": "height"}
-        lines = self.run("xwininfo", "-id", window, check=True).splitlines()
+        lines = self.run("xwininfo", *which, check=True).splitlines()
         pairs = (line.strip().split(":", 1) for line in lines if ":" in line)
         return {words[name]: int(value) for name, value in pairs if name in words}
 
@@ -149,8 +152,7 @@ class Screen:
     def _area(self, window: str | None) -> Area:
         if window is not None:
             return Area(**self.place(window))
-        width, height = self.run("xdotool", "getdisplaygeometry").split()
-        return Area(x=0, y=0, width=int(width), height=int(height))
+        return Area(**self._geometry("-root"))
 
     def _shows_focus(self, window: str) -> bool:
         """One of the framed areas, whose left edges are in one line, has a ring in the accent colour."""

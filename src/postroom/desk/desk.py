@@ -61,17 +61,22 @@ class Desk:
         self._log = ConversationLog(settings.voicemode, settings.project_path, now=now, dice=dice or Random())
         self._chimes = Chimes(settings.voicemode)
         self._current: _Popup | None = None
+        self._calls = 0
 
     async def notify(self, question: Question, progress: Progress) -> Ending:
         """Cancelling the call closes its window; what was typed stays as a draft."""
+        self._calls += 1
+        call = self._calls
         toolkit = await asyncio.to_thread(choose, self._settings.toolkit, self._system)
-        ending = await self._ask(question, toolkit, progress)
+        ending = await self._ask(call, question, toolkit, progress)
         if toolkit is Toolkit.QT and ending.outcome in _NOT_EVEN_SHOWN:
             logger.warning("the Qt window did not come up, using Tk instead")
-            ending = await self._ask(question, Toolkit.TK, progress)
+            ending = await self._ask(call, question, Toolkit.TK, progress)
         return Ending(outcome=Outcome.CRASHED) if ending.outcome is Outcome.NEVER_SHOWN else ending
 
-    async def _ask(self, question: Question, toolkit: Toolkit, progress: Progress) -> Ending:
+    async def _ask(self, call: int, question: Question, toolkit: Toolkit, progress: Progress) -> Ending:
+        if call != self._calls:
+            return Ending(outcome=Outcome.REPLACED)
         popup = self._open(toolkit)
         try:
             sheet = await asyncio.to_thread(self._sheet, question, popup.token)
@@ -85,12 +90,13 @@ class Desk:
     def _open(self, toolkit: Toolkit) -> _Popup:
         if self._current is not None:
             self._current.replace()
-        self._current = _Popup(token=self._mint.mint(to_us(self._now())), process=WindowProcess(toolkit))
+        token = self._mint.mint(to_us(self._now()))
+        self._take_turn(token)
+        self._current = _Popup(token=token, process=WindowProcess(toolkit))
         return self._current
 
     def _sheet(self, question: Question, token: str) -> Sheet:
         settings = self._settings
-        self._take_turn(token)
         folder = drafts.folder_for(settings.drafts, settings.project_path, question.project)
         drafts.prune(folder)
         history = self._log.history(settings.history_limit) if question.show_history else ()
