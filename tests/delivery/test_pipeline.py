@@ -433,12 +433,9 @@ async def test_a_call_that_was_never_made_says_nothing_about_the_provider(tmp_pa
         world.telegram.script.append(DOWN)
         await world.send(recipient="1")
         assert (await world.breakers.circuit("telegram")).failures == 1
-        [claim] = [
-            claim
-            for claim in await world.pipeline.ledger.claim(
-                "telegram", now_us=clock.now_us() + 2_000_000, lease_until_us=clock.now_us() + 30_000_000, limit=1
-            )
-        ]
+        [claim] = await world.pipeline.ledger.claim(
+            "telegram", now_us=clock.now_us() + 2_000_000, lease_until_us=clock.now_us() + 30_000_000, limit=1
+        )
         world.database.away = True
 
         with pytest.raises(TargetUnavailable):

@@ -8,7 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from postroom.desk.settings import DEFAULT_PORT, DeskSettings, from_environment
+from postroom.desk.settings import DEFAULT_PORT, from_settings
+from postroom.settings import SettingsError
+from postroom.settings.load import from_process
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,21 +24,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.screenshot and not chosen.check:
         parser.error("--screenshot needs --check")
     try:
-        settings = from_environment(os.environ, working_directory=Path.cwd(), user_home=Path.home())
-    except ValueError as error:
+        return run(http=chosen.http, host=chosen.host, port=chosen.port, check=chosen.check, picture=chosen.screenshot)
+    except SettingsError as error:
         parser.error(str(error))
-    return _run(chosen, settings)
 
 
-def _run(chosen: argparse.Namespace, settings: DeskSettings) -> int:
-    if chosen.check:
-        from postroom.desk.check import check
+def run(*, http: bool, host: str, port: int, check: bool, picture: Path | None) -> int:
+    """What `postroom desk` does, too."""
+    household, _ = from_process()
+    settings = from_settings(household, os.environ, working_directory=Path.cwd(), user_home=Path.home())
+    if check:
+        from postroom.desk.check import check as examine
 
-        return check(settings, screenshot=chosen.screenshot)
+        return examine(settings, screenshot=picture)
     from postroom.desk.server import run_http, run_stdio
 
-    if chosen.http:
-        run_http(settings, host=chosen.host, port=chosen.port)
+    if http:
+        run_http(settings, host=host, port=port)
     else:
         run_stdio(settings)
     return 0

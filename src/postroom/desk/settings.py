@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from postroom.desk.voicemode import voicemode_directory
+from postroom.settings import Settings
 
 DEFAULT_PORT = 40105
-_PREFIX = "POSTROOM_DESK__"
 
 
 class Toolkit(StrEnum):
@@ -38,10 +37,6 @@ class DeskSettings:
     silence_seconds: float = 60.0
     """A window that has not given a sign of life for so long hangs."""
 
-    def __post_init__(self) -> None:
-        if self.history_limit < 0:
-            raise ValueError("history_limit: must be 0 or more")
-
     @property
     def drafts(self) -> Path:
         return self.home / "desk" / "drafts"
@@ -51,29 +46,15 @@ class DeskSettings:
         return self.home / "desk" / "turn"
 
 
-def from_environment(environ: Mapping[str, str], *, working_directory: Path, user_home: Path) -> DeskSettings:
-    home = environ.get("POSTROOM_HOME") or environ.get("XDG_DATA_HOME", str(user_home / ".local/share")) + "/postroom"
+def from_settings(
+    settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
+) -> DeskSettings:
+    """The household's settings, and VoiceMode's own word on where its log is."""
+    section = settings.desk.model_dump()
     return DeskSettings(
-        home=Path(home).expanduser(),
+        home=settings.home,
         voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),
         project_path=str(working_directory),
-        toolkit=Toolkit(environ.get(f"{_PREFIX}TOOLKIT", Toolkit.AUTO)),
-        **_numbers(environ),
+        toolkit=Toolkit(section.pop("toolkit")),
+        **section,
     )
-
-
-def _numbers(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Every field with a number as its default, from the variable of the same name."""
-    found: dict[str, Any] = {}
-    for field in fields(DeskSettings):
-        text = environ.get(_PREFIX + field.name.upper())
-        if text is not None and isinstance(field.default, (int, float)):
-            found[field.name] = _number(field.name, text, type(field.default))
-    return found
-
-
-def _number(name: str, text: str, kind: type[int] | type[float]) -> int | float:
-    try:
-        return kind(text)
-    except ValueError:
-        raise ValueError(f"{_PREFIX}{name.upper()}: must be a number") from None
