@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.api_port import api_app
+from postroom.app.approvals import build_approving, watching
 from postroom.app.channels import KNOWN_CHANNELS, SandboxAddress, build_channels
 from postroom.app.mcp_port import mcp_app
 from postroom.app.plane import running_plane
@@ -117,10 +118,12 @@ class _Builder:
 
     async def _build_messenger(self, store: OpenedStore, sandbox: SandboxAddress | None) -> None:
         channels = build_channels(self._settings, sandbox)
+        approving = build_approving(self._settings, store.database, channels, self._clock, self._mint)
         plane = await self._stack.enter_async_context(
-            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
+            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, approving)
         )
-        self._servers["messenger"] = build_messenger(Execute(plane=plane, clock=self._clock), self._tokens)
+        approvals = await self._stack.enter_async_context(watching(approving, plane)) if approving else None
+        self._servers["messenger"] = build_messenger(Execute(plane=plane, clock=self._clock), self._tokens, approvals)
 
     async def _build_switchboard(self, store: OpenedStore) -> None:
         log = StoredNotificationsLog(store.database, self._mint.mint)
