@@ -110,7 +110,8 @@ class Approvals:
         rule = request.to_rule(
             rule_id=rule_id, actor=actor, now_us=now_us, suggestion=suggestion, created_from=action.id
         )
-        if not rule.bounded and rules.widest_risk(rule, self.policy.risk).is_high:
+        dangerous = action.risk.is_high or rules.widest_risk(rule, self.policy.risk).is_high
+        if dangerous and not rule.bounded:
             rule = request.once(rule)
         rules.check_rule(rule, self.policy.risk, now_us)
         return rule

@@ -54,7 +54,7 @@ def parse_rule_request(payload: object) -> RuleRequest:
     fields = Fields(payload)
     fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
     request = RuleRequest(
-        description=fields.optional_text("description", maximum=_LONGEST_DESCRIPTION) or "",
+        description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),
         expires_at_us=_moment(fields),
         max_uses=_uses(fields),
     )
