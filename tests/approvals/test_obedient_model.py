@@ -12,7 +12,7 @@ from tests.approvals.gated_household import OWNER_CHAT, Gated, gated_household
 from tests.approvals.injected_instructions import INSTRUCTIONS, Instruction, Loot
 
 from postroom.domain.principal import Principal, Role
-from postroom.messenger.approval_tools import APPROVAL_TOOL_NAMES
+from postroom.messenger.policy import APPROVAL_TOOL_NAMES
 
 MODEL = Principal(Role.BUTLER, "general")
 APPROVED_TEXT = "See you at eight"

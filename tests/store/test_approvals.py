@@ -381,20 +381,6 @@ async def test_an_approval_can_make_its_rule_in_the_same_step(database: Database
     assert await record.rules() == [made]
 
 
-async def test_a_replay_is_traced_back_to_what_was_approved(database: Database, record: StoredApprovals) -> None:
-    original, waiting = new_delivery(), new_delivery()
-    await record.park(original, PARKING, none)
-    await record.park(waiting, PARKING, none)
-    await record.decide(original.id, approving())
-    replay = new_delivery(replay_of=original.id, replay_number=1)
-    await ledger_of(database).insert(replay, None)
-
-    assert await record.approved_hash(original.id) == content_of(original).hash
-    assert await record.approved_hash(replay.id) == content_of(original).hash
-    assert await record.approved_hash(waiting.id) is None
-    assert await record.approved_hash(DeliveryId("nothing")) is None
-
-
 async def test_pages_are_newest_first_and_go_on_where_the_last_one_ended(
     database: Database, record: StoredApprovals
 ) -> None:

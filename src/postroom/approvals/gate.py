@@ -57,7 +57,6 @@ class ApprovalGate:
             await self.trust.is_trusted(new.channel, new.address)
             or await self._is_own_copy(new)
             or await self._is_answer(new)
-            or await self._was_approved(new)
         )
 
     async def park(self, new: NewDelivery) -> Inserted:
@@ -83,9 +82,3 @@ class ApprovalGate:
         if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND:
             return False
         return new.thread is not None and await self.conversations.heard(new.channel, new.address, new.thread)
-
-    async def _was_approved(self, new: NewDelivery) -> bool:
-        """A replay keeps the approval of what it replays, as long as not a byte has changed."""
-        if new.replay_of is None:
-            return False
-        return await self.record.approved_hash(new.replay_of) == content_of(new).hash

@@ -28,10 +28,6 @@ class ParkingRecord(Protocol):
         """
         ...
 
-    async def approved_hash(self, delivery_id: DeliveryId) -> str | None:
-        """Of the content somebody agreed to, for this delivery or the one it replays."""
-        ...
-
 
 class DecisionRecord(Protocol):
     async def decide(self, action_id: DeliveryId, judge: Judge) -> tuple[Action, Ruling] | None:

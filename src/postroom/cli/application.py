@@ -8,7 +8,8 @@ import typer
 
 from postroom.app.serving import PortTaken
 from postroom.app.store import HomeInUse
-from postroom.cli import config, doctor, migrate, notify, token, trace, up
+from postroom.butler.config import RosterError
+from postroom.cli import config, doctor, init, migrate, notify, token, trace, up
 from postroom.domain.errors import PostroomError
 from postroom.settings import SettingsError
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
+app.command("init")(init.init)
 app.command("migrate")(migrate.migrate)
 app.command("doctor")(doctor.doctor)
 app.command("notify")(notify.notify)
@@ -31,6 +33,6 @@ app.add_typer(token.app, name="token")
 def main() -> None:
     try:
         app()
-    except (SettingsError, PortTaken, HomeInUse, PostroomError) as error:
+    except (SettingsError, RosterError, PortTaken, HomeInUse, PostroomError) as error:
         sys.stderr.write(f"postroom: {error}\n")
         sys.exit(1)

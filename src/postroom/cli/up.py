@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 import signal
 from typing import Annotated, Any
 
 import typer
 import uvloop
 
-from postroom.app.household import PARTS, Household, parts_of, running
+from postroom.app.household import Household, parts_of, running
+from postroom.app.roster import load_roster
+from postroom.butler.config import ButlerConfig
 from postroom.cli.output import Database, Home, say
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
@@ -43,7 +46,8 @@ def up(
         "sandbox": False if no_sandbox else None,
     }
     settings, _ = from_process(overrides)
-    _run(settings, _parts(settings, only))
+    butlers = load_roster(settings, os.environ)
+    _run(settings, butlers, _parts(parts_of(settings, butlers), only))
 
 
 def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
@@ -54,33 +58,33 @@ def worker(home: Home = None, database: Database = None, redis: Redis = None) ->
             "postroom worker needs PostgreSQL (POSTROOM_DATABASE_URL): "
             "a SQLite household has one worker, in `postroom up`."
         )
-    _run(settings, ("worker",))
+    _run(settings, load_roster(settings, os.environ), ("worker",))
 
 
-def _parts(settings: Settings, only: list[str] | None) -> tuple[str, ...]:
+def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
     chosen = [name.strip() for item in only or [] for name in item.split(",") if name.strip()]
     for name in chosen:
-        if name not in PARTS:
-            close = difflib.get_close_matches(name, PARTS, n=1)
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {close[0]}?" if close else "."
-            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(PARTS)}.")
-    return parts_of(settings, chosen)
+            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(known)}.")
+    return tuple(part for part in known if not chosen or part in chosen)
 
 
-def _run(settings: Settings, parts: tuple[str, ...]) -> None:
+def _run(settings: Settings, roster: tuple[ButlerConfig, ...], parts: tuple[str, ...]) -> None:
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
     provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
-    uvloop.run(_until_told(settings, parts))
+    uvloop.run(_until_told(settings, roster, parts))
     provider.shutdown()
 
 
-async def _until_told(settings: Settings, parts: tuple[str, ...]) -> None:
+async def _until_told(settings: Settings, roster: tuple[ButlerConfig, ...], parts: tuple[str, ...]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running(settings, parts) as household:
+    async with running(settings, parts, roster) as household:
         for line in announcement(household):
             say(line)
         await stop.wait()

@@ -40,6 +40,10 @@ class ToolPolicy:
         self.rules = dict(rules)
         self._verifier = verifier
 
+    def allow(self, rules: Mapping[str, Rule]) -> None:
+        """For tools that are added to the server later."""
+        self.rules |= rules
+
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
             name = str((ctx.params or {}).get("name"))

@@ -19,17 +19,7 @@ from postroom.domain.principal import Principal
 from postroom.domain.route import error_object
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
-from postroom.guard.tool_policy import ToolPolicy, person
 
-APPROVAL_TOOL_NAMES: Final = (
-    "list_pending_actions",
-    "show_pending_action",
-    "approve_action",
-    "reject_action",
-    "list_approval_rules",
-    "create_approval_rule",
-    "revoke_approval_rule",
-)
 _READS: Final = ToolAnnotations(read_only_hint=True)
 _DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
 _LONGEST_REASON: Final = 500
@@ -39,9 +29,7 @@ ActionIdText = Annotated[str, Field(min_length=1, max_length=64)]
 StatusName = Literal["pending", "approved", "rejected", "expired", "all"]
 
 
-def add_approval_tools(server: MCPServer[Any], policy: ToolPolicy, approvals: Approvals, verifier: Verifier) -> None:
-    """For people only: neither a butler's token nor a connector's gets past the policy."""
-    policy.rules |= dict.fromkeys(APPROVAL_TOOL_NAMES, person)
+def add_approval_tools(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
     _add_reading(server, approvals)
     _add_deciding(server, approvals, verifier)
     _add_rules(server, approvals, verifier)

@@ -139,6 +139,7 @@ class Settings(Section):
     host: str = "127.0.0.1"
     allowed_hosts: tuple[str, ...] = ()  # names this machine is reached by, beside localhost
     allowed_origins: tuple[str, ...] = ()
+    endpoints: dict[str, str] = Field(default_factory=dict)  # where parts on other machines are: name -> URL of /mcp
     sandbox: bool | None = None  # unset: on while no provider credentials are set
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()

@@ -19,7 +19,6 @@ from postroom.store.tables.approvals import approval_rules, pending_actions
 from postroom.store.tables.deliveries import delivery_requests
 
 _PENDING: Final = str(ActionStatus.PENDING)
-_LONGEST_LINEAGE: Final = 100
 _FULL_RETRY_SECONDS: Final = 300.0
 _NOTHING_DONE: Final[Mapping[str, Any]] = {
     "attempts": 0,
@@ -147,16 +146,3 @@ def use(connection: Connection, rule: StandingRule, now_us: int) -> bool:
         or_(table.max_uses.is_(None), table.use_count < table.max_uses),
     )
     return connection.execute(change.values(use_count=table.use_count + 1)).rowcount == 1
-
-
-def approved_hash(connection: Connection, delivery_id: str | None) -> str | None:
-    """Of the delivery itself or of the one it replays, however far back."""
-    table, delivery = pending_actions.c, delivery_requests.c
-    for _ in range(_LONGEST_LINEAGE):
-        if delivery_id is None:
-            return None
-        found = select(table.content_hash).where(table.id == delivery_id, table.status == str(ActionStatus.APPROVED))
-        if (approved := connection.execute(found).scalar()) is not None:
-            return str(approved)
-        delivery_id = connection.execute(select(delivery.replay_of).where(delivery.id == delivery_id)).scalar()
-    return None

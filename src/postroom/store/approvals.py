@@ -60,9 +60,6 @@ class StoredApprovals:
 
         return await self._database.write(work)
 
-    async def approved_hash(self, delivery_id: DeliveryId) -> str | None:
-        return await self._database.read(lambda connection: steps.approved_hash(connection, delivery_id))
-
     async def decide(self, action_id: DeliveryId, judge: Judge) -> tuple[Action, Ruling] | None:
         def work(connection: Connection) -> tuple[Action, Ruling] | None:
             row = connection.execute(steps.locked(pending_actions.c.id == action_id)).first()

@@ -14,6 +14,7 @@ from postroom.domain.principal import Principal, Role
 from postroom.domain.route import ROUTE_RESPONSE_V1, build_notify_route, notify_error
 from postroom.domain.time import to_text
 from postroom.ports import Clock, Peer
+from postroom.switchboard.registry import Registry, look_up
 
 _ANSWER_MARGIN_SECONDS = 5.0
 
@@ -31,6 +32,7 @@ class NotificationsLog(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
     messenger: Peer
+    registry: Registry
     log: NotificationsLog
     clock: Clock
     mint: Callable[[int], str]
@@ -70,7 +72,9 @@ class Deliver:
             return notify_error(error, request_id=request_id, channel=channel)
 
     async def _route(self, envelope: Mapping[str, Any], request_id: str, wait_seconds: float) -> dict[str, Any]:
-        route = build_notify_route(request_id=request_id, received_at=to_text(self.clock.now_us()), envelope=envelope)
+        now = self.clock.now_us()
+        await look_up(self.registry, "messenger", now)
+        route = build_notify_route(request_id=request_id, received_at=to_text(now), envelope=envelope)
         answer = await self.messenger.call(
             "route.execute", {"route": route, "wait_seconds": wait_seconds}, wait_seconds + _ANSWER_MARGIN_SECONDS
         )

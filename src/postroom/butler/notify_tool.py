@@ -1,0 +1,142 @@
+"""The `notify` and `remind` tools as a model sees them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import ToolAnnotations
+from pydantic import WithJsonSchema
+
+from postroom.butler.daemon import Butler
+from postroom.butler.notify import NotifyArguments
+from postroom.butler.reminders import RemindArguments
+
+NOTIFY_DESCRIPTION: Final = """\
+Deliver a message to a person over Telegram or e-mail, reply in the conversation a request came from, \
+or react to a message with an emoji.
+
+Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
+on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
+`request_context` of the inbound request. Pass `idempotency_key` when you may repeat the call: the message \
+is then sent once.
+
+The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later by \
+`delivery.delivery_id`), `pending_approval` (a person must agree first), `deferred`, or `error` with \
+`error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
+
+Text = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
+Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": "telegram or email"})]
+IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
+PriorityName = Annotated[
+    Any, WithJsonSchema({"anyOf": [{"type": "string", "enum": ["high", "medium", "low"]}, {"type": "null"}]})
+]
+Uncertain = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "enum": ["resend", "hold"]}, {"type": "null"}],
+            "description": "when nobody can know whether it arrived: send again, or hold for a person",
+        }
+    ),
+]
+Wait = Annotated[
+    Any,
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 600}, {"type": "null"}]}),
+]
+Minutes = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]})]
+RequestContextArgument = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        name: {"type": "string"}
+                        for name in (
+                            "request_id",
+                            "source_channel",
+                            "source_endpoint_identity",
+                            "source_sender_identity",
+                            "source_thread_identity",
+                            "received_at",
+                        )
+                    },
+                    "required": [
+                        "request_id",
+                        "source_channel",
+                        "source_endpoint_identity",
+                        "source_sender_identity",
+                    ],
+                },
+                {"type": "string", "description": "the same object as JSON"},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+
+
+REMIND_DESCRIPTION: Final = """\
+Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \
+an offset). It is sent even if this session, the model or the household is restarted meanwhile."""
+
+_SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+
+
+def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
+    async def notify(
+        context: Context[Any, Any],
+        channel: Channel = None,
+        message: Text = None,
+        recipient: Text = None,
+        subject: Text = None,
+        intent: IntentName = "send",
+        emoji: Text = None,
+        request_context: RequestContextArgument = None,
+        idempotency_key: Text = None,
+        priority: PriorityName = None,
+        wait_seconds: Wait = None,
+        on_uncertain: Uncertain = None,
+    ) -> dict[str, Any]:
+        return await butler.notify(
+            NotifyArguments(
+                channel=channel,
+                message=message,
+                recipient=recipient,
+                subject=subject,
+                intent=intent,
+                emoji=emoji,
+                request_context=request_context or butler.session_context(context),
+                idempotency_key=idempotency_key,
+                priority=priority,
+                on_uncertain=on_uncertain,
+                wait_seconds=wait_seconds,
+            )
+        )
+
+    async def remind(
+        context: Context[Any, Any],
+        message: Text = None,
+        channel: Channel = None,
+        delay_minutes: Minutes = None,
+        remind_at: Text = None,
+        recipient: Text = None,
+        subject: Text = None,
+        request_context: RequestContextArgument = None,
+    ) -> dict[str, Any]:
+        return await butler.remind(
+            RemindArguments(
+                message=message,
+                channel=channel,
+                delay_minutes=delay_minutes,
+                remind_at=remind_at,
+                recipient=recipient,
+                subject=subject,
+                request_context=request_context,
+            )
+        )
+
+    server.add_tool(notify, description=NOTIFY_DESCRIPTION, annotations=_SENDS)
+    server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)
