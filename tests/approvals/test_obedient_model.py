@@ -12,13 +12,13 @@ from tests.approvals.gated_household import OWNER_CHAT, Gated, gated_household
 from tests.approvals.injected_instructions import INSTRUCTIONS, Instruction, Loot
 
 from postroom.domain.principal import Principal, Role
-from postroom.messenger.policy import APPROVAL_TOOL_NAMES
+from postroom.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES
 
 MODEL = Principal(Role.BUTLER, "general")
 APPROVED_TEXT = "See you at eight"
 APPROVED_KEY = "dinner"
 RULED_TEXT = "The one message the rule was for"
-SENDS_OR_DECIDES = {"notify", "deliver", "route.execute", *APPROVAL_TOOL_NAMES}
+SENDS_OR_DECIDES = {"notify", "deliver", "route.execute", *CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
 # Wide enough that nothing below is turned away for its number: only the gate is left to stop it.
 ROOM = {
     "POSTROOM_LIMITS__GLOBAL_PER_MINUTE": "10000",
@@ -88,7 +88,8 @@ async def _rule(gated: Gated, recipient: str, **bounds: Any) -> str:
 
 
 async def _obey(gated: Gated, instruction: Instruction, loot: Loot) -> dict[str, Any]:
-    return await gated.call(MODEL, instruction.part, instruction.tool, **instruction.arguments(loot))
+    model = Principal(Role.BUTLER, instruction.who)
+    return await gated.call(model, instruction.part, instruction.tool, **instruction.arguments(loot))
 
 
 async def _knock_on_http(gated: Gated, loot: Loot) -> dict[str, dict[str, Any]]:
