@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from postroom.app.approvals import approval_policy, build_approving
+from postroom.app.approvals import approval_policy, ask_channel, build_gate
 from postroom.app.channels import SandboxAddress, build_channels
-from postroom.clock import SystemClock
 from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
 from postroom.settings import load
@@ -18,12 +17,12 @@ REAL = {"BUTLER_TELEGRAM_TOKEN": "1:token", "POSTROOM_OWNER__TELEGRAM_CHAT_ID": 
 
 
 @pytest.mark.parametrize(
-    ("environment", "is_on", "ask_channel"),
+    ("environment", "is_on", "asked_on"),
     [
         pytest.param({}, False, None, id="off in the sandbox"),
         pytest.param({"POSTROOM_APPROVALS__ENABLED": "true"}, True, None, id="on when asked for"),
         pytest.param(REAL, True, "telegram", id="on with real credentials, and the owner is told"),
-        pytest.param({**REAL, "POSTROOM_APPROVALS__ENABLED": "false"}, False, None, id="off when asked for"),
+        pytest.param({**REAL, "POSTROOM_APPROVALS__ENABLED": "false"}, False, "telegram", id="off when asked for"),
         pytest.param({**REAL, "POSTROOM_APPROVALS__ASK_OWNER": "false"}, True, None, id="in silence"),
         pytest.param({**REAL, "POSTROOM_APPROVALS__ASK_CHANNEL": "email"}, True, None, id="no address on that channel"),
         pytest.param(
@@ -36,16 +35,16 @@ REAL = {"BUTLER_TELEGRAM_TOKEN": "1:token", "POSTROOM_OWNER__TELEGRAM_CHAT_ID": 
 )
 @pytest.mark.requirement("messenger:gated-tools")
 async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
-    tmp_path: Path, environment: dict[str, str], is_on: bool, ask_channel: str | None
+    tmp_path: Path, environment: dict[str, str], is_on: bool, asked_on: str | None
 ) -> None:
     settings, _ = load({"POSTROOM_HOME": str(tmp_path), **environment})
     channels = build_channels(settings, SandboxAddress("127.0.0.1", 1, 1) if settings.in_sandbox else None)
 
     async with migrated(tmp_path / "postroom.db") as database:
-        approving = build_approving(settings, database, channels, SystemClock(), IdMint())
+        gate = build_gate(settings, database, channels, IdMint())
 
-    assert (approving is not None) is is_on
-    assert (approving.ask_channel if approving else None) == ask_channel
+    assert (gate is not None) is is_on
+    assert ask_channel(settings, channels) == asked_on
     for channel in channels.values():
         await channel.close()
 

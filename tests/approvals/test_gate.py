@@ -119,14 +119,15 @@ async def test_a_household_can_ask_about_answers_too(database: Database, gate: A
 
 
 async def test_what_is_parked_rings_once_and_carries_its_risk_and_expiry(gate: ApprovalGate) -> None:
-    rung: list[int] = []
-    gate = replace(gate, parked=lambda: rung.append(1), policy=ApprovalPolicy(expiry_hours=2))
+    gate = replace(gate, policy=ApprovalPolicy(expiry_hours=2))
     new = new_delivery(message="hidden\u202e", idempotency_key="same")
 
     inserted = await gate.park(new)
+    rung = gate.bell.is_set()
+    gate.bell.clear()
     await gate.park(new_delivery(idempotency_key="same"))
 
-    assert (inserted.snapshot.status, rung) == (Status.AWAITING_APPROVAL, [1])
+    assert (inserted.snapshot.status, rung, gate.bell.is_set()) == (Status.AWAITING_APPROVAL, True, False)
     record = gate.record
     assert isinstance(record, StoredApprovals)
     action = await record.action(new.id)

@@ -272,11 +272,12 @@ async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again
         await gated.decide("approve_action", action_id=action_id, edits={"message": "At nine"})
         assert (await settled(gated, action_id))["status"] == "dead_lettered"
         [letter] = (await gated.decide("messenger_dead_letter_list"))["dead_letters"]
+        named = {"dead_letter_id": letter["dead_letter_id"]}
 
         by_model = await gated.call(
             MESSENGER, "messenger", "messenger_dead_letter_replay", dead_letter_id=letter["dead_letter_id"]
         )
-        replayed = await gated.decide("messenger_dead_letter_replay", who=ANN, dead_letter_id=letter["dead_letter_id"])
+        replayed = await gated.decide("messenger_dead_letter_replay", who=ANN, **named)
 
         assert by_model["status"] == "refused"
         assert (await settled(gated, replayed["delivery_id"]))["status"] == "delivered"

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.api_port import api_app
-from postroom.app.approvals import build_approving, watching
+from postroom.app.approvals import approving
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.endpoints import Endpoints, port_for
@@ -45,6 +45,7 @@ from postroom.settings import Settings
 from postroom.switchboard.server import RULES, add_switchboard_tools
 
 SWITCHBOARD: Final = "switchboard"
+WORKER: Final = "worker"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -101,8 +102,10 @@ class _Builder:
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
-        if mine:
+        if mine or WORKER in self._parts:
             store = await self._stack.enter_async_context(open_store(self._settings))
+            if WORKER in self._parts:
+                await self._start_plane(store, sandbox)
             await self._build_butlers(mine, store, sandbox)
         await self._serve()
         return self._household
@@ -167,15 +170,17 @@ class _Builder:
         self._butlers.append(butler)
         return butler
 
+    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None) -> Plane:
+        channels = build_channels(self._settings, sandbox)
+        return await self._stack.enter_async_context(
+            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
+        )
+
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, sandbox: SandboxAddress | None
     ) -> None:
-        channels = build_channels(self._settings, sandbox)
-        approving = build_approving(self._settings, store.database, channels, self._clock, self._mint)
-        plane: Plane = await self._stack.enter_async_context(
-            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, approving)
-        )
-        approvals = await self._stack.enter_async_context(watching(approving, plane)) if approving else None
+        plane = await self._start_plane(store, sandbox)
+        approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
         parts = messenger_parts(self._settings, store, plane, self._tokens, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, self._butler(config, world, StraightToDelivery(plane)))

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from prometheus_client import CollectorRegistry
 
 from postroom.app.address_book import SettingsAddressBook
-from postroom.app.approvals import Approving, build_approving
+from postroom.app.approvals import build_gate
 from postroom.app.channels import KNOWN_CHANNELS, owner_of
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
@@ -39,10 +39,7 @@ def build_plane(
     registry: CollectorRegistry,
     clock: Clock,
     mint: IdMint,
-    approving: Approving | None = None,
 ) -> Plane:
-    """A caller that brings no gate gets the one the settings ask for: it cannot be forgotten."""
-    approving = approving or build_approving(settings, store.database, channels, clock, mint)
     policy = delivery_policy(settings)
     meter = DeliveryMeter(registry)
     outcomes = Outcomes(store.ledger, clock)
@@ -72,7 +69,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
-        gate=approving.gate if approving else None,
+        gate=build_gate(settings, store.database, channels, mint),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
 
@@ -85,13 +82,12 @@ async def running_plane(
     registry: CollectorRegistry,
     clock: SystemClock,
     mint: IdMint,
-    approving: Approving | None = None,
 ) -> AsyncIterator[Plane]:
     """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
     async with sole_worker(settings), shared_state(settings, clock) as shared:
         for name, circuit in (await StoredCircuits(store.database).load()).items():
             await shared.breakers.restore(name, circuit)
-        plane = build_plane(settings, store, channels, shared, registry, clock, mint, approving)
+        plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
         working = asyncio.create_task(plane.dispatcher.run())
         try:

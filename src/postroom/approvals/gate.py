@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
@@ -48,9 +48,9 @@ class ApprovalGate:
     trust: Trust
     record: ParkingRecord
     policy: ApprovalPolicy
-    parked: Callable[[], None] = lambda: None  # rings for whoever tells the owner
     mailboxes: Mailboxes | None = None
     conversations: Conversations | None = None
+    bell: asyncio.Event = field(default_factory=asyncio.Event)  # rung for whoever tells the owner
 
     async def passes(self, new: NewDelivery) -> bool:
         return (
@@ -70,7 +70,7 @@ class ApprovalGate:
         choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
         inserted = await self.record.park(new, parking, choose)
         if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
-            self.parked()
+            self.bell.set()
         return inserted
 
     async def _is_own_copy(self, new: NewDelivery) -> bool:

@@ -10,13 +10,15 @@ from zoneinfo import ZoneInfo
 from croniter import croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from postroom.domain.mistake import Mistake
+
 MESSENGER: Final = "messenger"
 SENDING_MODULES: Final = frozenset({"telegram", "email"})
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
 
-class RosterError(Exception):
+class RosterError(Mistake):
     """What is wrong with the roster, naming file and key."""
 
 

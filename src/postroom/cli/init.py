@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from postroom.app.roster import shipped_roster
 from postroom.cli.output import Json, say, say_json
 from postroom.settings import SettingsError
 
@@ -37,6 +36,8 @@ def init(
     json: Json = False,
 ) -> None:
     """Write an editable household: settings and one folder per butler."""
+    from postroom.app.roster import shipped_roster
+
     roster = directory / "roster"
     if roster.exists() or (directory / "postroom.toml").exists():
         raise SettingsError(f"{directory} already holds a household.")

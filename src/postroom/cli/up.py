@@ -6,20 +6,20 @@ import asyncio
 import difflib
 import os
 import signal
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import uvloop
 
-from postroom.app.household import Household, parts_of, running
-from postroom.app.roster import load_roster
-from postroom.butler.config import ButlerConfig
 from postroom.cli.output import Database, Home, say
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
-from postroom.telemetry import log, trace
+
+if TYPE_CHECKING:
+    from postroom.app.household import Household
+    from postroom.butler.config import ButlerConfig
 
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
@@ -37,6 +37,9 @@ def up(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
+    from postroom.app.household import parts_of
+    from postroom.app.roster import load_roster
+
     overrides: dict[str, Any] = {
         "home": home,
         "database_url": database,
@@ -52,6 +55,8 @@ def up(
 
 def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
     """Add a delivery worker to a household on PostgreSQL."""
+    from postroom.app.roster import load_roster
+
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis})
     if settings.database.startswith("sqlite"):
         raise SettingsError(
@@ -71,7 +76,11 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
     return tuple(part for part in known if not chosen or part in chosen)
 
 
-def _run(settings: Settings, roster: tuple[ButlerConfig, ...], parts: tuple[str, ...]) -> None:
+def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
+    import uvloop
+
+    from postroom.telemetry import log, trace
+
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
     provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
@@ -79,7 +88,9 @@ def _run(settings: Settings, roster: tuple[ButlerConfig, ...], parts: tuple[str,
     provider.shutdown()
 
 
-async def _until_told(settings: Settings, roster: tuple[ButlerConfig, ...], parts: tuple[str, ...]) -> None:
+async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
+    from postroom.app.household import running
+
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
