@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.api_port import api_app
+from postroom.app.approvals import approving
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.endpoints import Endpoints, port_for
@@ -179,7 +180,8 @@ class _Builder:
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, sandbox: SandboxAddress | None
     ) -> None:
         plane = await self._start_plane(store, sandbox)
-        parts = messenger_parts(self._settings, store, plane, self._tokens, self._clock, self._mint)
+        approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
+        parts = messenger_parts(self._settings, store, plane, self._tokens, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, self._butler(config, world, StraightToDelivery(plane)))
         self._servers[MESSENGER] = server

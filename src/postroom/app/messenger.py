@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from postroom.app.store import OpenedStore
+from postroom.approvals.approvals import Approvals
 from postroom.delivery.dead_letters import DeadLetters
 from postroom.delivery.dry_run import DryRun
 from postroom.delivery.health import Health
@@ -21,7 +22,13 @@ from postroom.store.statistics import StoredFigures
 
 
 def messenger_parts(
-    settings: Settings, store: OpenedStore, plane: Plane, verifier: Verifier, clock: Clock, mint: IdMint
+    settings: Settings,
+    store: OpenedStore,
+    plane: Plane,
+    verifier: Verifier,
+    clock: Clock,
+    mint: IdMint,
+    approvals: Approvals | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
     path, names = plane.acceptance, plane.channel_names
@@ -59,4 +66,5 @@ def messenger_parts(
             mint=mint.mint,
         ),
         verifier=verifier,
+        approvals=approvals,
     )

@@ -16,13 +16,13 @@ from postroom.delivery.idempotency import Identity, identify
 from postroom.delivery.lineage import current_trace_id
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
-from postroom.domain.delivery import Failure, Message
+from postroom.domain.delivery import Failure, Message, Status
 from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission
 from postroom.domain.notify import Notify
-from postroom.ports import AddressBook, Breakers, Channel, Clock, Ledger, Limits, Meter
+from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
 _tracer = trace.get_tracer("postroom.delivery")
 
@@ -48,6 +48,7 @@ class Acceptance:
     clock: Clock
     meter: Meter
     mint: Callable[[int], str]
+    gate: Gate | None = None
     _arriving: dict[str, asyncio.Task[Accepted]] = field(default_factory=dict)
 
     async def accept(self, notify: Notify, *, request_id: str) -> Accepted:
@@ -86,8 +87,7 @@ class Acceptance:
     async def _store(self, new: NewDelivery) -> Accepted:
         admission = await self._admit(new)
         try:
-            with self.dispatcher.slot(new.channel) as lease_until_us:
-                inserted = await self.ledger.insert(new, lease_until_us)
+            inserted = await self._insert(new)
         except BaseException:
             await self.limits.refund(admission)
             raise
@@ -96,7 +96,16 @@ class Acceptance:
             self.meter.repeated(inserted.snapshot)
             return _same(Accepted(snapshot=inserted.snapshot, created=False, ours=False), new)
         self.meter.accepted(new)
+        if inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            await self.limits.release(admission.lease_id)  # asking costs tokens, waiting takes no place in flight
+            return Accepted(snapshot=inserted.snapshot, created=True, ours=False)
         return self._hand_over(inserted)
+
+    async def _insert(self, new: NewDelivery) -> Inserted:
+        if self.gate is not None and not await self.gate.passes(new):
+            return await self.gate.park(new)
+        with self.dispatcher.slot(new.channel) as lease_until_us:
+            return await self.ledger.insert(new, lease_until_us)
 
     def _hand_over(self, inserted: Inserted) -> Accepted:
         if inserted.claim is not None:

@@ -13,8 +13,9 @@ from mcp_types import CallToolResult, TextContent
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import printable
 from postroom.domain.route import notify_error
-from postroom.messenger.policy import CHANNEL_TOOL_NAMES, READING_TOOL_NAMES, REPAIRING_TOOL_NAMES
+from postroom.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES, READING_TOOL_NAMES, REPAIRING_TOOL_NAMES
 
+_RESPONSE_TOOLS = frozenset((*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES))
 _RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
 
 
@@ -38,7 +39,7 @@ class ArgumentNames:
             problem = self._problem(name, given if isinstance(given, Mapping) else {})
             if problem and name in _RECORD_TOOLS:
                 return _answer({"error": problem})
-            if problem and name in CHANNEL_TOOL_NAMES:
+            if problem and name in _RESPONSE_TOOLS:
                 return _answer(notify_error(ValidationError(problem)))
         return await call_next(ctx)
 

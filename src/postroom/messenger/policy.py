@@ -4,6 +4,7 @@ Who may call which tool of the messenger; the operator may call all of them.
     routing          the switchboard alone: it has checked who the sender is
     channel tools    the messenger alone: no other butler reaches people past the switchboard
     reading          the messenger: what it shows is everybody's messages
+    deciding         a person: no token that a model holds agrees to what a model wrote
     repairing        a person: a replay reaches somebody again, a discard is for good, and neither is for
                      a token that a model holds
 """
@@ -38,10 +39,20 @@ READING_TOOL_NAMES: Final = (
     "messenger_delivery_stats",
 )
 REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
+APPROVAL_TOOL_NAMES: Final = (
+    "list_pending_actions",
+    "show_pending_action",
+    "approve_action",
+    "reject_action",
+    "list_approval_rules",
+    "create_approval_rule",
+    "revoke_approval_rule",
+)
 
 RULES: Final[dict[str, Rule]] = {
     "route.execute": butler("switchboard"),
     **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
     **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
     **dict.fromkeys(REPAIRING_TOOL_NAMES, person),
+    **dict.fromkeys(APPROVAL_TOOL_NAMES, person),
 }

@@ -10,6 +10,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from postroom.approvals.approvals import Approvals
 from postroom.delivery.dead_letters import DeadLetters
 from postroom.delivery.dry_run import DryRun
 from postroom.delivery.health import Health
@@ -17,6 +18,7 @@ from postroom.delivery.tracking import Tracking
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule, ToolPolicy
+from postroom.messenger.approval_tools import add_approval_tools
 from postroom.messenger.argument_names import ArgumentNames
 from postroom.messenger.channel_tools import ChannelTools, add_channel_tools
 from postroom.messenger.dead_letter_tools import add_dead_letter_tools
@@ -39,6 +41,7 @@ class MessengerParts:
     health: Health
     dry_run: DryRun
     verifier: Verifier
+    approvals: Approvals | None = None
 
 
 def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> MCPServer[Any]:
@@ -53,6 +56,8 @@ def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None
     add_dead_letter_tools(server, parts.dead_letters)
     add_envelope_tools(server, parts.dry_run)
     add_health_tools(server, parts.health)
+    if parts.approvals is not None:
+        add_approval_tools(server, parts.approvals, parts.verifier)
     names.of(server)
     return server
 
