@@ -27,6 +27,7 @@ from postroom.domain.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.messenger.server import build_server
 from postroom.sandbox.faults import parse
+from postroom.sandbox.records import Mail, Reaction, TelegramMessage
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Settings
 
@@ -110,10 +111,20 @@ class House:
 
         return await self.store.database.write(work)
 
-    def texts(self) -> list[str]:
+    def messages(self) -> list[TelegramMessage]:
         """What arrived on the person's phone, oldest first."""
         kept = self.sandbox.ledger.telegram.messages(from_person=False, chat_id=None, since=None, limit=10_000)
-        return [one.text for one in sorted(kept, key=lambda one: one.message_id)]
+        return sorted(kept, key=lambda one: one.message_id)
+
+    def texts(self) -> list[str]:
+        return [one.text for one in self.messages()]
+
+    def reactions(self) -> list[Reaction]:
+        return list(self.sandbox.ledger.telegram.reactions(chat_id=None, since=None, limit=100))
+
+    def mails(self) -> list[Mail]:
+        kept = self.sandbox.ledger.email.mails(from_person=False, since=None, limit=100)
+        return [one.mail for one in sorted(kept, key=lambda one: one.email_id)]
 
     def new_id(self) -> str:
         return self.plane.acceptance.mint(self.plane.acceptance.clock.now_us())
@@ -128,7 +139,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         sandbox = await stack.enter_async_context(Sandbox(SandboxOptions()))
         address = SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port)
         store = await stack.enter_async_context(open_store(settings))
-        channels = build_channels(settings, address)
+        channels = build_channels(settings, address if settings.in_sandbox else None)
         plane = await stack.enter_async_context(
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint)
         )
