@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractAsyncContextManager
+
 import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from postroom.app.household import parts_of, running
+from postroom.app.household import Household, parts_of, running
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings
@@ -18,6 +20,11 @@ PORTS = dict.fromkeys(
 )
 
 
+def household(settings: Settings) -> AbstractAsyncContextManager[Household]:
+    whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=PORTS)})
+    return running(whole, parts_of(whole))
+
+
 def connected(url: str, token: str | None) -> Client:
     headers = {"Authorization": f"Bearer {token}"}
     return Client(streamable_http_client(url, http_client=httpx2.AsyncClient(headers=headers)))
@@ -25,10 +32,9 @@ def connected(url: str, token: str | None) -> Client:
 
 @pytest.mark.requirement("messenger:delivery-status-lookup", "messenger:messenger-channel-ownership")
 async def test_a_message_is_sent_and_looked_up_over_http(settings: Settings) -> None:
-    whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=PORTS)})
-    async with running(whole, parts_of(whole)) as household:
-        tokens = TokenFile(whole.tokens_file)
-        url = household.addresses["messenger"]
+    async with household(settings) as house:
+        tokens = TokenFile(settings.tokens_file)
+        url = house.addresses["messenger"]
         async with connected(url, tokens.token_of(OPERATOR)) as client:
             sent = await client.call_tool("telegram_send_message", {"chat_id": "1000", "text": "over http"})
             told = await client.call_tool(
@@ -51,16 +57,13 @@ async def test_a_message_is_sent_and_looked_up_over_http(settings: Settings) -> 
 
 @pytest.mark.requirement("messenger:end-to-end-trace")
 async def test_a_butlers_notify_can_be_traced_through_switchboard_and_messenger(settings: Settings) -> None:
-    whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=PORTS)})
-    async with running(whole, parts_of(whole)) as household:
-        tokens = TokenFile(whole.tokens_file)
-        async with connected(
-            household.addresses["health"], tokens.token_of(Principal(Role.BUTLER, "health"))
-        ) as client:
+    async with household(settings) as house:
+        tokens = TokenFile(settings.tokens_file)
+        async with connected(house.addresses["health"], tokens.token_of(Principal(Role.BUTLER, "health"))) as client:
             answer = (
                 await client.call_tool("notify", {"channel": "telegram", "message": "take your pills"})
             ).structured_content
-        async with connected(household.addresses["messenger"], tokens.token_of(OPERATOR)) as client:
+        async with connected(house.addresses["messenger"], tokens.token_of(OPERATOR)) as client:
             traced = (
                 await client.call_tool(
                     "messenger_delivery_trace", {"request_id": answer["request_context"]["request_id"]}
