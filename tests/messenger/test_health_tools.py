@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.messenger.house import House, context, envelope, opened, together
+from tests.messenger.house import House, context, envelope, opened, settings_for, together
 
 from postroom.domain.time import parse_text
 from postroom.settings import Settings
@@ -366,3 +367,19 @@ async def test_bad_input_is_told_what_would_be_right(settings: Settings) -> None
             answer = await house.call(f"messenger_{tool}", arguments)
             assert set(answer) == {"error"}, name
             assert expected in answer["error"], (name, answer)
+
+
+@pytest.mark.requirement("messenger:dry-run")
+async def test_limits_on_redis_are_shown_and_left_alone_too(home: Path, redis_url: str) -> None:
+    shared = settings_for(home, redis_url=redis_url, limits={"global_per_minute": 60, "recipient_per_minute": 1})
+    async with opened(shared) as house:
+        await house.notify("the only one")
+
+        told = [await dry_run(house, envelope()) for _ in range(20)]
+        status = await house.call("messenger_rate_limit_status", {"channel": "telegram"})
+        circuits = await house.call("messenger_circuit_status")
+
+        assert {one["refusal"]["limit_type"] for one in told} == {"recipient"}
+        assert 59 <= status["global"]["available"] < 60
+        assert (status["in_flight"]["current"], set(status["channels"])) == (0, {"telegram.bot", "telegram.user"})
+        assert {one["state"] for one in circuits["circuits"].values()} == {"closed"}
