@@ -48,6 +48,7 @@ async def test_every_tool_describes_itself_its_arguments_and_its_answer(settings
     async with opened(settings) as house:
         for tool in (await house.client.list_tools()).tools:
             assert len(tool.description or "") > 60, tool.name
+            assert "  " not in (tool.description or ""), tool.name
             assert tool.output_schema is not None, tool.name
             assert tool.annotations is not None, tool.name
             if tool.name != "route.execute":
