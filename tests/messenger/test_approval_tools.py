@@ -280,7 +280,7 @@ async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again
         replayed = await gated.decide("messenger_dead_letter_replay", who=ANN, **named)
 
         assert by_model["status"] == "refused"
-        assert (await settled(gated, replayed["delivery_id"]))["status"] == "delivered"
+        assert (await settled(gated, replayed["replayed_delivery_id"]))["status"] == "delivered"
         assert await texts(gated) == ["At nine"]
 
 
