@@ -131,7 +131,7 @@ def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     settled = pg._columns([(*rows.settle_values(one), 1) for one in done], width=14)
     attempts = pg._columns([values for one in done if (values := rows.attempt_values(one))], width=9)
     return [
-        (pg._INSERT, pg._columns([rows.insert_values(new, 2**60) for new in batch])),
+        (pg._INSERT, [*pg._columns([rows.insert_values(new, 2**60) for new in batch]), True]),
         (pg._MARK, pg._columns([(new.id, 1, 2**60, 1) for new in batch])),
         (pg._SETTLE, [*settled, *attempts, *pg._columns([], width=7)]),
     ]

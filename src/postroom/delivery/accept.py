@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from opentelemetry import trace
@@ -12,10 +13,11 @@ from opentelemetry import trace
 from postroom.delivery import breaker, limits
 from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.idempotency import Identity, identify
+from postroom.delivery.lineage import current_trace_id
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
 from postroom.domain.delivery import Failure, Message, Status
-from postroom.domain.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission
@@ -63,7 +65,9 @@ class Acceptance:
             new = self._new(notify, target, identity, request_id)
             channel.prepare(message_of(new))  # what a channel can never carry is refused at the door
             if arriving := self._arriving.get(identity.key):
-                return _same(await asyncio.shield(arriving), new)
+                accepted = _same(await asyncio.shield(arriving), new)
+                self.meter.repeated(accepted.snapshot)
+                return accepted
             task = asyncio.create_task(self._store(new) if identity.fresh else self._find_or_store(identity, new))
             self._arriving[identity.key] = task
             task.add_done_callback(lambda _: self._arriving.pop(identity.key, None))
@@ -100,7 +104,8 @@ class Acceptance:
     async def _insert(self, new: NewDelivery) -> Inserted:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new)
-        return await self.ledger.insert(new, self.dispatcher.lease_until_us(new.channel))
+        with self.dispatcher.slot(new.channel) as lease_until_us:
+            return await self.ledger.insert(new, lease_until_us)
 
     def _hand_over(self, inserted: Inserted) -> Accepted:
         if inserted.claim is not None:
@@ -136,7 +141,8 @@ class Acceptance:
             created_at_us=new.created_at_us,
         )
         self.meter.refused(refusal)
-        await self.ledger.refuse(refusal)
+        with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
+            await self.ledger.refuse(refusal)
 
     def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
         now = self.clock.now_us()
@@ -172,11 +178,6 @@ def message_of(new: NewDelivery) -> Message:
         emoji=new.emoji,
         thread=new.thread,
     )
-
-
-def current_trace_id() -> str | None:
-    context = trace.get_current_span().get_span_context()
-    return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
 def _same(accepted: Accepted, new: NewDelivery) -> Accepted:

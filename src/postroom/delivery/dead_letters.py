@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from postroom.delivery.accept import current_trace_id
 from postroom.delivery.enquiries import (
     in_pages,
     read_choice,
@@ -18,6 +17,7 @@ from postroom.delivery.enquiries import (
     read_word,
 )
 from postroom.delivery.idempotency import replay_key
+from postroom.delivery.lineage import current_trace_id
 from postroom.domain.dead_letter import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import DeadLetterQuery

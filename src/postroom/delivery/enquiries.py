@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.enquiry import DEFAULT_LIMIT, MAX_LIMIT, Page
 from postroom.domain.errors import ValidationError
-from postroom.domain.fields import printable, text_problem
+from postroom.domain.fields import text_problem
 from postroom.domain.ids import is_uuid
 from postroom.domain.notify import MAX_REQUEST_ID_CHARACTERS
 from postroom.domain.time import parse_text
@@ -45,7 +45,7 @@ def read_choice(value: object, name: str, allowed: Iterable[str]) -> str | None:
     options = list(allowed)
     if isinstance(value, str) and value.strip() in options:
         return value.strip()
-    raise ValidationError(f"Unknown {name} '{printable(value)}': it is one of {', '.join(options)}")
+    raise ValidationError(f"Unknown {name} {ascii(value)[:80]}: it is one of {', '.join(options)}")
 
 
 def read_moment(value: object, name: str) -> int | None:

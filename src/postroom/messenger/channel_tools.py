@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import getdoc
 from typing import Any, Final, cast
 
 from mcp.server.mcpserver import MCPServer
@@ -83,7 +84,7 @@ def _add_telegram_tools(server: MCPServer[Any], tools: ChannelTools) -> None:
         )
 
     for tool in (telegram_send_message, telegram_reply_to_message, telegram_react_to_message):
-        server.add_tool(tool, annotations=_SENDS)
+        server.add_tool(tool, description=getdoc(tool), annotations=_SENDS)
 
 
 def _add_email_tools(server: MCPServer[Any], tools: ChannelTools) -> None:
@@ -109,7 +110,7 @@ def _add_email_tools(server: MCPServer[Any], tools: ChannelTools) -> None:
         )
 
     for tool in (email_send_message, email_reply_to_thread):
-        server.add_tool(tool, annotations=_SENDS)
+        server.add_tool(tool, description=getdoc(tool), annotations=_SENDS)
 
 
 def _envelope(channel: str, intent: Intent, **content: object) -> dict[str, Any]:

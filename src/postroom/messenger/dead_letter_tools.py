@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -17,6 +18,11 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def add_dead_letter_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> None:
+    _add_reading_tools(server, dead_letters)
+    _add_repairing_tools(server, dead_letters)
+
+
+def _add_reading_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> None:
     async def messenger_dead_letter_list(
         channel: ChannelName = None,
         origin_butler: Word = None,
@@ -55,6 +61,11 @@ def add_dead_letter_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> 
         """
         return await told(DeadLetterInspection, dead_letters.inspect(dead_letter_id))
 
+    for tool in (messenger_dead_letter_list, messenger_dead_letter_inspect):
+        server.add_tool(tool, description=getdoc(tool), annotations=_READS)
+
+
+def _add_repairing_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> None:
     async def messenger_dead_letter_replay(dead_letter_id: Uuid, accept_duplicate: Flag = False) -> DeadLetterReplay:
         """
         Send a dead letter again: a new delivery is stored as `pending` and goes out on the ordinary path.
@@ -73,13 +84,13 @@ def add_dead_letter_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> 
         """
         return await told(DeadLetterDiscard, dead_letters.discard(dead_letter_id, reason))
 
-    for tool in (messenger_dead_letter_list, messenger_dead_letter_inspect):
-        server.add_tool(tool, annotations=_READS)
     server.add_tool(
         messenger_dead_letter_replay,
+        description=getdoc(messenger_dead_letter_replay),
         annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True),
     )
     server.add_tool(
         messenger_dead_letter_discard,
+        description=getdoc(messenger_dead_letter_discard),
         annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=False),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -47,7 +48,7 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
         return await told(DryRunAnswer, dry_run.run(notify_request))
 
     for tool in (messenger_validate_notify, messenger_dry_run):
-        server.add_tool(tool, annotations=_READS)
+        server.add_tool(tool, description=getdoc(tool), annotations=_READS)
 
 
 def add_health_tools(server: MCPServer[Any], health: Health) -> None:
@@ -99,4 +100,4 @@ def add_health_tools(server: MCPServer[Any], health: Health) -> None:
         messenger_queue_depth,
         messenger_delivery_stats,
     ):
-        server.add_tool(tool, annotations=_READS)
+        server.add_tool(tool, description=getdoc(tool), annotations=_READS)

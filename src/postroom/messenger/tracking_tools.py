@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -17,6 +18,11 @@ _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def add_tracking_tools(server: MCPServer[Any], tracking: Tracking) -> None:
+    _add_lookup_tools(server, tracking)
+    _add_search_tool(server, tracking)
+
+
+def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
     async def messenger_delivery_status(delivery_id: Uuid) -> DeliveryStatus:
         """
         What has become of one delivery.
@@ -28,6 +34,30 @@ def add_tracking_tools(server: MCPServer[Any], tracking: Tracking) -> None:
         """
         return await told(DeliveryStatus, tracking.status(delivery_id))
 
+    async def messenger_delivery_attempts(delivery_id: Uuid) -> DeliveryAttempts:
+        """
+        Every call that was made to the provider for one delivery, in order.
+
+        `outcome` is `success`, `retryable_error`, `non_retryable_error` or `uncertain` (handed over, no answer: it may
+        have arrived). `provider_response` is the provider's own id of what it accepted.
+        """
+        return await told(DeliveryAttempts, tracking.attempts(delivery_id))
+
+    async def messenger_delivery_trace(request_id: Text) -> DeliveryTrace:
+        """
+        Everything that happened on behalf of one upstream request, oldest first.
+
+        All deliveries it led to (replays too), each with content, envelope, attempts, receipts and dead letter; the
+        switchboard's own record of the call (`hops`); and requests that were turned away before they were stored
+        (`refusals`). A delivery's `request_id` is in messenger_delivery_status and in every notify answer.
+        """
+        return await told(DeliveryTrace, tracking.trace(request_id))
+
+    for tool in (messenger_delivery_status, messenger_delivery_attempts, messenger_delivery_trace):
+        server.add_tool(tool, description=getdoc(tool), annotations=_READS)
+
+
+def _add_search_tool(server: MCPServer[Any], tracking: Tracking) -> None:
     async def messenger_delivery_search(
         origin_butler: Word = None,
         channel: ChannelName = None,
@@ -58,29 +88,4 @@ def add_tracking_tools(server: MCPServer[Any], tracking: Tracking) -> None:
             ),
         )
 
-    async def messenger_delivery_attempts(delivery_id: Uuid) -> DeliveryAttempts:
-        """
-        Every call that was made to the provider for one delivery, in order.
-
-        `outcome` is `success`, `retryable_error`, `non_retryable_error` or `uncertain` (handed over, no answer: it may
-        have arrived). `provider_response` is the provider's own id of what it accepted.
-        """
-        return await told(DeliveryAttempts, tracking.attempts(delivery_id))
-
-    async def messenger_delivery_trace(request_id: Text) -> DeliveryTrace:
-        """
-        Everything that happened on behalf of one upstream request, oldest first.
-
-        All deliveries it led to (replays too), each with content, envelope, attempts, receipts and dead letter; the
-        switchboard's own record of the call (`hops`); and requests that were turned away before they were stored
-        (`refusals`). A delivery's `request_id` is in messenger_delivery_status and in every notify answer.
-        """
-        return await told(DeliveryTrace, tracking.trace(request_id))
-
-    for tool in (
-        messenger_delivery_status,
-        messenger_delivery_search,
-        messenger_delivery_attempts,
-        messenger_delivery_trace,
-    ):
-        server.add_tool(tool, annotations=_READS)
+    server.add_tool(messenger_delivery_search, description=getdoc(messenger_delivery_search), annotations=_READS)

@@ -93,6 +93,11 @@ class InboxSettings(Section):
 class DeskSettings(Section):
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
     toolkit: Literal["auto", "tk", "qt"] = "auto"
+    show_seconds: Seconds = 10.0
+    display_only_seconds: Seconds = 10.0
+    typing_grace_seconds: Seconds = 10.0
+    progress_seconds: Seconds = 10.0
+    silence_seconds: Seconds = 60.0
 
 
 class Owner(Section):
