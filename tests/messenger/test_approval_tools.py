@@ -274,9 +274,7 @@ async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again
         [letter] = (await gated.decide("messenger_dead_letter_list"))["dead_letters"]
         named = {"dead_letter_id": letter["dead_letter_id"]}
 
-        by_model = await gated.call(
-            MESSENGER, "messenger", "messenger_dead_letter_replay", dead_letter_id=letter["dead_letter_id"]
-        )
+        by_model = await gated.call(MESSENGER, "messenger", "messenger_dead_letter_replay", **named)
         replayed = await gated.decide("messenger_dead_letter_replay", who=ANN, **named)
 
         assert by_model["status"] == "refused"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, Engine, func, insert, inspect, select, text, update
+from sqlalchemy import Connection, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
 from tests.approvals.parked import HOUR_US, MINT, content, new_delivery
 from tests.clock import START_US
@@ -459,9 +459,8 @@ async def test_the_database_itself_counts_no_use_too_many(database: Database, re
 async def test_the_migration_makes_the_tables_the_code_describes(database: Database) -> None:
     def columns(connection: Connection) -> dict[str, list[str]]:
         schema = "messenger" if connection.dialect.name == "postgresql" else None
-        engine: Connection | Engine = connection
         return {
-            table.name: [column["name"] for column in inspect(engine).get_columns(table.name, schema=schema)]
+            table.name: [column["name"] for column in inspect(connection).get_columns(table.name, schema=schema)]
             for table in (pending_actions, approval_rules, approval_events)
         }
 
