@@ -118,6 +118,7 @@ class WatchedDatabase(SqliteDatabase):
         self.away = False
         self.lost_answers = 0
         self.under_way = 0
+        self.finished = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
 
@@ -144,6 +145,7 @@ class WatchedDatabase(SqliteDatabase):
             return result
         finally:
             self.under_way -= 1
+            self.finished += 1
             if not self.under_way:
                 self._quiet.set()
 
