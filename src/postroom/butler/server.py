@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import WithJsonSchema
 
 from postroom.butler.notify import NotifyArguments, notify
+from postroom.domain.principal import Principal
 from postroom.domain.time import SECOND_US
+from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import ToolPolicy, butler
 from postroom.ports import Clock, Peer
@@ -24,7 +26,8 @@ or react to a message with an emoji.
 
 Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
 on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
-`request_context` of the inbound request. Pass `idempotency_key` when you may repeat the call: the message \
+`request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
+left out. Pass `idempotency_key` when you may repeat the call: the message \
 is then sent once.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later by \
@@ -90,6 +93,9 @@ class ButlerIdentity:
     port: int
 
 
+SessionContext = Callable[[Principal, object], dict[str, Any] | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ButlerParts:
     """What a butler needs from the household."""
@@ -100,6 +106,7 @@ class ButlerParts:
     mint: Callable[[int], str]
     channels: frozenset[str]
     notify_wait_seconds: float
+    session_context: SessionContext = lambda _caller, _intent: None
 
 
 def build_server(identity: ButlerIdentity, parts: ButlerParts) -> MCPServer[Any]:
@@ -114,6 +121,7 @@ def build_server(identity: ButlerIdentity, parts: ButlerParts) -> MCPServer[Any]
 
 def _add_notify(server: MCPServer[Any], identity: ButlerIdentity, parts: ButlerParts) -> None:
     async def notify_tool(
+        context: Context[Any, Any],
         channel: Channel = None,
         message: Text = None,
         recipient: Text = None,
@@ -126,6 +134,8 @@ def _add_notify(server: MCPServer[Any], identity: ButlerIdentity, parts: ButlerP
         wait_seconds: Wait = None,
         on_uncertain: Uncertain = None,
     ) -> dict[str, Any]:
+        if request_context is None:
+            request_context = parts.session_context(caller(context, parts.verifier), intent)
         return await notify(
             NotifyArguments(
                 channel=channel,
