@@ -25,6 +25,7 @@ from postroom.domain.errors import (
 from postroom.domain.principal import Principal
 from postroom.domain.session import (
     MAX_DEPTH,
+    TERMINAL,
     NewSession,
     Outcome,
     Session,
@@ -116,6 +117,7 @@ class Sessions:
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._ended = asyncio.Event()  # a new one after every end
         self._adding = asyncio.Lock()
         self._loop: asyncio.Task[None] | None = None
         self._log = structlog.get_logger("postroom.sessions").bind(butler=settings.butler)
@@ -163,6 +165,15 @@ class Sessions:
         self, *, status: Status | None = None, before: str | None = None, limit: int = 50
     ) -> Sequence[Session]:
         return await self._parts.store.newest(self._settings.butler, status=status, before=before, limit=limit)
+
+    async def wait(self, session_id: str, wait_seconds: float) -> Session | None:
+        """The session as soon as it has ended, or as it is when the time is up."""
+        until_us = self._in(wait_seconds)
+        while True:
+            ended = self._ended
+            session = await self.get(session_id)
+            if session is None or session.status in TERMINAL or not await self._parts.clock.wait(ended, until_us):
+                return session
 
     def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
         """The request_context that a notify by this caller has when it names none."""
@@ -271,6 +282,8 @@ class Sessions:
                 if await self._parts.clock.wait(self._stopping, self._in(_STORE_RETRY_SECONDS)):
                     return
                 continue
+            self._ended.set()
+            self._ended = asyncio.Event()
             self._log.info(
                 "session.ended",
                 session_id=session.id,
