@@ -4,7 +4,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from postroom.modules.calendar.event import read_event
@@ -40,6 +40,8 @@ def test_anything_else_is_none(document: object) -> None:
     assert read_event(document, UTC) is None
 
 
+@example({"attendees": 5})
+@example({"start": {"dateTime": "2026-01-01T00:00", "timeZone": "Europe"}, "end": {}})
 @given(st.dictionaries(st.sampled_from(["id", "start", "end", "summary", "attendees", "status"]), json_values))
 def test_nothing_google_could_send_breaks_the_reading(document: dict[str, Any]) -> None:
     read_event(document, UTC)
