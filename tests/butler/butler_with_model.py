@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +56,8 @@ async def butler_with_model(
     limits: SessionLimits,
     credentials: dict[str, str] | None = None,
     session_clock: Clock | None = None,
+    arguments: Sequence[str] = (),
+    model: str | None = None,
 ) -> AsyncIterator[Running]:
     zeros = Ports(switchboard=0, general=0, health=0, messenger=0, api=0, sandbox=0, sandbox_smtp=0)
     settings = Settings(home=home, ports=zeros)
@@ -76,6 +78,8 @@ async def butler_with_model(
                 mcp_url=url,
                 workspace=home / "sessions" / "general",
                 credentials=credentials or {},
+                arguments=arguments,
+                model=model,
             ),
             limits,
             SessionParts(
