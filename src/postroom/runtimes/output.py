@@ -18,6 +18,7 @@ class Bounded:
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
+        self._dropped = False
 
     def add(self, chunk: bytes) -> None:
         room = self._half - len(self._head)
@@ -27,12 +28,13 @@ class Bounded:
             self._tail_bytes += len(rest)
         while self._tail and self._tail_bytes - len(self._tail[0]) >= self._half:
             self._tail_bytes -= len(self._tail.popleft())
+            self._dropped = True
 
     def content(self) -> bytes:
         """The seam is a line break, so that two halves of different lines are never read as one."""
         tail = b"".join(self._tail)
         cut = tail[-self._half :] if len(tail) > self._half else tail
-        seam = b"\n" if len(cut) < len(tail) else b""
+        seam = b"\n" if self._dropped or len(cut) < len(tail) else b""
         return bytes(self._head) + seam + cut
 
 
