@@ -433,14 +433,9 @@ async def test_a_call_that_was_never_made_says_nothing_about_the_provider(tmp_pa
         world.telegram.script.append(DOWN)
         await world.send(recipient="1")
         assert (await world.breakers.circuit("telegram")).failures == 1
-<<<<<<< HEAD
-        [claim] = await world.pipeline.ledger.claim(
-            "telegram", now_us=clock.now_us() + 2_000_000, lease_until_us=clock.now_us() + 30_000_000, limit=1
-=======
         later = clock.now_us() + 2_000_000
         [claim] = await world.pipeline.ledger.claim(
             "telegram", now_us=later, lease_until_us=later + 30_000_000, limit=1
->>>>>>> 6b7a358 (Hold the door and the waiting to exact figures: one key a thousand times, limits under 32 workers, 10,000 waiters)
         )
         world.database.away = True
 

@@ -14,10 +14,13 @@ from postroom.app.heartbeat import heartbeats
 from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
 from postroom.butler.config import ButlerConfig
-from postroom.butler.daemon import Butler, Sessions
+from postroom.butler.daemon import Butler, ButlerSessions
 from postroom.butler.notify import NotifyArguments, notify
 from postroom.butler.scheduler import Scheduler
+from postroom.butler.session_answers import accepted
 from postroom.domain.ids import IdMint
+from postroom.domain.principal import Principal, Role
+from postroom.guard.http import Verifier
 from postroom.ports import Clock, Peer
 from postroom.settings import Settings
 from postroom.store.appointments import StoredAppointments
@@ -35,10 +38,17 @@ class ButlerWorld:
     peers: Peers
     clock: Clock
     mint: IdMint
+    environment: Mapping[str, str]
 
 
 def build_butler(
-    config: ButlerConfig, world: ButlerWorld, *, switchboard: Peer, sessions: Sessions, modules: LoadedModules
+    config: ButlerConfig,
+    world: ButlerWorld,
+    *,
+    switchboard: Peer,
+    sessions: ButlerSessions,
+    modules: LoadedModules,
+    verifier: Verifier,
 ) -> Butler:
     wait = world.settings.delivery.notify_wait_seconds
 
@@ -53,7 +63,8 @@ def build_butler(
         )
 
     async def trigger(prompt: str, source: str) -> dict[str, Any]:
-        return await sessions.submit(prompt=prompt, source=source)
+        by = Principal(Role.BUTLER, config.name)
+        return accepted(await sessions.submit(prompt, trigger=source, caller=by))
 
     scheduler = Scheduler(
         butler=config.name,
@@ -72,6 +83,7 @@ def build_butler(
         state=StoredState(world.database, config.name),
         sessions=sessions,
         modules=modules,
+        verifier=verifier,
         scheduler=scheduler,
         clock=world.clock,
         mint=world.mint.mint,

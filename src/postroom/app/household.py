@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,29 +19,31 @@ from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts
-from postroom.app.modules import LoadedModules
+from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.peers import Peers
 from postroom.app.plane import running_plane
 from postroom.app.roster import load_roster
 from postroom.app.serving import bind, port_of, serving
+from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
 from postroom.butler.config import MESSENGER, ButlerConfig
 from postroom.butler.daemon import Butler
-from postroom.butler.no_sessions import NoSessions
 from postroom.butler.server import add_core_tools, build_server, core_rules
 from postroom.butler.session_tools import add_route_tool
 from postroom.clock import SystemClock
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
-from postroom.guard.tool_policy import ToolPolicy
+from postroom.guard.tool_policy import ToolPolicy, policy_of
 from postroom.messenger.server import build_server as build_messenger
 from postroom.messenger.straight_to_delivery import StraightToDelivery
+from postroom.modules.module import ModuleContext
 from postroom.ports import Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
-from postroom.settings import Settings
+from postroom.settings import Secret, Settings
 from postroom.switchboard.server import RULES, add_switchboard_tools
 
 SWITCHBOARD: Final = "switchboard"
@@ -70,20 +72,33 @@ def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
 
 @asynccontextmanager
 async def running(
-    settings: Settings, parts: Sequence[str], roster: Sequence[ButlerConfig] | None = None
+    settings: Settings,
+    parts: Sequence[str],
+    roster: Sequence[ButlerConfig] | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Household]:
+    """`environment` is what modules and models may be given of it, by name."""
+    butlers = shipped(settings) if roster is None else roster
+    for config in butlers:
+        check_modules(config)
     async with AsyncExitStack() as stack:
-        yield await _Builder(settings, shipped(settings) if roster is None else roster, parts, stack).build()
+        yield await _Builder(settings, butlers, parts, environment or {}, stack).build()
 
 
 class _Builder:
     """Starts the parts in the order they need each other; the stack stops them in the opposite order."""
 
     def __init__(
-        self, settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str], stack: AsyncExitStack
+        self,
+        settings: Settings,
+        roster: Sequence[ButlerConfig],
+        parts: Sequence[str],
+        environment: Mapping[str, str],
+        stack: AsyncExitStack,
     ) -> None:
         self._settings = settings
         self._roster = roster
+        self._environment = environment
         self._parts = tuple(parts)
         self._stack = stack
         self._clock = SystemClock()
@@ -148,24 +163,49 @@ class _Builder:
             peers=self._peers,
             clock=self._clock,
             mint=self._mint,
+            environment=self._environment,
         )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
                 await self._build_messenger(config, world, store, sandbox)
             elif config.name == SWITCHBOARD:
-                self._build_switchboard(config, world)
+                await self._build_switchboard(config, world)
             else:
-                butler = self._butler(config, world, self._peers.to(SWITCHBOARD, caller=config.name))
-                self._servers[config.name] = build_server(butler, self._tokens)
-        for name, server in self._servers.items():
-            self._peers.add(name, server)
+                butler = await self._butler(config, world, self._peers.to(SWITCHBOARD, caller=config.name))
+                self._servers[config.name] = build_server(butler, butler.verifier)
+        for butler in self._butlers:
+            server = self._servers[butler.name]
+            butler.modules.add_tools(server, policy_of(server))
+            self._peers.add(butler.name, server)
         await self._peers.connect()
         for butler in self._butlers:
             await self._stack.enter_async_context(living(butler, world))
 
-    def _butler(self, config: ButlerConfig, world: ButlerWorld, switchboard: Peer) -> Butler:
+    async def _butler(self, config: ButlerConfig, world: ButlerWorld, switchboard: Peer) -> Butler:
+        """Its own sessions' tokens are known to its own server and to no other."""
+        tokens = SessionTokens(config.name, self._tokens)
+        context = ModuleContext(
+            butler=config.name,
+            clock=self._clock,
+            environment={name: Secret(value) for name, value in self._environment.items()},
+            in_sandbox=self._settings.in_sandbox,
+        )
         butler = build_butler(
-            config, world, switchboard=switchboard, sessions=NoSessions(config.name), modules=LoadedModules({})
+            config,
+            world,
+            switchboard=switchboard,
+            sessions=build_sessions(
+                config,
+                self._settings,
+                self._endpoints,
+                world.database,
+                tokens,
+                self._environment,
+                self._clock,
+                self._mint,
+            ),
+            modules=await self._stack.enter_async_context(loaded_modules(config, context)),
+            verifier=tokens,
         )
         self._butlers.append(butler)
         return butler
@@ -181,19 +221,20 @@ class _Builder:
     ) -> None:
         plane = await self._start_plane(store, sandbox)
         approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
-        parts = messenger_parts(self._settings, store, plane, self._tokens, self._clock, self._mint, approvals)
+        butler = await self._butler(config, world, StraightToDelivery(plane))
+        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
-        add_core_tools(server, self._butler(config, world, StraightToDelivery(plane)))
+        add_core_tools(server, butler)
         self._servers[MESSENGER] = server
 
-    def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
+    async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
         board = build_board(world, self._stack)
-        policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, self._tokens)
+        butler = await self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
+        policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server: MCPServer[Any] = MCPServer(
             SWITCHBOARD, description=config.butler.description, log_level="WARNING", middleware=[policy]
         )
-        add_switchboard_tools(server, board, self._tokens)
-        butler = self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
+        add_switchboard_tools(server, board, butler.verifier)
         add_core_tools(server, butler)
         add_route_tool(server, butler)
         self._servers[SWITCHBOARD] = server
@@ -201,7 +242,8 @@ class _Builder:
     async def _serve(self) -> None:
         hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
-            name: mcp_app(server, self._tokens, hosts=hosts, origins=origins) for name, server in self._servers.items()
+            butler.name: mcp_app(self._servers[butler.name], butler.verifier, hosts=hosts, origins=origins)
+            for butler in self._butlers
         }
         if "api" in self._parts:
             apps["api"] = api_app(self._registry, self._tokens, hosts=hosts, origins=origins)
@@ -209,3 +251,5 @@ class _Builder:
             await self._stack.enter_async_context(serving(application, self._sockets[name]))
             path = "" if name == "api" else "/mcp"
             self._household.addresses[name] = f"http://{self._settings.host}:{port_of(self._sockets[name])}{path}"
+        for butler in self._butlers:
+            await start_sessions(butler.sessions, self._stack)

@@ -83,6 +83,13 @@ class Schedule(Strict):
         return self
 
 
+class EnvironmentNames(Strict):
+    """Variables a butler's model is given; nothing else of the environment reaches it."""
+
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+
+
 class ButlerSection(Strict):
     name: Annotated[str, Field(pattern=_NAME)]
     port: Annotated[int, Field(ge=0, le=65535)]
@@ -90,6 +97,7 @@ class ButlerSection(Strict):
     db: DatabasePlace
     runtime: RuntimeLimits = RuntimeLimits()
     switchboard: SwitchboardPlace | None = None
+    env: EnvironmentNames = EnvironmentNames()
     schedule: tuple[Schedule, ...] = ()
 
 
@@ -116,6 +124,8 @@ def parse_butler(document: Mapping[str, Any], environment: Mapping[str, str], *,
         config = ButlerConfig.model_validate(resolved)
     except ValidationError as error:
         raise RosterError(_explain(error, file)) from None
+    if missing := {name for name in config.butler.env.required if not environment.get(name)}:
+        raise RosterError(f"{file}: butler.env.required: not set: {', '.join(sorted(missing))}.")
     return _checked(config, file)
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mcp.server.mcpserver import Context
+from mcp.server.mcpserver import MCPServer
 
 from postroom.butler.config import ButlerConfig
 from postroom.butler.notify import NotifyArguments, argument_error, notify
 from postroom.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
 from postroom.butler.scheduler import Scheduler
 from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.principal import Principal
 from postroom.domain.route import notify_error
+from postroom.domain.session import Session, Status
 from postroom.domain.time import SECOND_US
+from postroom.guard.http import Verifier
+from postroom.guard.tool_policy import ToolPolicy
 from postroom.ports import Clock, Peer
 
 
@@ -28,39 +32,52 @@ class State(Protocol):
     async def keys(self, prefix: str, limit: int) -> list[str]: ...
 
 
-class Sessions(Protocol):
+class ButlerSessions(Protocol):
     """Sessions of the model: stored first, run when there is room."""
 
     async def submit(
-        self, *, prompt: str, source: str, request_context: Mapping[str, Any] | None = None, context: Any = None
-    ) -> dict[str, Any]: ...
+        self,
+        prompt: str,
+        *,
+        trigger: str,
+        caller: Principal,
+        material: object = None,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Session: ...
 
-    async def listed(self, limit: int) -> list[dict[str, Any]]: ...
+    async def newest(
+        self, *, status: Status | None = None, before: str | None = None, limit: int = 50
+    ) -> Sequence[Session]: ...
 
-    async def get(self, session_id: str) -> dict[str, Any] | None: ...
+    async def get(self, session_id: str) -> Session | None: ...
+
+    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None: ...
 
 
 class Modules(Protocol):
     def states(self) -> dict[str, dict[str, Any]]: ...
 
+    def add_tools(self, server: MCPServer[Any], policy: ToolPolicy) -> None: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Butler:
-    """`session_context` finds the request behind a call made inside a routed session."""
+    """`verifier` also knows the tokens of this butler's own sessions."""
 
     config: ButlerConfig
     port: int
     switchboard: Peer
     state: State
-    sessions: Sessions
+    sessions: ButlerSessions
     modules: Modules
+    verifier: Verifier
     scheduler: Scheduler
     clock: Clock
     mint: Callable[[int], str]
     channels: frozenset[str]
     notify_wait_seconds: float
     started_at_us: int
-    session_context: Callable[[Context[Any, Any]], Mapping[str, Any] | None] = field(default=lambda _: None)
 
     @property
     def name(self) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.principal import Principal
+from postroom.domain.session import Session, Status
 
 
 class NoSessions:
@@ -13,12 +15,24 @@ class NoSessions:
         self._butler = butler
 
     async def submit(
-        self, *, prompt: str, source: str, request_context: Mapping[str, Any] | None = None, context: Any = None
-    ) -> dict[str, Any]:
+        self,
+        prompt: str,
+        *,
+        trigger: str,
+        caller: Principal,
+        material: object = None,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Session:
         raise TargetUnavailable(f"{self._butler} has no runtime (runtime.type)")
 
-    async def listed(self, limit: int) -> list[dict[str, Any]]:
-        return []
+    async def newest(
+        self, *, status: Status | None = None, before: str | None = None, limit: int = 50
+    ) -> Sequence[Session]:
+        return ()
 
-    async def get(self, session_id: str) -> dict[str, Any] | None:
+    async def get(self, session_id: str) -> Session | None:
+        return None
+
+    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
         return None

@@ -11,6 +11,7 @@ from pydantic import WithJsonSchema
 from postroom.butler.daemon import Butler
 from postroom.butler.notify import NotifyArguments
 from postroom.butler.reminders import RemindArguments
+from postroom.guard.caller import caller
 
 NOTIFY_DESCRIPTION: Final = """\
 Deliver a message to a person over Telegram or e-mail, reply in the conversation a request came from, \
@@ -18,7 +19,8 @@ or react to a message with an emoji.
 
 Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
 on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
-`request_context` of the inbound request. Pass `idempotency_key` when you may repeat the call: the message \
+`request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
+left out. Pass `idempotency_key` when you may repeat the call: the message \
 is then sent once.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later by \
@@ -86,6 +88,10 @@ _SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_worl
 
 
 def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
+    def inside_session(context: Context[Any, Any], intent: object) -> dict[str, Any] | None:
+        """The request a routed session answers is what its notify belongs to."""
+        return butler.sessions.notify_context(caller(context, butler.verifier), intent)
+
     async def notify(
         context: Context[Any, Any],
         channel: Channel = None,
@@ -108,7 +114,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 subject=subject,
                 intent=intent,
                 emoji=emoji,
-                request_context=request_context or butler.session_context(context),
+                request_context=request_context or inside_session(context, intent),
                 idempotency_key=idempotency_key,
                 priority=priority,
                 on_uncertain=on_uncertain,
@@ -117,7 +123,6 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         )
 
     async def remind(
-        context: Context[Any, Any],
         message: Text = None,
         channel: Channel = None,
         delay_minutes: Minutes = None,

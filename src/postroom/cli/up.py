@@ -95,7 +95,7 @@ async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running(settings, parts, roster) as household:
+    async with running(settings, parts, roster, os.environ) as household:
         for line in announcement(household):
             say(line)
         await stop.wait()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
@@ -31,6 +32,11 @@ def person(one: Principal) -> bool:
 
 def operator(one: Principal) -> bool:
     return one.role is Role.OPERATOR
+
+
+def policy_of(server: MCPServer[Any]) -> ToolPolicy:
+    """The policy a server was built with."""
+    return next(one for one in server.middleware if isinstance(one, ToolPolicy))
 
 
 class ToolPolicy:
