@@ -14,6 +14,7 @@ from mcp import Client
 from prometheus_client import CollectorRegistry
 from sqlalchemy import text
 
+from postroom.app.approvals import approving
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.messenger import messenger_parts
 from postroom.app.plane import running_plane
@@ -143,7 +144,8 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         plane = await stack.enter_async_context(
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint)
         )
-        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint))
+        approvals = await stack.enter_async_context(approving(settings, store.database, plane, mint))
+        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

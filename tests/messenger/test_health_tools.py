@@ -101,6 +101,7 @@ async def test_a_dry_run_tells_target_adapter_headroom_and_circuit(settings: Set
             "in_flight": 0,
             "circuit": "closed",
             "duplicate_of": None,
+            "may_need_approval": False,
             "would_be_admitted": True,
         }
         owner = await dry_run(house, envelope(channel="email", recipient=None))
@@ -184,6 +185,18 @@ async def test_a_dry_run_knows_a_request_that_was_made_before(settings: Settings
         assert same["duplicate_of"] == {"delivery_id": first["delivery"]["delivery_id"], "status": "delivered"}
         assert same["would_be_admitted"] is True
         assert (other["valid"], other["errors"][0]["code"]) == (False, "key_reused")
+
+
+@pytest.mark.requirement("messenger:dry-run")
+async def test_a_dry_run_says_when_a_person_may_be_asked_and_asks_nobody(settings: Settings) -> None:
+    gated = settings.model_copy(update={"approvals": settings.approvals.model_copy(update={"enabled": True})})
+    async with opened(gated) as house:
+        stranger = await dry_run(house, envelope(recipient="555"))
+        owner = await dry_run(house, envelope(recipient="1000"))
+
+        assert (stranger["may_need_approval"], owner["may_need_approval"]) == (True, False)
+        assert await house.rows("SELECT id FROM {messenger}delivery_requests") == []
+        assert (await house.notify(recipient="555"))["status"] == "pending_approval"
 
 
 async def test_without_credentials_a_dry_run_says_so(settings: Settings) -> None:

@@ -43,7 +43,8 @@ async def test_every_tool_answers_to_its_own_callers_and_to_nobody_else(settings
 
 
 async def test_the_server_lists_exactly_the_tools_that_have_a_rule(settings: Settings) -> None:
-    async with opened(settings) as house:
+    gated = settings.model_copy(update={"approvals": settings.approvals.model_copy(update={"enabled": True})})
+    async with opened(gated) as house:
         listed = (await house.client.list_tools()).tools
 
         assert {tool.name for tool in listed} == set(RULES) - set(APPROVAL_TOOL_NAMES)  # they are off in the sandbox

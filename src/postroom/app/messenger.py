@@ -64,6 +64,7 @@ def messenger_parts(
             policy=path.policy,
             clock=clock,
             mint=mint.mint,
+            gate=path.gate,
         ),
         verifier=verifier,
         approvals=approvals,

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.delivery import breaker, limits
+from postroom.delivery.accept import message_of
 from postroom.delivery.idempotency import identify
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
-from postroom.domain.delivery import Message
 from postroom.domain.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Snapshot
+from postroom.domain.ledger import NewDelivery, Snapshot
 from postroom.domain.limits import Decision
 from postroom.domain.notify import Notify, parse_notify
 from postroom.domain.route import error_object
-from postroom.ports import AddressBook, Breakers, Channel, Clock, Ledger, Limits
+from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits
 
 
 def validate(envelope: object, channel_names: frozenset[str]) -> dict[str, Any]:
@@ -42,6 +42,7 @@ class DryRun:
     policy: DeliveryPolicy
     clock: Clock
     mint: Callable[[int], str]
+    gate: Gate | None = None
 
     async def run(self, envelope: object) -> dict[str, Any]:
         try:
@@ -52,34 +53,31 @@ class DryRun:
         try:
             channel = self._channel(notify.channel)
             target = await resolve_target(notify, channel, self.book)
-            channel.prepare(self._message(notify, target))
-            known = await self._known(notify, target)
+            new = self._draft(notify, target)
+            channel.prepare(message_of(new))
+            known = await self._known(notify, new)
         except ValidationError as error:
             return _invalid(error) | told
         except TargetUnavailable as error:
             return {"valid": True, "errors": []} | told | _verdict(error)
-        return {"valid": True, "errors": []} | told | await self._admission(notify, target, known)
+        return {"valid": True, "errors": []} | told | await self._admission(new, known)
 
-    async def _admission(self, notify: Notify, target: Target, known: Snapshot | None) -> dict[str, Any]:
-        now = self.clock.now_us()
+    async def _admission(self, new: NewDelivery, known: Snapshot | None) -> dict[str, Any]:
         asked = limits.admission(
-            self.policy.limits,
-            lease_id=self.mint(now),
-            channel=notify.channel,
-            intent=notify.intent,
-            address=target.address,
+            self.policy.limits, lease_id=new.id, channel=new.channel, intent=new.intent, address=new.address
         )
-        circuit = await self.breakers.circuit(notify.channel)
+        circuit = await self.breakers.circuit(new.channel)
         decision = await self.limits.admit(asked, consume=False)
-        error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, notify.channel, now)
-        error = error or limits.refusal(decision, notify.channel)
+        error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
+        error = error or limits.refusal(decision, new.channel)
         duplicate = {"delivery_id": known.id, "status": str(known.status)} if known else None
         return {
-            "target_identity": target.identity,
+            "target_identity": new.target_identity,
             "rate_limit_headroom": _headroom(decision),
             "in_flight": decision.in_flight,
             "circuit": str(circuit.state),
             "duplicate_of": duplicate,
+            "may_need_approval": self.gate is not None and not await self.gate.passes(new),
         } | _verdict(error if known is None else None)
 
     def _channel(self, name: str) -> Channel:
@@ -87,10 +85,9 @@ class DryRun:
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
 
-    async def _known(self, notify: Notify, target: Target) -> Snapshot | None:
+    async def _known(self, notify: Notify, new: NewDelivery) -> Snapshot | None:
         """A request that was made before gets the first one's answer and asks nothing of the limits."""
-        request_id = notify.context.request_id if notify.context else self.mint(self.clock.now_us())
-        identity = identify(notify, request_id=request_id, target_identity=target.identity)
+        identity = identify(notify, request_id=new.request_id, target_identity=new.target_identity)
         known = None if identity.fresh else await self.ledger.find(identity.key)
         if known is not None and known.fingerprint != identity.fingerprint:
             raise ValidationError.of(
@@ -98,15 +95,28 @@ class DryRun:
             )
         return known
 
-    def _message(self, notify: Notify, target: Target) -> Message:
-        return Message(
-            delivery_id=DeliveryId(self.mint(self.clock.now_us())),
+    def _draft(self, notify: Notify, target: Target) -> NewDelivery:
+        """What would be stored; its key is looked up, never written."""
+        now = self.clock.now_us()
+        new_id = self.mint(now)
+        return NewDelivery(
+            id=DeliveryId(new_id),
+            idempotency_key="",
+            fingerprint="",
+            request_id=notify.context.request_id if notify.context else new_id,
+            origin_butler=notify.origin_butler,
+            channel=notify.channel,
             intent=notify.intent,
+            target_identity=target.identity,
             address=target.address,
-            text=notify.message,
+            thread=target.thread,
+            message=notify.message,
             subject=notify.subject,
             emoji=notify.emoji,
-            thread=target.thread,
+            envelope="",
+            priority=notify.priority,
+            on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
+            created_at_us=now,
         )
 
 

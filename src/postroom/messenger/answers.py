@@ -233,6 +233,7 @@ class DryRunAnswer(TypedDict, total=False):
     in_flight: int
     circuit: str
     duplicate_of: DuplicateOf | None
+    may_need_approval: bool
     would_be_admitted: bool
     refusal: dict[str, Any]
 

@@ -43,7 +43,8 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
         Validates it, finds the target and the adapter, and asks the limits and the circuit as a real request would.
         `rate_limit_headroom` is in tokens per tier: a send or a reaction takes one, a reply half of one. When
         `would_be_admitted` is false, `refusal` is the error the real request would get. `duplicate_of` names the
-        delivery that would answer instead, because the same request was made before.
+        delivery that would answer instead, because the same request was made before. With `may_need_approval` a person
+        is asked first, unless a standing rule decides.
         """
         return await told(DryRunAnswer, dry_run.run(notify_request))
 
