@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
-from pydantic import WithJsonSchema
+from pydantic import SkipValidation, WithJsonSchema
 
 from postroom.butler.daemon import Butler
 from postroom.butler.notify import NotifyArguments
@@ -27,7 +27,9 @@ The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried
 `delivery.delivery_id`), `pending_approval` (a person must agree first), `deferred`, or `error` with \
 `error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
 
-Text = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
+# Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
+# `[1, 2]` would arrive as a list. Not validated by it, so that a wrong type gets our answer and not its.
+Text = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
 Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": "telegram or email"})]
 IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
 PriorityName = Annotated[
@@ -84,6 +86,12 @@ REMIND_DESCRIPTION: Final = """\
 Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \
 an offset). It is sent even if this session, the model or the household is restarted meanwhile."""
 
+
+def given(text: object) -> object:
+    """An empty text is one that was not given."""
+    return None if text == "" else text
+
+
 _SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True)
 
 
@@ -95,13 +103,13 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
     async def notify(
         context: Context[Any, Any],
         channel: Channel = None,
-        message: Text = None,
-        recipient: Text = None,
-        subject: Text = None,
+        message: Text = "",
+        recipient: Text = "",
+        subject: Text = "",
         intent: IntentName = "send",
-        emoji: Text = None,
+        emoji: Text = "",
         request_context: RequestContextArgument = None,
-        idempotency_key: Text = None,
+        idempotency_key: Text = "",
         priority: PriorityName = None,
         wait_seconds: Wait = None,
         on_uncertain: Uncertain = None,
@@ -109,13 +117,13 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         return await butler.notify(
             NotifyArguments(
                 channel=channel,
-                message=message,
-                recipient=recipient,
-                subject=subject,
+                message=given(message),
+                recipient=given(recipient),
+                subject=given(subject),
                 intent=intent,
-                emoji=emoji,
+                emoji=given(emoji),
                 request_context=request_context or inside_session(context, intent),
-                idempotency_key=idempotency_key,
+                idempotency_key=given(idempotency_key),
                 priority=priority,
                 on_uncertain=on_uncertain,
                 wait_seconds=wait_seconds,
@@ -123,22 +131,22 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         )
 
     async def remind(
-        message: Text = None,
+        message: Text = "",
         channel: Channel = None,
         delay_minutes: Minutes = None,
-        remind_at: Text = None,
-        recipient: Text = None,
-        subject: Text = None,
+        remind_at: Text = "",
+        recipient: Text = "",
+        subject: Text = "",
         request_context: RequestContextArgument = None,
     ) -> dict[str, Any]:
         return await butler.remind(
             RemindArguments(
-                message=message,
+                message=given(message),
                 channel=channel,
                 delay_minutes=delay_minutes,
-                remind_at=remind_at,
-                recipient=recipient,
-                subject=subject,
+                remind_at=given(remind_at),
+                recipient=given(recipient),
+                subject=given(subject),
                 request_context=request_context,
             )
         )
