@@ -38,6 +38,7 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy, policy_of
+from postroom.guard.visitors import visitors
 from postroom.messenger.server import build_server as build_messenger
 from postroom.messenger.straight_to_delivery import StraightToDelivery
 from postroom.modules.module import ModuleContext
@@ -242,7 +243,13 @@ class _Builder:
     async def _serve(self) -> None:
         hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
-            butler.name: mcp_app(self._servers[butler.name], butler.verifier, hosts=hosts, origins=origins)
+            butler.name: mcp_app(
+                self._servers[butler.name],
+                butler.verifier,
+                hosts=hosts,
+                origins=origins,
+                allow=visitors(butler.name),
+            )
             for butler in self._butlers
         }
         if "api" in self._parts:

@@ -9,11 +9,12 @@ from typing import Any, Final
 import aiohttp
 from opentelemetry.propagate import inject
 
-from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
+from postroom.domain.errors import DeliveryTimeout, InternalError, OutcomeUncertain, TargetUnavailable, ValidationError
 
 _REVISION: Final = "2026-07-28"
 _META: Final = "io.modelcontextprotocol/"
 _CONNECT_SECONDS: Final = 3.0
+_IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
 
 
 class HttpPeer:
@@ -48,13 +49,14 @@ class HttpPeer:
             raise TargetUnavailable(f"{self._name} cannot be reached") from None
         except TimeoutError:
             raise DeliveryTimeout(f"{self._name} did not answer in time") from None
-        except (aiohttp.ClientError, ValueError) as error:
-            raise TargetUnavailable(f"{self._name} broke off ({type(error).__name__})") from None
+        except (aiohttp.ClientError, ValueError) as error:  # it may have done what we asked
+            raise OutcomeUncertain(f"{self._name} broke off ({type(error).__name__})") from None
         return self._read(tool, status, answer)
 
     async def _post(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> tuple[int, Any]:
         if self._session is None:
-            self._session = aiohttp.ClientSession(headers=self._headers)
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
+            self._session = aiohttp.ClientSession(headers=self._headers, connector=connector)
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
         body = self._request(tool, arguments)
         async with self._session.post(self._url, json=body, headers={"Mcp-Name": tool}, timeout=timeout) as response:
@@ -78,8 +80,8 @@ class HttpPeer:
         if error := answer.get("error"):
             text = error.get("message", "") if isinstance(error, dict) else error
             raise ValidationError(f"{self._name} refused: {text}")
-        result = answer.get("result", {})
-        content = result.get("structuredContent")
-        if result.get("isError") or not isinstance(content, dict):
+        result = answer.get("result")
+        content = result.get("structuredContent") if isinstance(result, dict) else None
+        if not isinstance(result, dict) or result.get("isError") or not isinstance(content, dict):
             raise InternalError(f"{self._name} failed in {tool}")
         return content
