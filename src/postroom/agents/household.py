@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast
 
 from postroom.agents.contract import CONVERSATION_META, CORRELATION_META, NAME, USER_META
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.inbox import answers
 from postroom.inbox.answers import Answer
-from postroom.inbox.request import Request, check
+from postroom.inbox.request import Checked, Request, check
 from postroom.peers.http import HttpPeer
 from postroom.settings import SettingsError
 from postroom.settings.load import from_process
@@ -35,10 +35,14 @@ class RemoteHousehold:
     token: str = field(repr=False)
 
     async def send(self, request: Request) -> Answer:
-        arguments = {"message": request.message, "type": request.type}
+        try:
+            checked = check(request)
+        except ValidationError as error:
+            return answers.validation_error(error.message)
+        arguments = {"message": checked.message, "type": str(checked.type)}
         peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
         try:
-            return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(request)))
+            return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))
         except PostroomError:
             return answers.failed("the household cannot be reached or does not accept the token")
         finally:
@@ -53,7 +57,7 @@ class LocalHousehold:
             settings, _ = from_process()
         except SettingsError:
             return answers.failed("the settings cannot be read")
-        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id))
+        token = settings.token.reveal() or _token_of(TokenFile(settings.tokens_file), str(request.user_id).strip())
         if token is None:
             return answers.failed(NO_HOUSEHOLD)
         return await RemoteHousehold(url=settings.api_url, token=token).send(request)
@@ -67,8 +71,7 @@ def _token_of(tokens: TokenFile, user_id: str) -> str | None:
         return None
 
 
-def _meta(request: Request) -> dict[str, Any]:
-    checked = check(request)
+def _meta(checked: Checked) -> dict[str, Any]:
     meta = {
         USER_META: checked.user_id,
         CONVERSATION_META: checked.conversation_id,

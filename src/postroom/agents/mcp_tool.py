@@ -16,6 +16,7 @@ from postroom.agents.contract import (
     DESCRIPTION,
     MESSAGE_SCHEMA,
     NAME,
+    PARAMETERS,
     TYPE_SCHEMA,
     USER_META,
 )
@@ -53,7 +54,18 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
         description=DESCRIPTION,
         annotations=ToolAnnotations(destructive_hint=False, idempotent_hint=False, open_world_hint=False),
     )
+    _show_the_contract(server)
     return {NAME: person}
+
+
+def _show_the_contract(server: MCPServer[Any]) -> None:
+    """
+    A model is told that `message` is required. The function has a default for it
+    all the same, because a call without it would otherwise get the SDK's answer.
+    """
+    tool = server._tool_manager.get_tool(NAME)
+    if tool is not None:
+        tool.parameters = PARAMETERS
 
 
 async def _send(

@@ -44,9 +44,9 @@ class Checked:
 
 def check(request: Request) -> Checked:
     """Raises ValidationError whose message is the contract's sentence."""
-    kind = _type(request.type)
+    message, kind = _message(request.message), _type(request.type)
     return Checked(
-        message=_message(request.message),
+        message=message,
         type=kind,
         user_id=_user(request.user_id),
         conversation_id=_identity("conversation_id", request.conversation_id),
