@@ -10,8 +10,9 @@ from typing import Any
 import structlog
 
 try:
-    from agents import FunctionTool
     from agents.tool_context import ToolContext
+
+    from agents import FunctionTool
 except ImportError:
     raise ImportError("postroom.agents needs the extra: pip install 'postroom[openai-agents]'") from None
 
