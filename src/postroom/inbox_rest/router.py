@@ -31,7 +31,7 @@ _MISSING: Final[dict[int | str, dict[str, Any]]] = {404: {"description": "There 
 
 Id = Annotated[str, Path(pattern=_UUID, description="The notification's id")]
 Limit = Annotated[int, Query(ge=1, le=MAX_PAGE)]
-Conversation = Annotated[str | None, Query(max_length=128)]
+Conversation = Annotated[str | None, Query(max_length=128, pattern=r"^[^\x00]*$")]
 CursorText = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before")]
 
 
