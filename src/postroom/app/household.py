@@ -8,15 +8,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.api_port import api_app
 from postroom.app.approvals import approving
+from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.endpoints import Endpoints, port_for
+from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts
 from postroom.app.modules import check_modules, loaded_modules
@@ -58,6 +61,7 @@ class Household:
     settings: Settings
     parts: tuple[str, ...]
     addresses: dict[str, str] = field(default_factory=dict)
+    inbox: Inbox | None = None
 
 
 def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
@@ -109,6 +113,8 @@ class _Builder:
         self._endpoints = Endpoints(settings, roster)
         self._peers = Peers(self._tokens, self._endpoints, stack)
         self._household = Household(settings=settings, parts=self._parts)
+        self._routers: list[APIRouter] = []
+        self._assistant_doors: list[AddTools] = []
         self._servers: dict[str, MCPServer[Any]] = {}
         self._butlers: list[Butler] = []
         self._sockets: dict[str, socket.socket] = {}
@@ -118,11 +124,12 @@ class _Builder:
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
-        if mine or WORKER in self._parts:
+        if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_store(self._settings))
+            inbox = await self._open_inbox(store)
             if WORKER in self._parts:
-                await self._start_plane(store, sandbox)
-            await self._build_butlers(mine, store, sandbox)
+                await self._start_plane(store, sandbox, inbox)
+            await self._build_butlers(mine, store, sandbox, inbox)
         await self._serve()
         return self._household
 
@@ -154,8 +161,17 @@ class _Builder:
         self._household.addresses["sandbox_smtp"] = f"smtp://{self._settings.host}:{sandbox.smtp_port}"
         return SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
 
+    async def _open_inbox(self, store: OpenedStore) -> Inbox:
+        inbox = await self._stack.enter_async_context(
+            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint)
+        )
+        self._household.inbox = inbox
+        self._routers.append(inbox.router())
+        self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
+        return inbox
+
     async def _build_butlers(
-        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None
+        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox
     ) -> None:
         world = ButlerWorld(
             settings=self._settings,
@@ -168,7 +184,8 @@ class _Builder:
         )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
-                await self._build_messenger(config, world, store, sandbox)
+                plane = await self._start_plane(store, sandbox, inbox)
+                await self._build_messenger(config, world, store, plane)
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config, world)
             else:
@@ -211,16 +228,17 @@ class _Builder:
         self._butlers.append(butler)
         return butler
 
-    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None) -> Plane:
+    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox)
-        return await self._stack.enter_async_context(
+        plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
         )
+        await self._stack.enter_async_context(releasing(self._settings, store.database, inbox, plane, self._mint))
+        return plane
 
     async def _build_messenger(
-        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, sandbox: SandboxAddress | None
+        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
-        plane = await self._start_plane(store, sandbox)
         approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
         butler = await self._butler(config, world, StraightToDelivery(plane))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
@@ -253,10 +271,19 @@ class _Builder:
             for butler in self._butlers
         }
         if "api" in self._parts:
-            apps["api"] = api_app(self._registry, self._tokens, hosts=hosts, origins=origins)
+            apps["api"] = api_app(
+                self._registry,
+                self._tokens,
+                routers=self._routers,
+                server=assistant_server(self._tokens, self._assistant_doors),
+                hosts=hosts,
+                origins=origins,
+            )
         for name, application in apps.items():
             await self._stack.enter_async_context(serving(application, self._sockets[name]))
             path = "" if name == "api" else "/mcp"
             self._household.addresses[name] = f"http://{self._settings.host}:{port_of(self._sockets[name])}{path}"
         for butler in self._butlers:
             await start_sessions(butler.sessions, self._stack)
+        if inbox := self._household.inbox:
+            self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers

@@ -25,6 +25,7 @@ from postroom.domain.ids import DeliveryId, IdMint
 from postroom.ports import Channel, Clock
 from postroom.settings import Settings
 from postroom.store.circuits import StoredCircuits
+from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.limits_memory import MemoryLimits
 from postroom.telemetry.meter import DeliveryMeter
 
@@ -69,7 +70,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
-        gate=build_gate(settings, store.database, channels, mint),
+        gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import typer
 
-from postroom.cli.output import Home, Json, say, say_json
+from postroom.app.known_address import remember_address
+from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import SettingsError
@@ -17,6 +19,7 @@ app = typer.Typer(help="Make, list and revoke the tokens callers identify themse
 User = Annotated[str | None, typer.Option("--user", help="A person, by id.")]
 Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
 Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
+Email = Annotated[str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --user.")]
 Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
 
 
@@ -26,11 +29,15 @@ def create(
     butler: Butler = None,
     connector: Connector = None,
     operator: Operator = False,
+    email: Email = None,
     home: Home = None,
+    database: Database = None,
     json: Json = False,
 ) -> None:
     """Make a new token; an older one of the same caller stops working."""
     principal = _principal(user, butler, connector, operator)
+    if email is not None:
+        _remember(principal, email, home, database)
     token = _file(home).create(principal)
     if json:
         say_json({"principal": str(principal), "token": token})
@@ -66,6 +73,13 @@ def revoke(
         say_json({"revoked": str(principal)})
     else:
         say(f"{principal} has no token any more.")
+
+
+def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:
+    if principal.role is not Role.USER:
+        raise SettingsError("--email goes with --user: only people get e-mail copies.")
+    settings, _ = from_process({"home": home, "database_url": database})
+    asyncio.run(remember_address(settings, principal.name, email))
 
 
 def _file(home: str | None) -> TokenFile:

@@ -42,9 +42,17 @@ class HttpPeer:
         if self._session is not None:
             await self._session.close()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        timeout_seconds: float,
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """`meta` travels beside the arguments, where no model sees it."""
         try:
-            status, answer = await self._post(tool, arguments, timeout_seconds)
+            status, answer = await self._post(tool, arguments, timeout_seconds, meta or {})
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError):
             raise TargetUnavailable(f"{self._name} cannot be reached") from None
         except TimeoutError:
@@ -53,17 +61,20 @@ class HttpPeer:
             raise OutcomeUncertain(f"{self._name} broke off ({type(error).__name__})") from None
         return self._read(tool, status, answer)
 
-    async def _post(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> tuple[int, Any]:
+    async def _post(
+        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, extra: Mapping[str, Any]
+    ) -> tuple[int, Any]:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
             self._session = aiohttp.ClientSession(headers=self._headers, connector=connector)
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
-        body = self._request(tool, arguments)
+        body = self._request(tool, arguments, extra)
         async with self._session.post(self._url, json=body, headers={"Mcp-Name": tool}, timeout=timeout) as response:
             return response.status, await response.json()
 
-    def _request(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, tool: str, arguments: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         meta: dict[str, Any] = {
+            **extra,
             f"{_META}protocolVersion": _REVISION,
             f"{_META}clientInfo": {"name": "postroom", "version": "1"},
             f"{_META}clientCapabilities": {},

@@ -87,7 +87,10 @@ class ApprovalSettings(Section):
 
 class InboxSettings(Section):
     hourly_cap: Positive = 10
-    email_enabled: bool = False
+    email_enabled: bool = False  # off: nobody gets e-mail copies, whatever their preferences say
+    digest: bool = True  # what waited for the end of quiet hours leaves as one e-mail
+    lease_seconds: Seconds = 60.0
+    sweep_seconds: Seconds = 5.0
 
 
 class DeskSettings(Section):
@@ -138,6 +141,8 @@ class TelemetrySettings(Section):
 
 class Settings(Section):
     home: Path
+    url: str = ""  # of a household's API elsewhere; unset: the one on this machine
+    token: Secret = Secret("")  # what to show there
     database_url: str = ""
     redis_url: Secret = Secret("")
     roster: Path | None = None
@@ -181,6 +186,10 @@ class Settings(Section):
     @property
     def tokens_file(self) -> Path:
         return self.home / "tokens.json"
+
+    @property
+    def api_url(self) -> str:
+        return self.url.rstrip("/") or f"http://{self.host}:{self.ports.api}"
 
     @property
     def database(self) -> str:
