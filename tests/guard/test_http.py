@@ -269,8 +269,8 @@ async def test_a_websocket_is_closed_and_the_lifespan_passes(guard: Guard, door:
 @pytest.mark.parametrize(
     ("part", "welcome"),
     [
-        ("health", {"operator", "butler:health"}),
-        ("general", {"operator"}),
+        ("health", {"operator", "butler:health", "butler:switchboard"}),
+        ("general", {"operator", "butler:switchboard"}),
         ("switchboard", {"operator", "butler:health", "butler:messenger", "butler:switchboard"}),
         ("messenger", {"operator", "butler:messenger", "butler:switchboard", "user:ann"}),
     ],
