@@ -110,6 +110,15 @@ async def test_a_letter_that_was_handed_over_but_not_settled_is_not_sent_again(s
     assert {row["delivered_at"] is not None for row in await shop.rows()} == {True}
 
 
+async def test_a_copy_to_ones_own_address_needs_nobodys_approval(home: Path, clock: FakeClock) -> None:
+    async with workshop(home, clock, **{"approvals.enabled": True}) as shop:
+        await shop.wish(BY_EMAIL)
+        await shop.send()
+        await shop.releaser.release_due()
+
+        assert len(await shop.mails(1)) == 1
+
+
 async def test_what_the_plane_refuses_for_now_is_tried_again(home: Path, clock: FakeClock) -> None:
     async with workshop(home, clock, **{"limits.recipient_per_minute": 1}) as shop:
         await shop.wish(BY_EMAIL)

@@ -57,3 +57,11 @@ async def test_an_edit_that_is_refused_changes_nothing(book: StoredPreferences) 
         await book.change("ada", refuse, START_US)
 
     assert await book.of("ada") == Preferences()
+
+
+async def test_an_address_that_somebody_has_set_is_known_as_their_own(book: StoredPreferences) -> None:
+    await book.change("ada", lambda one: replace(one, email="ada@example.com"), START_US)
+
+    assert await book.is_users_own("email", "ada@example.com")
+    assert not await book.is_users_own("email", "bob@example.com")
+    assert not await book.is_users_own("telegram", "ada@example.com")

@@ -67,7 +67,7 @@ def _token_of(tokens: TokenFile, user_id: str) -> str | None:
     """The person's own where there is one; whoever can read the operator's may write to anybody anyway."""
     try:
         return tokens.token_of(Principal(Role.USER, user_id)) or tokens.token_of(OPERATOR)
-    except (OSError, ValueError):
+    except (OSError, ValueError, SettingsError):
         return None
 
 

@@ -18,7 +18,7 @@ from postroom.inbox.ports import EmailQueue, InboxMeter
 from postroom.ports import Clock
 
 _STORE_PAUSE_SECONDS: Final = 0.5
-_SHORTEST_PAUSE_SECONDS: Final = 0.1  # what is due may be in a rival's hands
+_RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in somebody's hands
 _LONGEST_PAUSE_SECONDS: Final = 900.0
 _MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
 
@@ -91,7 +91,7 @@ class Releaser:
         sweep_us = now_us + seconds(self.policy.sweep_seconds)
         if due_us is None:
             return sweep_us
-        return min(max(due_us, now_us + seconds(_SHORTEST_PAUSE_SECONDS)), sweep_us)
+        return min(due_us if due_us > now_us else now_us + seconds(_RIVAL_PAUSE_SECONDS), sweep_us)
 
 
 def ending_of(answer: Mapping[str, Any], attempts: int, now_us: int) -> Ending:
