@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.app.living import LIFTED, QUICK, living
-from tests.services.ports import free_port
 
 from postroom.store import sqlite
+from tests.app.living import LIFTED, QUICK, living
+from tests.services.ports import free_port
 
 
 def error(answer: dict[str, Any]) -> tuple[str, str, bool, str | None]:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.app.living import LIFTED, QUICK, Living, living
-from tests.domain.envelopes import CONTEXT
 
 from postroom.butler.notify import NotifyArguments, build_envelope, notify, wait_seconds
 from postroom.butler.server import CORE_TOOL_NAMES
@@ -22,6 +20,8 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.route import build_notify_route
+from tests.app.living import LIFTED, QUICK, Living, living
+from tests.domain.envelopes import CONTEXT
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 CHANNELS = frozenset({"telegram", "email"})
