@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.clock import FakeClock
-from tests.domain.envelopes import REPLY, SEND
 
 from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.switchboard.deliver import Deliver, check_origin, read_route_response
+from tests.clock import FakeClock
+from tests.domain.envelopes import REPLY, SEND
 
 HEALTH = Principal(Role.BUTLER, "health")
 OK = {"schema_version": "notify_response.v1", "status": "ok"}
