@@ -193,5 +193,5 @@ async def test_no_messenger(tmp_path: Path) -> None:
 
         assert error(answer)[:3] == ("error", "target_unavailable", True)
         assert answer["error"]["message"] == "messenger cannot be reached"
-        [row] = home.rows("notifications_log")
+        row = await home.noted()
         assert (row["status"], row["error_class"]) == ("error", "target_unavailable")
