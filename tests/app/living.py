@@ -90,7 +90,9 @@ async def living(home: Path, *changes: Mapping[str, Any], only: Iterable[str] = 
 
     async def live() -> None:
         try:
-            async with running(settings, [part for part in parts_of(settings) if not only or part in only]) as household:
+            async with running(
+                settings, [part for part in parts_of(settings) if not only or part in only]
+            ) as household:
                 up.set_result(household)
                 await stop.wait()
         except Exception as error:
