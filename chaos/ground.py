@@ -66,6 +66,11 @@ class Ground:
             environment=self.environment, journal=self.journal, log=self.directory / "processes.log", **details
         )
 
+    def last_words(self) -> str:
+        """Of the processes, for whoever must find out why one ended as it should not."""
+        log = self.directory / "processes.log"
+        return log.read_text(errors="replace")[-2_000:] if log.exists() else ""
+
     async def compare(self, *causes: Cause) -> Comparison:
         return compare(
             await read_rows(self.environment),

@@ -84,13 +84,13 @@ class Murders:
         errand = self._errand(parcels=(parcel,) if given is None else given, crash=plan, until=Until.TOLD)
         code = await self._ground.nursery.run(errand, seconds=20)
         if code != -signal.SIGKILL:
-            raise RuntimeError(f"the process did not die {point}: it ended with {code}")
+            raise RuntimeError(f"the process did not die {point}: it ended with {code}\n{self._ground.last_words()}")
         self.kills += 1
 
     async def _live(self, errand: Errand) -> None:
         code = await self._ground.nursery.run(errand, seconds=20)
         if code != 0:
-            raise RuntimeError(f"a process that was left alone ended with {code}")
+            raise RuntimeError(f"a process that was left alone ended with {code}\n{self._ground.last_words()}")
 
     def _errand(self, **details: object) -> Errand:
         self._offset_seconds += _LEASES_OVER_SECONDS

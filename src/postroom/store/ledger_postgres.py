@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import asyncpg
 
@@ -28,7 +28,7 @@ from postroom.store.ledger_rows import (
 )
 from postroom.store.postgres import PostgresDatabase
 
-Connection = asyncpg.Connection[asyncpg.Record]
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"  # the driver's class is generic in its stubs only
 
 PENDING_CHANNEL: Final = "postroom_pending"
 SETTLED_CHANNEL: Final = "postroom_settled"
