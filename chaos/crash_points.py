@@ -16,7 +16,7 @@ class Point(StrEnum):
     AFTER_CLAIM = "after claim"
     BEFORE_MARK = "before mark"
     AFTER_MARK = "after mark"
-    DURING_SEND = "during send"
+    DURING_SEND = "during send"  # the provider has it, the answer is not back: killed from outside
     AFTER_SEND = "after send"
     BEFORE_ADVANCE = "before advance"
     AFTER_ADVANCE = "after advance"

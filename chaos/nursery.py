@@ -74,7 +74,7 @@ class Nursery:
 
     def __init__(self) -> None:
         self._context: ForkServerContext = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["chaos.worker_process", "chaos.household_process"])
+        self._context.set_forkserver_preload(["chaos.preload"])
         self._children: list[Child] = []
 
     def start(self, target: Callable[..., Any], *arguments: Any) -> Child:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -13,8 +12,6 @@ from chaos.tokens import token_in
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain
 from postroom.ports import Channel
-
-DURING_SECONDS = 0.15  # by then the bytes have left; a provider told to be slow has not answered yet
 
 _current: ContextVar[str] = ContextVar("token", default="-")
 
@@ -41,14 +38,11 @@ class WatchedChannel:
     async def send(self, part: Any, timeout_seconds: float) -> Receipt:
         token = _current.get()
         self._journal.note(Step.SEND, token)
-        during = asyncio.get_running_loop().call_later(DURING_SECONDS, self._crash.at, Point.DURING_SEND, token)
         try:
             receipt = await self._inner.send(part, timeout_seconds)
         except OutcomeUncertain:
             self._journal.note(Step.UNCERTAIN, token)
             raise
-        finally:
-            during.cancel()
         self._crash.at(Point.AFTER_SEND, token)
         return receipt
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from chaos.crash_points import CrashPlan, Point
 from chaos.errand import Errand, Parcel, Until
 from chaos.ground import Ground
+from chaos.ledger_compare import Cause
 from chaos.ledger_rows import read_rows
-from chaos.watched_channel import DURING_SECONDS
+from chaos.scenario import LEASES_OVER_SECONDS, Result, Scenario, World
 
-_LEASES_OVER_SECONDS: Final = 100.0
+_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.02
 _MAIL_HAS_NO = frozenset({Point.BEFORE_ADVANCE, Point.AFTER_ADVANCE})  # one mail is one part
 _RECOVERY = frozenset({Point.BEFORE_RECLAIM, Point.AFTER_RECLAIM})
 
@@ -78,22 +82,34 @@ class Murders:
         return parcel
 
     async def _die(self, point: Point, parcel: Parcel, given: tuple[Parcel, ...] | None = None) -> None:
-        if point is Point.DURING_SEND:
-            await self._ground.provider.arm(self._channel, delay_seconds=DURING_SECONDS * 4)
         plan = CrashPlan(point=point, token=parcel.token)
         errand = self._errand(parcels=(parcel,) if given is None else given, crash=plan, until=Until.TOLD)
-        code = await self._ground.nursery.run(errand, seconds=20)
+        if point is Point.DURING_SEND:
+            code = await self._shot_during_the_call(errand, parcel)
+        else:
+            code = await self._ground.nursery.run(errand, seconds=_SECONDS)
         if code != -signal.SIGKILL:
             raise RuntimeError(f"the process did not die {point}: it ended with {code}\n{self._ground.last_words()}")
         self.kills += 1
 
+    async def _shot_during_the_call(self, errand: Errand, parcel: Parcel) -> int:
+        """The provider has the message and has not answered yet: only it can tell that moment."""
+        provider = self._ground.provider
+        await provider.arm(self._channel, delay_seconds=_SECONDS)
+        victim = self._ground.nursery.errand(errand)
+        async with asyncio.timeout(_SECONDS):
+            while parcel.token not in await provider.received():
+                await asyncio.sleep(_LOOK_SECONDS)
+        victim.kill()
+        return await victim.ended(_SECONDS)
+
     async def _live(self, errand: Errand) -> None:
-        code = await self._ground.nursery.run(errand, seconds=20)
+        code = await self._ground.nursery.run(errand, seconds=_SECONDS)
         if code != 0:
             raise RuntimeError(f"a process that was left alone ended with {code}\n{self._ground.last_words()}")
 
     def _errand(self, **details: object) -> Errand:
-        self._offset_seconds += _LEASES_OVER_SECONDS
+        self._offset_seconds += LEASES_OVER_SECONDS
         return self._ground.errand(clock_offset_seconds=self._offset_seconds, **details)
 
 
@@ -104,3 +120,34 @@ async def fate_of(ground: Ground, parcel: Parcel) -> Fate:
         return Fate(copies, None, False, 0)
     (row,) = rows
     return Fate(copies, row.status, row.possible_duplicate, row.uncertain_attempts)
+
+
+async def kill_steps(world: World, database: str, channel: str, on_uncertain: str) -> Result:
+    rounds = world.sized(14, 1)
+    complaints: list[str] = []
+    open_ground = world.sqlite if database == "sqlite" else world.postgres
+    async with open_ground(f"kill {channel} {on_uncertain}") as ground:
+        murders = Murders(ground, channel, on_uncertain)
+        for point in points(channel) * rounds:
+            parcel = await murders.at(point)
+            fate = await fate_of(ground, parcel)
+            if fate != EXPECTED[point][on_uncertain]:
+                complaints.append(f"killed {point}: {fate}")
+        comparison = await ground.compare(Cause.PROCESS)
+    return Result(comparison=comparison, note=f"{murders.kills} kills", complaints=tuple(complaints))
+
+
+def _scenario(database: str, channel: str, on_uncertain: str) -> Scenario:
+    return Scenario(
+        name=f"kill-{database}-{channel}-{on_uncertain}",
+        what=f"kill -9 at each of {len(points(channel))} steps: {channel}, {database}, {on_uncertain}",
+        run=partial(kill_steps, database=database, channel=channel, on_uncertain=on_uncertain),
+    )
+
+
+SCENARIOS: Final = [
+    _scenario(database, channel, on_uncertain)
+    for database in ("sqlite", "postgres")
+    for channel in ("telegram", "email")
+    for on_uncertain in ("resend", "hold")
+]
