@@ -58,6 +58,7 @@ class Errand:
     crash: CrashPlan | None = None
     at_once: int = 16
     wait_seconds: float = 0.0
+    pause_seconds: float = 0.0  # of each caller after each message
     persistent: bool = True  # hand a refused message in again, as a careful caller does
     clock_offset_seconds: float = 0.0
     jump_seconds: float = 0.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from chaos.errand import Errand
 from chaos.ground import Ground, ground
 from chaos.ledger_compare import Comparison
-from chaos.nursery import Child, Nursery
+from chaos.nursery import Child, Nursery, Overdue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +64,29 @@ def expectations(*checks: tuple[bool, str]) -> tuple[str, ...]:
     return tuple(sentence for holds, sentence in checks if not holds)
 
 
-async def settle_all(place: Ground, *, seconds: float = 60.0, **details: object) -> None:
-    """One process, left alone, until nothing is left to do."""
-    code = await place.nursery.run(place.errand(limit_seconds=seconds, **details))
+LEASES_OVER_SECONDS = 100.0  # by a clock this far ahead, every lease of a dead process has run out
+
+
+async def recover(place: Ground, *, seconds: float = 120.0) -> None:
+    """One process, started later than every lease and left alone, until nothing is left to do."""
+    await left_alone(place, place.errand(clock_offset_seconds=LEASES_OVER_SECONDS, limit_seconds=seconds))
+
+
+async def left_alone(place: Ground, errand: Errand) -> None:
+    code = await place.nursery.run(errand)
     if code != 0:
         raise RuntimeError(f"a process that was left alone ended with {code}\n{place.last_words()}")
 
 
-async def all_ended(children: Iterable[Child], seconds: float) -> list[int]:
-    return [await child.ended(seconds) for child in children]
-
-
-LEASES_OVER_SECONDS = 100.0  # by a clock this far ahead, every lease of a dead process has run out
-
-
-def recovery(place: Ground, **details: object) -> Errand:
-    return place.errand(clock_offset_seconds=LEASES_OVER_SECONDS, **details)
+async def stop_orderly(place: Ground, children: Iterable[Child], seconds: float = 10.0) -> tuple[str, ...]:
+    """SIGTERM to all; what is wrong with how they ended."""
+    said: list[str] = []
+    for child in children:
+        child.terminate()
+        try:
+            code = await child.ended(seconds)
+        except Overdue:
+            said.append(f"a worker needed more than {seconds:.0f} s to stop")
+        else:
+            said += [f"a worker ended with {code}: {place.last_words()[-400:]}"] if code else []
+    return tuple(said)

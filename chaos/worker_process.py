@@ -109,6 +109,7 @@ class Worker:
         async def one(parcel: Parcel) -> None:
             async with places:
                 await self._submit(plane, parcel)
+                await asyncio.sleep(self._errand.pause_seconds)
 
         await asyncio.gather(*(one(parcel) for parcel in parcels))
 

@@ -6,13 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from chaos import journal
+from chaos.answered import all_answered, answered
 from chaos.errand import Parcel, Until
 from chaos.ground import Ground
-from chaos.journal import Step
 from chaos.ledger_compare import Cause
 from chaos.nursery import Child
-from chaos.scenario import Result, Scenario, World, expectations, recovery
+from chaos.scenario import Result, Scenario, World, expectations, recover
 
 _WORKERS: Final = 3
 _SLOTS: Final = 32
@@ -35,10 +34,10 @@ async def random_kills(world: World) -> Result:
             await asyncio.sleep(ground.dice.uniform(0.1, 0.6) if world.short else ground.dice.uniform(0.5, 1.5))
             _kill(ground.dice.choice(desks))
         _seat(ground, desks)
-        await _all_answered(ground, desks, seconds=180.0)
+        await all_answered(ground, [parcel for desk in desks for parcel in desk.parcels], seconds=180.0)
         for desk in desks:
             _kill(desk)
-        await settle_all_later(ground)
+        await recover(ground)
         comparison = await ground.compare(Cause.PROCESS)
     most = (kills + _WORKERS) * _SLOTS * 2
     return Result(
@@ -51,13 +50,6 @@ async def random_kills(world: World) -> Result:
     )
 
 
-async def settle_all_later(ground: Ground) -> None:
-    errand = recovery(ground, limit_seconds=120.0)
-    code = await ground.nursery.run(errand)
-    if code != 0:
-        raise RuntimeError(f"the recovery ended with {code}\n{ground.last_words()}")
-
-
 def _share(ground: Ground, deliveries: int, place: int) -> tuple[Parcel, ...]:
     number = deliveries // _WORKERS + (place < deliveries % _WORKERS)
     few_mails = number // 10  # a mail is a visit of its own and costs the sandbox ten times as much
@@ -66,10 +58,10 @@ def _share(ground: Ground, deliveries: int, place: int) -> tuple[Parcel, ...]:
 
 def _seat(ground: Ground, desks: list[_Desk]) -> None:
     """A careful caller hands in again what has not been answered."""
-    answered = {entry.token for entry in journal.read(ground.journal) if entry.step is Step.ANSWER}
+    done = answered(ground)
     for desk in desks:
         if desk.worker is None or not desk.worker.alive:
-            left = tuple(parcel for parcel in desk.parcels if parcel.token not in answered)
+            left = tuple(parcel for parcel in desk.parcels if parcel.token not in done)
             desk.worker = ground.nursery.errand(
                 ground.errand(parcels=left, until=Until.TOLD, limit_seconds=300.0, at_once=24)
             )
@@ -78,13 +70,6 @@ def _seat(ground: Ground, desks: list[_Desk]) -> None:
 def _kill(desk: _Desk) -> None:
     if desk.worker is not None:
         desk.worker.kill()
-
-
-async def _all_answered(ground: Ground, desks: list[_Desk], seconds: float) -> None:
-    wanted = {parcel.token for desk in desks for parcel in desk.parcels}
-    async with asyncio.timeout(seconds):
-        while wanted - {entry.token for entry in journal.read(ground.journal) if entry.step is Step.ANSWER}:
-            await asyncio.sleep(0.2)
 
 
 SCENARIOS: Final = [
