@@ -9,7 +9,7 @@ from typing import Any
 
 from opentelemetry import trace
 
-from postroom.delivery.breaker import report_of
+from postroom.delivery.breaker import report_of, wait_seconds
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.retry import after_failure
 from postroom.delivery.settlement import delivered, failed, put_back
@@ -78,7 +78,7 @@ class Pipeline:
         permit = await self.breakers.acquire(claim.channel)
         if not permit.allowed:
             reason = f"the circuit of {claim.channel} is {permit.state}"
-            return self._put_back(claim, Event.POSTPONE, reason, max(permit.retry_after_seconds, 0.05))
+            return self._put_back(claim, Event.POSTPONE, reason, wait_seconds(permit))
         return await self._send(claim, channel, parts, permit)
 
     async def _pace(self, claim: Claim) -> Settlement | None:
