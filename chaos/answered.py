@@ -24,3 +24,10 @@ async def all_answered(ground: Ground, parcels: Iterable[Parcel], seconds: float
     async with asyncio.timeout(seconds):
         while wanted - answered(ground):
             await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def under_way(ground: Ground, seconds: float = 30.0) -> None:
+    """Until the first messages have been answered."""
+    async with asyncio.timeout(seconds):
+        while not answered(ground):
+            await asyncio.sleep(_LOOK_SECONDS)

@@ -100,9 +100,10 @@ QUICK = {
 @asynccontextmanager
 async def ground(nursery: Nursery, postgres_url: str | None, seed: str) -> AsyncIterator[Ground]:
     """On PostgreSQL when a server is given, else on SQLite."""
-    with tempfile.TemporaryDirectory(prefix="postroom-chaos-", ignore_cleanup_errors=True) as name, _database(
-        Path(name), postgres_url
-    ) as url:
+    with (
+        tempfile.TemporaryDirectory(prefix="postroom-chaos-", ignore_cleanup_errors=True) as name,
+        _database(Path(name), postgres_url) as url,
+    ):
         async with Provider(Path(name)) as provider:
             yield Ground(
                 directory=Path(name), provider=provider, nursery=nursery, database_url=url, dice=random.Random(seed)

@@ -19,6 +19,7 @@ class Toxic:
     What is wrong with one direction of a connection; the default is nothing.
 
     cut_after_bytes   reset the connection once that many bytes have passed
+    black_hole        swallow everything and never close
     instead           swallow what comes and send this once, then close
     """
 
@@ -34,7 +35,11 @@ NOTHING: Final = Toxic()
 
 
 class Proxy:
-    """`request` and `answer` apply to connections made from then on; `refuse` resets new ones at once."""
+    """
+    `request` and `answer` apply to connections made from then on; `refuse` resets new ones at once.
+
+    `freeze` turns the open connections into black holes, for good: nobody on either side is told.
+    """
 
     def __init__(self, target_port: int, *, host: str = "127.0.0.1") -> None:
         self._host = host
@@ -47,6 +52,7 @@ class Proxy:
         self.refuse = False
         self.connections = 0
         self.port = 0
+        self._frozen = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, self._host, self.port)
@@ -67,6 +73,10 @@ class Proxy:
             _reset(writer)
         self._writers.clear()
 
+    def freeze(self) -> None:
+        self._frozen.set()
+        self._frozen = asyncio.Event()
+
     def heal(self) -> None:
         self.request, self.answer, self.refuse = NOTHING, NOTHING, False
 
@@ -80,7 +90,7 @@ class Proxy:
         if self.refuse:
             _reset(writer)
             return
-        with suppress(OSError):
+        with suppress(OSError, asyncio.CancelledError):  # cancelled only when the proxy itself is closed
             await self._relay(reader, writer)
         self._close(writer)
 
@@ -88,8 +98,8 @@ class Proxy:
         back_reader, back_writer = await asyncio.open_connection(self._host, self._target_port)
         self._writers.add(back_writer)
         ways = [
-            asyncio.create_task(_carry(reader, back_writer, self.request)),
-            asyncio.create_task(_carry(back_reader, writer, self.answer)),
+            asyncio.create_task(_carry(reader, back_writer, self.request, self._frozen)),
+            asyncio.create_task(_carry(back_reader, writer, self.answer, self._frozen)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -104,11 +114,13 @@ class Proxy:
         writer.close()
 
 
-async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, toxic: Toxic) -> None:
+async def _carry(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, toxic: Toxic, frozen: asyncio.Event
+) -> None:
     passed = 0
     with suppress(OSError):
         while data := await reader.read(_CHUNK):
-            if toxic.black_hole:
+            if toxic.black_hole or frozen.is_set():
                 continue
             if toxic.instead is not None:
                 await _write(writer, toxic.instead, NOTHING)

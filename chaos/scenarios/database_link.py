@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
+from chaos.answered import under_way
 from chaos.ledger_compare import Cause
 from chaos.proxy import Proxy, Toxic
 from chaos.scenario import Result, Scenario, World, expectations, recover
@@ -45,8 +46,10 @@ async def down(proxy: Proxy, seconds: float) -> None:
 
 
 async def black_hole(proxy: Proxy, seconds: float) -> None:
-    """Statements arrive and are carried out; their answers never come."""
-    await _from_now_on(proxy, seconds, answer=Toxic(black_hole=True))
+    """Packets vanish, as behind a firewall that forgot us; nobody closes a connection."""
+    proxy.request = proxy.answer = Toxic(black_hole=True)
+    proxy.freeze()
+    await asyncio.sleep(seconds)
 
 
 async def _from_now_on(proxy: Proxy, seconds: float, *, request: Toxic = Toxic(), answer: Toxic = Toxic()) -> None:
@@ -76,10 +79,9 @@ async def troubled(world: World, harm: Harm) -> Result:
             ground = plain.having(database_url=through, retry__max_attempts="60")
             errand = ground.errand(parcels=ground.parcels(number), at_once=8, pause_seconds=0.05, limit_seconds=90.0)
             worker = ground.nursery.errand(errand)
-            await asyncio.sleep(0.5)
+            await under_way(ground)
             await harm(proxy, seconds)
-            proxy.heal()
-            proxy.reset_all()
+            proxy.heal()  # for new connections; whoever sits on a dead one must notice it without being told
             code = await worker.ended(100.0)
         await recover(plain)
         comparison = await plain.compare(Cause.STORE)

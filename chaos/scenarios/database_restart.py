@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from chaos.answered import all_answered
+from chaos.answered import all_answered, under_way
 from chaos.errand import Until
 from chaos.ledger_compare import Cause
 from chaos.scenario import Result, Scenario, World, expectations, recover, stop_orderly
@@ -34,6 +34,7 @@ async def _under_load(world: World, server: PostgresServer, restarts: int, each:
         shares = [ground.parcels(each) for _ in range(_WORKERS)]
         errand = ground.errand(until=Until.TOLD, at_once=8, pause_seconds=0.1, limit_seconds=300.0)
         workers = [ground.nursery.errand(replace(errand, parcels=share)) for share in shares]
+        await under_way(ground)
         for number in range(restarts):
             await asyncio.sleep(ground.dice.uniform(0.4, 1.2))
             (server.stop if number % 4 == 3 else server.kill)()

@@ -69,7 +69,9 @@ def _patient(ground: Ground, bot_api: Proxy, smtp: Proxy) -> Ground:
 
 SCENARIOS: Final = [
     Scenario(
-        name=f"provider-{name}", what=f"between us and the provider: {trouble.what}", run=partial(troubled, trouble=trouble)
+        name=f"provider-{name}",
+        what=f"between us and the provider: {trouble.what}",
+        run=partial(troubled, trouble=trouble),
     )
     for name, trouble in TROUBLES.items()
 ]
