@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from opentelemetry import trace
@@ -13,8 +15,8 @@ from postroom.delivery.breaker import report_of, wait_seconds
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.retry import after_failure
 from postroom.delivery.settlement import delivered, failed, put_back
-from postroom.domain.breaker import Permit
-from postroom.domain.delivery import TERMINAL, Event
+from postroom.domain.breaker import Permit, Report
+from postroom.domain.delivery import TERMINAL, Event, Receipt
 from postroom.domain.errors import (
     InternalError,
     OutcomeUncertain,
@@ -58,7 +60,7 @@ class Pipeline:
         """
         try:
             done = await self._attempt(claim)
-            await self._settle(done)
+            await self._until_stored(partial(self.ledger.settle, done))
         except FenceLost:
             return None
         if done.status in TERMINAL:
@@ -92,20 +94,29 @@ class Pipeline:
         return None
 
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
-        error: PostroomError | None = None
+        result, error = Report.NEUTRAL, None  # until there was a call, nothing is known about the provider
         try:
-            if not await self.ledger.mark_sending(claim, **self._lease(claim)):
-                raise FenceLost
+            if unsent := await self._mark(claim):
+                return unsent
             started = self.clock.now_us()
             claim, receipt, error = await self._send_parts(claim, channel, parts)
+            result = report_of(error)
         finally:
-            await self._report(permit, error)
+            await self._report(permit, result, error)
         now = self.clock.now_us()
         if error is None:
             return delivered(claim, receipt, started_us=started, now_us=now)
         if isinstance(error, ProviderThrottled):
             await self.pace.throttle(claim.channel, error.retry_after_seconds or 1.0)
         return self._failed(claim, error, started)
+
+    async def _mark(self, claim: Claim) -> Settlement | None:
+        try:
+            if not await self.ledger.mark_sending(claim, **self._lease(claim)):
+                raise FenceLost
+        except StoreUnavailable:  # the mark may stand, but we know that nothing has left
+            return self._put_back(claim, Event.RELEASE, "the store was away")
+        return None
 
     async def _send_parts(
         self, claim: Claim, channel: Channel, parts: Sequence[Any]
@@ -119,8 +130,7 @@ class Pipeline:
                 return claim, receipt, error
             receipt = sent.provider_id
             if place + 1 < len(parts):
-                if not await self.ledger.advance(claim, sent, **self._lease(claim)):
-                    raise FenceLost
+                await self._until_stored(partial(self._advance, claim, sent))
                 claim = replace(claim, parts_done=place + 1)
                 await self._space(claim)
         return claim, receipt, None
@@ -147,22 +157,26 @@ class Pipeline:
                 self.meter.bug(claim, error)
                 raise InternalError(f"the {claim.channel} channel failed ({type(error).__name__})") from error
 
-    async def _report(self, permit: Permit, error: PostroomError | None) -> None:
+    async def _report(self, permit: Permit, result: Report, error: PostroomError | None) -> None:
         circuit = await self.breakers.report(
             permit,
-            report_of(error),
+            result,
             reason=error.message if error else None,
             error_class=str(error.error_class) if error else None,
         )
         if circuit.generation != permit.generation:
-            await self.circuits.save(permit.channel, circuit, self.clock.now_us())
+            with suppress(StoreUnavailable):  # a circuit forgotten over a restart costs less than this call's outcome
+                await self.circuits.save(permit.channel, circuit, self.clock.now_us())
 
-    async def _settle(self, done: Settlement) -> None:
+    async def _advance(self, claim: Claim, sent: Receipt) -> bool:
+        return await self.ledger.advance(claim, sent, **self._lease(claim))
+
+    async def _until_stored(self, write: Callable[[], Awaitable[bool]]) -> None:
         """The call cannot be taken back, so the record of it is worth trying for."""
         pause = 0.05
         while True:
             try:
-                if not await self.ledger.settle(done):
+                if not await write():
                     raise FenceLost
                 return
             except StoreUnavailable:

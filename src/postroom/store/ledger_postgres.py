@@ -111,9 +111,10 @@ _MARK = """
 _ADVANCE = """
     WITH moved AS (
         UPDATE messenger.delivery_requests SET parts_done = $3, lease_until = $4, updated_at = $5
-        WHERE id = $1 AND fence = $2 AND status = 'in_progress' RETURNING id)
-    INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved
-    ON CONFLICT DO NOTHING RETURNING part
+        WHERE id = $1 AND fence = $2 AND status = 'in_progress' RETURNING id),
+    received AS (
+        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved ON CONFLICT DO NOTHING)
+    SELECT id FROM moved
 """
 _SETTLE = """
     WITH done AS (
@@ -212,8 +213,8 @@ class PostgresLedger:
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, receipt.provider_id)
-        part = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
-        return part is not None
+        moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
+        return moved is not None
 
     async def settle(self, done: Settlement) -> bool:
         return await self._settles.submit(done)
