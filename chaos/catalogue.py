@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from chaos.scenario import Scenario
-from chaos.scenarios import database_link, database_restart, kill_steps, provider_link, random_kills, redis_faults
+from chaos.scenarios import (
+    clock_jumps,
+    database_link,
+    database_restart,
+    disk_full,
+    hang_ups,
+    kill_steps,
+    provider_link,
+    provider_trouble,
+    random_kills,
+    redis_faults,
+    signals,
+)
 
 SCENARIOS: Final[list[Scenario]] = [
     *kill_steps.SCENARIOS,
@@ -14,4 +26,9 @@ SCENARIOS: Final[list[Scenario]] = [
     *redis_faults.SCENARIOS,
     *provider_link.SCENARIOS,
     *database_link.SCENARIOS,
+    *provider_trouble.SCENARIOS,
+    *disk_full.SCENARIOS,
+    *clock_jumps.SCENARIOS,
+    *signals.SCENARIOS,
+    *hang_ups.SCENARIOS,
 ]
