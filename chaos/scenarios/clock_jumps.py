@@ -20,9 +20,7 @@ async def clock_jumps(world: World, database: str) -> Result:
         open_ground = world.sqlite if database == "sqlite" else world.postgres
         async with open_ground(f"clock {name}") as ground:
             await ground.provider.arm("telegram", times=number // 4, status=503)
-            errand = ground.errand(
-                parcels=ground.parcels(number), jump_seconds=jump, at_once=8, limit_seconds=_SECONDS
-            )
+            errand = ground.errand(parcels=ground.parcels(number), jump_seconds=jump, at_once=8, limit_seconds=_SECONDS)
             try:
                 code = await ground.nursery.run(errand, seconds=_SECONDS)
             except Overdue:
@@ -39,7 +37,9 @@ async def clock_jumps(world: World, database: str) -> Result:
 
 SCENARIOS: Final = [
     Scenario(
-        name=f"clock-{database}", what=f"the clock jumps while working, {database}", run=partial(clock_jumps, database=database)
+        name=f"clock-{database}",
+        what=f"the clock jumps while working, {database}",
+        run=partial(clock_jumps, database=database),
     )
     for database in ("sqlite", "postgres")
 ]

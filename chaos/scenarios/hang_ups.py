@@ -12,7 +12,7 @@ from chaos.journal import Journal, Step
 from chaos.scenario import Result, Scenario, World, expectations, left_alone, stop_orderly
 
 _AT_ONCE: Final = 8
-_LONGEST_PATIENCE_SECONDS: Final = 0.06
+_LONGEST_PATIENCE_SECONDS: Final = 0.25
 
 
 async def hang_ups(world: World) -> Result:

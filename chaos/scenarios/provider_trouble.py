@@ -87,7 +87,9 @@ async def poison(world: World) -> Result:
         from chaos.crash_points import CrashPlan, Point
 
         bad = ground.parcel()
-        errand = ground.errand(parcels=(bad, *ground.parcels(others)), crash=CrashPlan(point=Point.AFTER_MARK, token=bad.token))
+        errand = ground.errand(
+            parcels=(bad, *ground.parcels(others)), crash=CrashPlan(point=Point.AFTER_MARK, token=bad.token)
+        )
         while await ground.nursery.run(errand) != 0 and deaths <= most_deaths:
             deaths += 1
         await left_alone(ground, ground.errand())

@@ -37,6 +37,7 @@ class Dispatcher:
         self._outcomes = outcomes
         self._busy: Counter[str] = Counter()
         self._running: set[asyncio.Task[None]] = set()
+        self._in_hand: Counter[DeliveryId] = Counter()
         self._wake = asyncio.Event()
         self._wake_at_us: int | None = None
         self._left_pending: set[DeliveryId] = set()
@@ -51,6 +52,7 @@ class Dispatcher:
     def take(self, claim: Claim, *, claimed: bool = False) -> None:
         self._left_pending.discard(claim.id)
         self._busy[claim.channel] += 1
+        self._in_hand[claim.id] += 1
         task = asyncio.create_task(self._work(claim, claimed))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -72,7 +74,7 @@ class Dispatcher:
         while not self._stopping.is_set():
             self._wake.clear()
             try:
-                if self._clock.now_us() >= next_sweep:
+                if self._is_time(next_sweep):
                     await self._sweep(self._clock.now_us())
                     self._wake_by(await self._ledger.next_due_us(self._clock.now_us()))
                     next_sweep = self._clock.now_us() + seconds(self._policy.sweep_seconds)
@@ -107,6 +109,7 @@ class Dispatcher:
             done = None  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
         finally:
             self._busy[claim.channel] -= 1
+            self._let_go(claim.id)
         if done is not None:
             self._settled(done)
         if claimed or self._left_pending:
@@ -118,10 +121,19 @@ class Dispatcher:
         elif done.status is Status.PENDING:
             self._wake_by(done.not_before_us)
 
+    def _is_time(self, next_sweep_us: int) -> bool:
+        """A sweep farther away than one round of them: the clock was set back."""
+        now = self._clock.now_us()
+        return not now < next_sweep_us <= now + seconds(self._policy.sweep_seconds)
+
     async def _sweep(self, expired_before_us: int) -> None:
         now = self._clock.now_us()
         while claims := await self._ledger.reclaim(
-            expired_before_us=expired_before_us, now_us=now, lease_until_us=self._lease_end(), limit=_SWEEP_BATCH
+            expired_before_us=expired_before_us,
+            now_us=now,
+            lease_until_us=self._lease_end(),
+            limit=_SWEEP_BATCH,
+            in_hand=list(self._in_hand),
         ):
             for claim in claims:
                 await self._take_over(claim)
@@ -136,6 +148,11 @@ class Dispatcher:
             if done.status in TERMINAL:
                 await pipeline.limits.release(claim.id)
             self._settled(done)
+
+    def _let_go(self, delivery_id: DeliveryId) -> None:
+        self._in_hand[delivery_id] -= 1
+        if self._in_hand[delivery_id] <= 0:
+            del self._in_hand[delivery_id]
 
     def _free(self, channel: str) -> int:
         return self._policy.slots_per_channel - self._busy[channel]
