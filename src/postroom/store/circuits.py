@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.breaker import Circuit, State
 from postroom.store.database import Database
@@ -16,23 +17,25 @@ class StoredCircuits:
         self._database = database
 
     async def save(self, channel: str, circuit: Circuit, now_us: int) -> None:
+        row = {
+            "channel": channel,
+            "state": str(circuit.state),
+            "failures": circuit.failures,
+            "opened_at": circuit.opened_at_us,
+            "generation": circuit.generation,
+            "reason": circuit.reason,
+            "error_class": circuit.error_class,
+            "updated_at": now_us,
+        }
+
         def work(connection: Connection) -> None:
-            newer = select(circuit_states.c.channel).where(
-                circuit_states.c.channel == channel, circuit_states.c.generation > circuit.generation
-            )
-            if connection.execute(newer).first():
-                return
-            connection.execute(delete(circuit_states).where(circuit_states.c.channel == channel))
+            """One statement: several processes may learn of the same change at once."""
+            insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
             connection.execute(
-                insert(circuit_states).values(
-                    channel=channel,
-                    state=str(circuit.state),
-                    failures=circuit.failures,
-                    opened_at=circuit.opened_at_us,
-                    generation=circuit.generation,
-                    reason=circuit.reason,
-                    error_class=circuit.error_class,
-                    updated_at=now_us,
+                insert(circuit_states)
+                .values(row)
+                .on_conflict_do_update(
+                    index_elements=["channel"], set_=row, where=circuit_states.c.generation <= circuit.generation
                 )
             )
 
