@@ -18,7 +18,7 @@ from chaos.journal import Step
 from chaos.ledger_compare import Cause
 from chaos.scenario import Result, Scenario, World, expectations, left_alone, stop_orderly
 
-_DISK_BYTES: Final = 3 * 2**20
+_DISK_BYTES: Final = 24 * 2**20
 _FILE_LIMIT_BYTES: Final = 600_000
 
 
@@ -52,7 +52,7 @@ async def _fill_and_free(ground: Ground, disk: Path, number: int) -> Result:
     parcels = ground.parcels(number)
     await left_alone(ground, ground.errand())
     ballast = disk / "ballast"
-    ballast.write_bytes(b"x" * (_free_bytes(disk) - 200_000))
+    ballast.write_bytes(b"x" * (_free_bytes(disk) - 1_000_000))
     worker = ground.nursery.errand(ground.errand(parcels=parcels, until=Until.TOLD, at_once=4))
     await _refused(ground)
     ballast.unlink()
