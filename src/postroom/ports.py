@@ -79,20 +79,8 @@ class Ledger(Protocol):
 
     async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]: ...
 
-    async def reclaim(
-        self,
-        *,
-        expired_before_us: int,
-        now_us: int,
-        lease_until_us: int,
-        limit: int,
-        in_hand: Sequence[DeliveryId] = (),
-    ) -> Sequence[Claim]:
-        """
-        Take over what is in progress under an expired lease, except what the caller itself is working on.
-
-        What was written by a clock that has been set back since is first dated anew.
-        """
+    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        """Take over what is in progress under an expired lease."""
         ...
 
     async def orphaned_before_us(self, now_us: int) -> int:
@@ -135,6 +123,18 @@ class Limits(Protocol):
 
     async def throttles(self) -> Mapping[str, float]:
         """Channels a provider has told us to leave alone, and for how many seconds."""
+        ...
+
+
+class Gate(Protocol):
+    """Stands before the ledger; when it fails, nothing is stored and nothing is sent."""
+
+    async def passes(self, new: NewDelivery) -> bool:
+        """Whether nobody needs to be asked."""
+        ...
+
+    async def park(self, new: NewDelivery) -> Inserted:
+        """Stored for a person to decide, or as pending when a standing rule has decided."""
         ...
 
 

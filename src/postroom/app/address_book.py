@@ -18,14 +18,14 @@ class SettingsAddressBook:
                 self._by_name.setdefault(name, []).append(contact)
 
     async def addresses(self, name: str, channel: str) -> Sequence[str]:
-        found = [_address(contact, channel) for contact in self._by_name.get(_folded(name), [])]
+        found = [address_on(contact, channel) for contact in self._by_name.get(_folded(name), [])]
         return [address for address in found if address]
 
     async def owner(self, channel: str) -> str | None:
-        return _address(self._owner, channel)
+        return address_on(self._owner, channel)
 
 
-def _address(person: Owner | Contact, channel: str) -> str | None:
+def address_on(person: Owner | Contact, channel: str) -> str | None:
     match channel:
         case "telegram":
             return person.telegram_chat_id

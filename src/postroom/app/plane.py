@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from prometheus_client import CollectorRegistry
 
 from postroom.app.address_book import SettingsAddressBook
+from postroom.app.approvals import build_gate
 from postroom.app.channels import KNOWN_CHANNELS, owner_of
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
@@ -68,6 +69,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
+        gate=build_gate(settings, store.database, channels, mint),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
 

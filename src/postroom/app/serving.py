@@ -11,11 +11,13 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from postroom.domain.mistake import Mistake
+
 _BACKLOG = 2048
 _GRACE_SECONDS = 3
 
 
-class PortTaken(Exception):
+class PortTaken(Mistake):
     """Somebody else listens there."""
 
 

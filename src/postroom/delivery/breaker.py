@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report, State, remaining_us
+from postroom.domain.breaker import BreakerPolicy, Circuit, Report, State, remaining_us
 from postroom.domain.errors import CircuitOpenError, ErrorClass, PostroomError, ProviderThrottled
 from postroom.domain.time import SECOND_US
 
 _COUNTED = frozenset({ErrorClass.UNAVAILABLE, ErrorClass.TIMEOUT})
-_SHORTEST_WAIT_SECONDS = 0.05
-_PROBES_AT_WORK_SECONDS = 1.0  # a probe's lease says when it is given up, not when it will have its answer
 
 
 def report_of(error: PostroomError | None) -> Report:
@@ -18,12 +16,6 @@ def report_of(error: PostroomError | None) -> Report:
     if isinstance(error, ProviderThrottled) or error.error_class not in _COUNTED:
         return Report.NEUTRAL
     return Report.FAILURE
-
-
-def wait_seconds(permit: Permit) -> float:
-    """How long a stored delivery stands back from a circuit that did not let it through."""
-    most = _PROBES_AT_WORK_SECONDS if permit.state is State.HALF_OPEN else permit.retry_after_seconds
-    return max(min(permit.retry_after_seconds, most), _SHORTEST_WAIT_SECONDS)
 
 
 def refusal(circuit: Circuit, policy: BreakerPolicy, channel: str, now_us: int) -> CircuitOpenError | None:
@@ -37,5 +29,5 @@ def refusal(circuit: Circuit, policy: BreakerPolicy, channel: str, now_us: int) 
             alive = [until for until in circuit.probes.values() if until > now_us]
             if len(alive) < policy.half_open_probes:
                 return None
-            wait = min(_PROBES_AT_WORK_SECONDS, (min(alive) - now_us) / SECOND_US)
+            wait = min(1.0, (min(alive) - now_us) / SECOND_US)
     return CircuitOpenError(f"the circuit of {channel} is {circuit.state}", retry_after_seconds=wait)

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from postroom.domain.mistake import Mistake
 from postroom.settings.model import Settings
 
 # The three names the messenger's specification gives to its credentials.
@@ -23,7 +24,7 @@ _CREDENTIALS = {
 _NOT_KEYS = {"POSTROOM_CONFIG"}
 
 
-class SettingsError(Exception):
+class SettingsError(Mistake):
     """One sentence for the person who wrote the setting."""
 
 

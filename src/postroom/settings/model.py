@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.settings.secret import Secret
 
@@ -74,7 +75,14 @@ class EmailSettings(Section):
 
 class ApprovalSettings(Section):
     enabled: bool | None = None  # unset: on as soon as real credentials are set
-    expiry_hours: Annotated[float, Field(gt=0)] = 48.0
+    expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
+    replies: Literal["heard", "ask"] = "heard"  # heard: an answer to a message that really came in needs no approval
+    risk: Risk = Risk.MEDIUM
+    risk_by_channel: dict[str, Risk] = Field(default_factory=dict)
+    max_pending_per_origin: Positive = 100
+    sweep_seconds: Seconds = 30.0
+    ask_owner: bool | None = None  # unset: not in the sandbox
+    ask_channel: Literal["", "telegram", "email"] = ""  # unset: the first one the owner has an address on
 
 
 class InboxSettings(Section):
@@ -85,6 +93,11 @@ class InboxSettings(Section):
 class DeskSettings(Section):
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
     toolkit: Literal["auto", "tk", "qt"] = "auto"
+    show_seconds: Seconds = 10.0
+    display_only_seconds: Seconds = 10.0
+    typing_grace_seconds: Seconds = 10.0
+    progress_seconds: Seconds = 10.0
+    silence_seconds: Seconds = 60.0
 
 
 class Owner(Section):
@@ -131,6 +144,7 @@ class Settings(Section):
     host: str = "127.0.0.1"
     allowed_hosts: tuple[str, ...] = ()  # names this machine is reached by, beside localhost
     allowed_origins: tuple[str, ...] = ()
+    endpoints: dict[str, str] = Field(default_factory=dict)  # where parts on other machines are: name -> URL of /mcp
     sandbox: bool | None = None  # unset: on while no provider credentials are set
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()
@@ -159,6 +173,10 @@ class Settings(Section):
     @property
     def approvals_on(self) -> bool:
         return self.approvals.enabled if self.approvals.enabled is not None else not self.in_sandbox
+
+    @property
+    def ask_owner_on(self) -> bool:
+        return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
 
     @property
     def tokens_file(self) -> Path:

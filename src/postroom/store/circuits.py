@@ -17,6 +17,7 @@ class StoredCircuits:
         self._database = database
 
     async def save(self, channel: str, circuit: Circuit, now_us: int) -> None:
+        """The newest generation wins, whichever process comes last."""
         row = {
             "channel": channel,
             "state": str(circuit.state),
@@ -29,15 +30,14 @@ class StoredCircuits:
         }
 
         def work(connection: Connection) -> None:
-            """One statement: several processes may learn of the same change at once."""
             insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-            connection.execute(
-                insert(circuit_states)
-                .values(row)
-                .on_conflict_do_update(
-                    index_elements=["channel"], set_=row, where=circuit_states.c.generation <= circuit.generation
-                )
+            written = insert(circuit_states).values(row)
+            newest = written.on_conflict_do_update(
+                index_elements=["channel"],
+                set_={name: written.excluded[name] for name in row},
+                where=circuit_states.c.generation <= written.excluded.generation,
             )
+            connection.execute(newest)
 
         await self._database.write(work)
 

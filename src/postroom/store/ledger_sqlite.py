@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -64,29 +63,15 @@ _CLAIM = f"""
           AND NOT EXISTS (
               SELECT 1 FROM delivery_requests AS ahead
               WHERE ahead.order_key = due.order_key AND ahead.status IN ('pending', 'in_progress')
-                AND ahead.id < due.id)
+                AND (ahead.id < due.id OR ahead.status = 'in_progress'))
         ORDER BY due.priority, due.not_before LIMIT ?)
     RETURNING {CLAIM_COLUMNS}
 """
 _RECLAIM = f"""
     UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, updated_at = ?
-    WHERE id IN (
-        SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ?
-          AND id NOT IN (SELECT value FROM json_each(?))
-        LIMIT ?)
+    WHERE id IN (SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ? LIMIT ?)
     RETURNING {CLAIM_COLUMNS}
 """
-_DATED_AHEAD: Final = 5_000_000  # microseconds a write may have waited for its turn
-_REDATE = (
-    """
-    UPDATE delivery_requests SET not_before = not_before - (updated_at - ?1), updated_at = ?1
-    WHERE status = 'pending' AND not_before > ?2 AND updated_at > ?2
-    """,
-    """
-    UPDATE delivery_requests SET lease_until = lease_until - (updated_at - ?1), updated_at = ?1
-    WHERE status = 'in_progress' AND lease_until > ?2 AND updated_at > ?2
-    """,
-)
 _NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
 _MARK = """
     UPDATE delivery_requests SET sending = 1, lease_until = ?, updated_at = ?
@@ -135,23 +120,9 @@ class SqliteLedger:
     async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
         return await self._write(lambda driver: _claim(driver, channel, now_us, lease_until_us, limit))
 
-    async def reclaim(
-        self,
-        *,
-        expired_before_us: int,
-        now_us: int,
-        lease_until_us: int,
-        limit: int,
-        in_hand: Sequence[DeliveryId] = (),
-    ) -> Sequence[Claim]:
-        values = (lease_until_us, now_us, expired_before_us, json.dumps(in_hand), limit)
-
-        def work(driver: sqlite3.Connection) -> list[Claim]:
-            for statement in _REDATE:
-                driver.execute(statement, (now_us, now_us + _DATED_AHEAD))
-            return [claim_of(row) for row in driver.execute(_RECLAIM, values).fetchall()]
-
-        return await self._write(work)
+    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+        values = (lease_until_us, now_us, expired_before_us, limit)
+        return await self._write(lambda driver: [claim_of(row) for row in driver.execute(_RECLAIM, values).fetchall()])
 
     async def orphaned_before_us(self, now_us: int) -> int:
         """One process owns the file, so whatever was in progress at start belongs to nobody."""
@@ -203,7 +174,7 @@ def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
 
 
 def _insert(driver: sqlite3.Connection, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-    if lease_until_us is not None and driver.execute(_THREAD_IS_BUSY, (new.order_key,)).fetchone():
+    if new.status is not Status.PENDING or driver.execute(_THREAD_IS_BUSY, (new.order_key,)).fetchone():
         lease_until_us = None
     values = (*insert_values(new, lease_until_us), new.created_at_us, new.created_at_us)
     if driver.execute(_INSERT, values).rowcount == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,12 +15,7 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.store import migrate
 
 Result = TypeVar("Result")
-
-# A line can die without anybody closing it, so nothing waits for an answer without end.
-_CONNECT_SECONDS = 10.0
-_HOT_SECONDS = 10.0
-_COLD_SECONDS = 30.0
-_CLOSE_SECONDS = 2.0
+_PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
 
 UNREACHABLE = (
     OSError,
@@ -45,42 +39,35 @@ class PostgresDatabase:
             pool_size=5,
             max_overflow=5,
             pool_pre_ping=True,
-            connect_args={"timeout": _CONNECT_SECONDS},
+            hide_parameters=True,  # what people wrote to each other has no place in an error text
         )
 
     async def hot(self, work: Callable[[asyncpg.Connection[asyncpg.Record]], Coroutine[Any, Any, Result]]) -> Result:
         """Hand-written statements straight on the driver."""
         try:
             pool = self._pool or await self._open()
-            connection = await pool.acquire(timeout=_CONNECT_SECONDS)
-            try:
-                async with asyncio.timeout(_HOT_SECONDS):
-                    return await work(connection)  # type: ignore[arg-type]  # the pool's proxy has the connection's shape
-            except TimeoutError:
-                connection.terminate()  # giving it back in good order would need an answer, too
-                raise
-            finally:
-                await pool.release(connection)
+            async with pool.acquire() as connection:
+                return await work(connection)  # type: ignore[arg-type]  # the pool's proxy has the connection's shape
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
     async def connect(self) -> asyncpg.Connection[asyncpg.Record]:
         """A connection of one's own, for listening."""
         try:
-            return await asyncpg.connect(self._url, timeout=_CONNECT_SECONDS)
+            return await asyncpg.connect(self._url, timeout=_PATIENCE_SECONDS)
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         async def run() -> Result:
-            async with asyncio.timeout(_COLD_SECONDS), self._engine.connect() as connection:
+            async with self._engine.connect() as connection:
                 return await connection.run_sync(work)
 
         return await _translating(run())
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
         async def run() -> Result:
-            async with asyncio.timeout(_COLD_SECONDS), self._engine.begin() as connection:
+            async with self._engine.begin() as connection:
                 return await connection.run_sync(work)
 
         return await _translating(run())
@@ -96,15 +83,17 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         if self._pool is not None:
-            try:
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await self._pool.close()
-            except TimeoutError:
-                self._pool.terminate()
+            await self._pool.close()
         await self._engine.dispose()
 
     async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
-        pool = await asyncpg.create_pool(self._url, min_size=1, max_size=self._pool_size, timeout=_CONNECT_SECONDS)
+        pool = await asyncpg.create_pool(
+            self._url,
+            min_size=1,
+            max_size=self._pool_size,
+            command_timeout=_PATIENCE_SECONDS,
+            timeout=_PATIENCE_SECONDS,
+        )
         if self._pool is not None:  # somebody was faster
             await pool.close()
             return self._pool
