@@ -68,8 +68,10 @@ def _seat(ground: Ground, desks: list[_Desk]) -> None:
 
 
 def _kill(desk: _Desk) -> None:
-    if desk.worker is not None:
-        desk.worker.kill()
+    """A killed process may still look alive for a moment, so the place counts as empty from now on."""
+    worker, desk.worker = desk.worker, None
+    if worker is not None:
+        worker.kill()
 
 
 SCENARIOS: Final = [
