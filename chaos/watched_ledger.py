@@ -43,10 +43,22 @@ class WatchedLedger:
             self._crash.at(Point.AFTER_CLAIM, token_in(claim.message))
         return claims
 
-    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
+    async def reclaim(
+        self,
+        *,
+        expired_before_us: int,
+        now_us: int,
+        lease_until_us: int,
+        limit: int,
+        in_hand: Sequence[DeliveryId] = (),
+    ) -> Sequence[Claim]:
         self._crash.at(Point.BEFORE_RECLAIM)
         claims = await self._inner.reclaim(
-            expired_before_us=expired_before_us, now_us=now_us, lease_until_us=lease_until_us, limit=limit
+            expired_before_us=expired_before_us,
+            now_us=now_us,
+            lease_until_us=lease_until_us,
+            limit=limit,
+            in_hand=in_hand,
         )
         for claim in claims:
             self._crash.at(Point.AFTER_RECLAIM, token_in(claim.message))
