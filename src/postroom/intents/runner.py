@@ -1,0 +1,120 @@
+"""The loop that carries out what is due and sees to what is under way; a restart loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import structlog
+
+from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
+from postroom.domain.time import seconds
+from postroom.intents.bulletin import Bulletin
+from postroom.intents.courier import SYSTEM, Courier, arrived
+from postroom.intents.moves import Moment, moved, noted, unchanged
+from postroom.intents.store import Agenda
+from postroom.intents.webhooks import Webhooks
+from postroom.ports import Clock
+
+_AT_ONCE: Final = 32
+_BATCH: Final = 100
+_LOOK_EVERY_SECONDS: Final = 2.0
+_STORE_PAUSE_SECONDS: Final = 1.0
+_log = structlog.get_logger("postroom.intents")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    agenda: Agenda
+    courier: Courier
+    webhooks: Webhooks
+    bulletin: Bulletin
+    clock: Clock
+    mint: Callable[[int], str]
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                wake_us = await self.tick()
+            except StoreUnavailable:
+                wake_us = self.clock.now_us() + seconds(_STORE_PAUSE_SECONDS)
+            await self.bulletin.wait(wake_us)
+
+    async def stop(self, grace_seconds: float) -> None:
+        self.stopping.set()
+        self.bulletin.close()
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
+        for task in self._running.values():
+            task.cancel()  # the step is not marked done, so the next start does it again under the same key
+
+    async def tick(self) -> int:
+        """One round; returns when the next one is due."""
+        now = self.clock.now_us()
+        for intent in await self.agenda.due(now, _BATCH):
+            self._begin(intent.id, lambda found=intent: self.courier.carry_out(found))  # type: ignore[misc]
+        for intent in await self.agenda.carried(_BATCH):
+            self._begin(intent.id, lambda found=intent: self._look_after(found))  # type: ignore[misc]
+        for notice in await self.webhooks.due(now):
+            self._begin(notice.id, lambda found=notice: self.webhooks.send(found))  # type: ignore[misc]
+        soon = now + seconds(_LOOK_EVERY_SECONDS)
+        due = [moment for moment in (await self.agenda.next_due_us(), await self.webhooks.next_due_us()) if moment]
+        return max(min([soon, *due]), now + seconds(0.05))
+
+    async def idle(self) -> None:
+        """Until nothing is being carried out; for tests and for stopping."""
+        while self._running:
+            await asyncio.wait(set(self._running.values()))
+
+    def _begin(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if key in self._running or len(self._running) >= _AT_ONCE or self.stopping.is_set():
+            return
+        task = asyncio.create_task(self._guarded(key, work))
+        self._running[key] = task
+        task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    async def _guarded(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A step that fails is tried again at the next round; one bad intent stops nobody."""
+        try:
+            await work()
+        except PostroomError as error:
+            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
+        except Exception as error:
+            _log.error("intent.bug", id=key, error=type(error).__name__)
+
+    async def _look_after(self, intent: Intent) -> None:
+        if not intent.is_open:
+            await self.courier.send_on(intent)
+            return
+        rows = await self.agenda.deliveries(intent.id)
+        statuses = [Status(row[0]) for row in rows]
+        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        failure = next((row[2] for row in reversed(rows) if row[2]), None)
+        await self.courier.store.update(intent.id, lambda found: followed(found, statuses, failure, moment))
+        self.bulletin.ring()
+
+
+def followed(intent: Intent, statuses: list[Status], failure: str | None, moment: Moment) -> Change:
+    """What the deliveries of an intent make of it."""
+    if not intent.carried or not intent.is_open:
+        return unchanged(intent)
+    if Status.DELIVERED in statuses:
+        return arrived(intent, moment)
+    if statuses and all(status in TERMINAL for status in statuses):
+        return _lost(replace(intent, carried=False), failure, moment)
+    if Status.AWAITING_APPROVAL in statuses and intent.status is not IntentStatus.WAITING:
+        return moved(intent, IntentStatus.WAITING, moment, waiting_reason=WaitingReason.HUMAN)
+    return unchanged(replace(intent, updated_at_us=moment.now_us))
+
+
+def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:
+    payload = {"code": "delivery_failed", "message": failure or "the delivery failed"}
+    if any(step.kind != "expire" for step in intent.plan[intent.position :]):
+        return noted(intent, EventType.DELIVERY_FAILED, moment, payload)
+    return moved(intent, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})
