@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from postroom.cli.output import Home, Json, say, say_json
+from postroom.domain.agent_address import parse_address
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import SettingsError
@@ -17,6 +18,7 @@ app = typer.Typer(help="Make, list and revoke the tokens callers identify themse
 User = Annotated[str | None, typer.Option("--user", help="A person, by id.")]
 Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
 Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
+Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's token speaks for.")]
 Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
 
 
@@ -26,12 +28,13 @@ def create(
     butler: Butler = None,
     connector: Connector = None,
     operator: Operator = False,
+    agent: Agent = None,
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Make a new token; an older one of the same caller stops working."""
     principal = _principal(user, butler, connector, operator)
-    token = _file(home).create(principal)
+    token = _file(home).create(principal, agent=_agent(principal, agent))
     if json:
         say_json({"principal": str(principal), "token": token})
     else:
@@ -66,6 +69,15 @@ def revoke(
         say_json({"revoked": str(principal)})
     else:
         say(f"{principal} has no token any more.")
+
+
+def _agent(principal: Principal, text: str | None) -> str | None:
+    if text is None:
+        return None
+    address = parse_address(text)
+    if principal.role is not Role.CONNECTOR or address is None:
+        raise SettingsError("--agent goes with --connector, and is an address such as agent://household/owner.")
+    return address
 
 
 def _file(home: str | None) -> TokenFile:

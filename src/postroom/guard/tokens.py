@@ -14,6 +14,8 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 
 _GROUPS: Final = {Role.BUTLER: "butlers", Role.CONNECTOR: "connectors", Role.USER: "users"}
 
+_AGENTS: Final = "connector_agents"
+
 
 class TokenFile:
     """
@@ -27,6 +29,7 @@ class TokenFile:
         self._path = path
         self._stamp: tuple[int, int] | None = None
         self._by_digest: dict[bytes, Principal] = {}
+        self._agents: dict[str, tuple[str, ...]] = {}
 
     def verify(self, token: str) -> Principal | None:
         """Looked up by digest, so that timing tells nothing about a token."""
@@ -49,11 +52,13 @@ class TokenFile:
         if missing:
             self._write(document)
 
-    def create(self, principal: Principal) -> str:
-        """A new token for this principal; an older one stops working."""
+    def create(self, principal: Principal, *, agent: str | None = None) -> str:
+        """A new token for this principal; an older one stops working. A connector's may speak for one agent."""
         document = self._read()
         token = _new_token(principal)
         _put(document, principal, token)
+        if agent is not None:
+            document.setdefault(_AGENTS, {})[principal.name] = [agent]
         self._write(document)
         return token
 
@@ -63,9 +68,16 @@ class TokenFile:
             found = document.pop("operator", None)
         else:
             found = document.get(_GROUPS[principal.role], {}).pop(principal.name, None)
+            if principal.role is Role.CONNECTOR:
+                document.get(_AGENTS, {}).pop(principal.name, None)
         if found is not None:
             self._write(document)
         return found is not None
+
+    def agents_of(self, connector: str) -> tuple[str, ...]:
+        """The agents this connector's token was made for; none when it was made for no one in particular."""
+        self._refresh()
+        return self._agents.get(connector, ())
 
     def principals(self) -> list[Principal]:
         return [principal for principal, _ in _entries(self._read())]
@@ -74,11 +86,13 @@ class TokenFile:
         try:
             status = self._path.stat()
         except FileNotFoundError:
-            self._stamp, self._by_digest = None, {}
+            self._stamp, self._by_digest, self._agents = None, {}, {}
             return
         stamp = (status.st_mtime_ns, status.st_ino)
         if stamp != self._stamp:
-            self._by_digest = {_digest(token): principal for principal, token in _entries(self._read())}
+            document = self._read()
+            self._by_digest = {_digest(token): principal for principal, token in _entries(document)}
+            self._agents = {name: tuple(agents) for name, agents in document.get(_AGENTS, {}).items()}
             self._stamp = stamp
 
     def _read(self) -> dict[str, Any]:

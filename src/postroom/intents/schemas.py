@@ -44,7 +44,7 @@ def check_envelope(envelope: Mapping[str, Any]) -> None:
         complaints.append(FieldError("intent_type", f"must be {ASK} or {REPLY}", "enum"))
     elif isinstance(envelope.get("payload"), Mapping):
         complaints += complaints_of(_validator(str(intent_type)), envelope["payload"], "payload")
-    complaints += _unsendable(envelope, "")
+    complaints += unsendable(envelope, "")
     refuse(complaints)
 
 
@@ -92,7 +92,7 @@ def _sentence(name: str, kind: Mapping[str, Any]) -> str:
             return f"does not satisfy {name}"
 
 
-def _unsendable(value: object, path: str) -> list[FieldError]:
+def unsendable(value: object, path: str) -> list[FieldError]:
     """Text that no store and no provider could carry, anywhere in the document."""
     if isinstance(value, str):
         problem = text_problem(value)
@@ -101,10 +101,10 @@ def _unsendable(value: object, path: str) -> list[FieldError]:
         found: list[FieldError] = []
         for key, one in value.items():
             place = f"{path}.{_printable(key)}" if path else _printable(key)
-            found += _unsendable(str(key), place) + _unsendable(one, place)
+            found += unsendable(str(key), place) + unsendable(one, place)
         return found
     if isinstance(value, list):
-        return [item for number, one in enumerate(value) for item in _unsendable(one, f"{path}[{number}]")]
+        return [item for number, one in enumerate(value) for item in unsendable(one, f"{path}[{number}]")]
     return []
 
 

@@ -149,7 +149,8 @@ class Threads:
                     raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
             else:
                 _check_may_answer(intent, actor, acting)
-            says = {"author": actor, "message": outcome["answer"]} if "answer" in outcome else None
+            answer = outcome.get("answer")
+            says = {"author": actor, "message": answer} if isinstance(answer, str) else None
             return moved(intent, goal, moment, payload=outcome, result=outcome, says=says)
 
         await self.visible(acting, intent_id)
@@ -207,7 +208,7 @@ def summary(intent: Intent, agent: str) -> dict[str, Any]:
         "status": folder,
         "lifecycle_status": str(intent.status),
         "message": intent.text,
-        "answer": answer,
+        "answer": answer if isinstance(answer, str) else None,
         "created_at": to_text(intent.created_at_us),
         "updated_at": to_text(intent.updated_at_us),
     }

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.settings.secret import Secret
 
@@ -103,7 +104,9 @@ class Contact(Section):
 
 
 class ConnectorSettings(Section):
-    agents: tuple[str, ...] = ()
+    agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)  # the senders its token may speak for
+    public_url: str = ""  # where the assistant reaches the adapter
+    household_url: str = ""  # where an adapter that runs alone reaches the API
 
 
 class Ports(Section):
@@ -159,6 +162,11 @@ class Settings(Section):
     @property
     def approvals_on(self) -> bool:
         return self.approvals.enabled if self.approvals.enabled is not None else not self.in_sandbox
+
+    def connector(self, name: str) -> ConnectorSettings:
+        """One that nobody configured and that is not ours speaks for nobody."""
+        known = ConnectorSettings() if name in ("chatgpt", "gemini") else ConnectorSettings(agents=())
+        return self.connectors.get(name, known)
 
     @property
     def tokens_file(self) -> Path:

@@ -112,4 +112,4 @@ def read_event(row: Row[Any]) -> IntentEvent:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps(dict(document), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(dict(document), separators=(",", ":"))
