@@ -8,7 +8,7 @@ import typer
 
 from postroom.app.serving import PortTaken
 from postroom.app.store import HomeInUse
-from postroom.cli import config, doctor, migrate, notify, token, trace, up
+from postroom.cli import config, connectors, doctor, migrate, notify, token, trace, up
 from postroom.domain.errors import PostroomError
 from postroom.settings import SettingsError
 
@@ -26,6 +26,7 @@ app.command("trace")(trace.trace)
 app.command("worker")(up.worker)
 app.command("config")(config.config)
 app.add_typer(token.app, name="token")
+app.add_typer(connectors.app, name="connectors")
 
 
 def main() -> None:

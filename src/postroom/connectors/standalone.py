@@ -23,7 +23,7 @@ def standalone(face: Face) -> FastAPI:
     return adapter_app(face, adapter_parts(face, settings, api_url=api_url, own_url=own_url))
 
 
-def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str) -> AdapterParts:
+def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str, public_url: str = "") -> AdapterParts:
     tokens = TokenFile(settings.tokens_file)
     return AdapterParts(
         verifier=tokens,
@@ -31,7 +31,7 @@ def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str)
         client=HouseholdClient(api_url),
         clock=SystemClock(),
         mint=IdMint().mint,
-        public_url=settings.connector(face.name).public_url or own_url,
+        public_url=public_url or settings.connector(face.name).public_url or own_url,
         hosts=(*settings.allowed_hosts, settings.host),
         origins=settings.allowed_origins,
     )

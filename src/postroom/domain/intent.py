@@ -187,3 +187,12 @@ class Change:
     intent: Intent
     events: tuple[IntentEvent, ...]
     says: Mapping[str, Any] | None = None  # a message somebody added to the thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What there is to do about intents at one moment."""
+
+    due: tuple[Intent, ...]
+    carried: tuple[Intent, ...]
+    next_due_us: int | None

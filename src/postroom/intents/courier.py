@@ -109,8 +109,9 @@ class Courier:
             same_step = found.is_open and found.position == intent.position
             return decide(found) if same_step else unchanged(found)
 
-        await self.store.update(intent.id, still)
-        self.bulletin.ring()
+        change = await self.store.update(intent.id, still)
+        if change.events:
+            self.bulletin.ring()
 
     def _told(self, intent: Intent, answer: Mapping[str, Any]) -> Change:
         """What became of the delivery, as far as it is known now; the rest is seen to later."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -57,15 +58,16 @@ class Runner:
     async def tick(self) -> int:
         """One round; returns when the next one is due."""
         now = self.clock.now_us()
-        for intent in await self.agenda.due(now, _BATCH):
-            self._begin(intent.id, lambda found=intent: self.courier.carry_out(found))  # type: ignore[misc]
-        for intent in await self.agenda.carried(_BATCH):
-            self._begin(intent.id, lambda found=intent: self._look_after(found))  # type: ignore[misc]
-        for notice in await self.webhooks.due(now):
-            self._begin(notice.id, lambda found=notice: self.webhooks.send(found))  # type: ignore[misc]
+        work = await self.agenda.round(now, _BATCH)
+        notices, next_notice_us = await self.webhooks.due(now)
+        for intent in work.due:
+            self._begin(intent.id, partial(self.courier.carry_out, intent))
+        for intent in work.carried:
+            self._begin(intent.id, partial(self._look_after, intent))
+        for notice in notices:
+            self._begin(notice.id, partial(self.webhooks.send, notice))
         soon = now + seconds(_LOOK_EVERY_SECONDS)
-        due = [moment for moment in (await self.agenda.next_due_us(), await self.webhooks.next_due_us()) if moment]
-        return max(min([soon, *due]), now + seconds(0.05))
+        return min(moment for moment in (soon, work.next_due_us, next_notice_us) if moment is not None)
 
     async def idle(self) -> None:
         """Until nothing is being carried out; for tests and for stopping."""
@@ -96,8 +98,9 @@ class Runner:
         statuses = [Status(row[0]) for row in rows]
         moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
         failure = next((row[2] for row in reversed(rows) if row[2]), None)
-        await self.courier.store.update(intent.id, lambda found: followed(found, statuses, failure, moment))
-        self.bulletin.ring()
+        change = await self.courier.store.update(intent.id, lambda found: followed(found, statuses, failure, moment))
+        if change.events:
+            self.bulletin.ring()
 
 
 def followed(intent: Intent, statuses: list[Status], failure: str | None, moment: Moment) -> Change:

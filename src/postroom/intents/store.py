@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from postroom.domain.intent import Change, Intent, IntentEvent, IntentStatus
+from postroom.domain.intent import Change, Intent, IntentEvent, IntentStatus, Round
 
 
 class IntentStore(Protocol):
@@ -23,11 +23,7 @@ class IntentStore(Protocol):
 class Agenda(Protocol):
     """What is to be done, and when."""
 
-    async def due(self, now_us: int, limit: int) -> Sequence[Intent]: ...
-
-    async def next_due_us(self) -> int | None: ...
-
-    async def carried(self, limit: int) -> Sequence[Intent]: ...
+    async def round(self, now_us: int, limit: int) -> Round: ...
 
     async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]: ...
 

@@ -19,9 +19,9 @@ _BATCH: Final = 50
 
 
 class NoticeStore(Protocol):
-    async def due(self, now_us: int, limit: int) -> Sequence[Notice]: ...
-
-    async def next_due_us(self) -> int | None: ...
+    async def due(self, now_us: int, limit: int) -> tuple[Sequence[Notice], int | None]:
+        """What is due, and when there will be more."""
+        ...
 
     async def settle(
         self, notice_id: str, *, status: str, attempts: int, next_at_us: int, error: str | None
@@ -40,11 +40,8 @@ class Webhooks:
     poster: Poster
     clock: Clock
 
-    async def due(self, now_us: int) -> Sequence[Notice]:
+    async def due(self, now_us: int) -> tuple[Sequence[Notice], int | None]:
         return await self.store.due(now_us, _BATCH)
-
-    async def next_due_us(self) -> int | None:
-        return await self.store.next_due_us()
 
     async def send(self, notice: Notice) -> None:
         problem = await self._post(notice)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent
+from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
 from postroom.domain.refused import Code, Refused
 from postroom.store.database import Database
 from postroom.store.intents_rows import changing_columns, event_row, intent_row, read_event, read_intent
@@ -17,6 +17,7 @@ from postroom.store.tables.intents import inbound_offsets, intent_events, intent
 from postroom.store.twice import write_twice
 
 ORIGIN = "intents"
+_GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
 
 
 class StoredIntents:
@@ -66,18 +67,21 @@ class StoredIntents:
         )
         return await self._database.read(lambda connection: [read_event(row) for row in connection.execute(asked)])
 
-    async def due(self, now_us: int, limit: int) -> Sequence[Intent]:
-        asked = select(intents).where(intents.c.next_at <= now_us).order_by(intents.c.next_at).limit(limit)
-        return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
+    async def round(self, now_us: int, limit: int) -> Round:
+        """What is due, what is under way longest unseen, and when there will be more."""
 
-    async def next_due_us(self) -> int | None:
-        asked = select(intents.c.next_at).where(intents.c.next_at.is_not(None)).order_by(intents.c.next_at).limit(1)
-        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+        def work(connection: Connection) -> Round:
+            due = select(intents).where(intents.c.next_at <= now_us).order_by(intents.c.next_at).limit(limit)
+            unseen = intents.c.carried & (intents.c.updated_at <= now_us - _GLANCE_US)
+            carried = select(intents).where(unseen).order_by(intents.c.updated_at).limit(limit)
+            later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
+            return Round(
+                due=tuple(read_intent(row) for row in connection.execute(due)),
+                carried=tuple(read_intent(row) for row in connection.execute(carried)),
+                next_due_us=connection.execute(later).scalar(),
+            )
 
-    async def carried(self, limit: int) -> Sequence[Intent]:
-        """Those with a delivery under way, longest unseen first."""
-        asked = select(intents).where(intents.c.carried).order_by(intents.c.updated_at).limit(limit)
-        return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
+        return await self._database.read(work)
 
     async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[Intent]:
         asked = select(intents).where(

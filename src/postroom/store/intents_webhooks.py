@@ -51,24 +51,27 @@ class StoredWebhooks:
         )
         return await self._database.write(lambda connection: connection.execute(gone).rowcount > 0)
 
-    async def due(self, now_us: int, limit: int) -> Sequence[Notice]:
-        asked = (
+    async def due(self, now_us: int, limit: int) -> tuple[Sequence[Notice], int | None]:
+        """What is due, and when there will be more."""
+        pending = webhook_deliveries.c.status == "pending"
+        due = (
             select(webhook_deliveries, webhook_subscriptions.c.callback_url, webhook_subscriptions.c.secret)
             .join(webhook_subscriptions, webhook_subscriptions.c.id == webhook_deliveries.c.subscription_id)
-            .where(webhook_deliveries.c.status == "pending", webhook_deliveries.c.next_at <= now_us)
+            .where(pending, webhook_deliveries.c.next_at <= now_us)
             .order_by(webhook_deliveries.c.next_at)
             .limit(limit)
         )
-        return await self._database.read(lambda connection: [_notice(row) for row in connection.execute(asked)])
-
-    async def next_due_us(self) -> int | None:
-        asked = (
+        later = (
             select(webhook_deliveries.c.next_at)
-            .where(webhook_deliveries.c.status == "pending")
+            .where(pending, webhook_deliveries.c.next_at > now_us)
             .order_by(webhook_deliveries.c.next_at)
             .limit(1)
         )
-        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+
+        def work(connection: Connection) -> tuple[list[Notice], int | None]:
+            return [_notice(row) for row in connection.execute(due)], connection.execute(later).scalar()
+
+        return await self._database.read(work)
 
     async def settle(self, notice_id: str, *, status: str, attempts: int, next_at_us: int, error: str | None) -> None:
         changed = (
