@@ -60,7 +60,7 @@ _KOREAN_SURNAMES: Final = {
     "u": "woo",
     "gu": "koo",
 }
-_SYLLABLE_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SYLLABLE_START: Final = re.compile(r"(?<=[A-Za-z])(?=[A-Z])")
 _NOT_LATIN: Final = re.compile(r"[^a-z0-9 ]")
 
 _DIGRAPHS: Final = tuple(
