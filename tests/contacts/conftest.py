@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database
 
 from postroom.contacts.confirm import Confirmer
 from postroom.contacts.new_contact import new_contact
@@ -18,8 +20,6 @@ from postroom.domain.contact import Contact
 from postroom.domain.ids import IdMint
 from postroom.store.contacts import StoredContacts
 from postroom.store.contacts_memory import StoredMemory
-from tests.clock import FakeClock
-from tests.opened_database import KINDS, opened_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,19 @@ class Shelf:
     clock: FakeClock
 
     async def add(
-        self, name: str, *aliases: str, telegram: str | None = None, email: str | None = None, owner: str = HOUSEHOLD_OWNER
+        self,
+        name: str,
+        *aliases: str,
+        telegram: str | None = None,
+        email: str | None = None,
+        owner: str = HOUSEHOLD_OWNER,
     ) -> Contact:
         new = new_contact(name=name, aliases=aliases, telegram_chat_id=telegram, email=email)
         return await self.contacts.create(owner, new, source="api", now_us=self.clock.now_us())
 
 
 @pytest.fixture(params=KINDS)
-async def shelf(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
-) -> AsyncIterator[Shelf]:
+async def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Shelf]:
     numbers = itertools.count()
     async with opened_database(request.param, tmp_path, request) as database:
         contacts = StoredContacts(database, IdMint().mint, keys_of)

@@ -3,11 +3,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.contacts.queries import NAMES, queries
 
 from postroom.contacts.book import Book
 from postroom.contacts.normalise import keys_of
 from postroom.domain.contact_book import Entry
-from tests.contacts.queries import NAMES, queries
 
 
 def entry(number: int, name: str) -> Entry:

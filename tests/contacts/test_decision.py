@@ -3,13 +3,13 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from tests.contacts.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, queries
 
 from postroom.contacts.book import Book
 from postroom.contacts.decision import Verdict, decide
 from postroom.contacts.normalise import keys_of
 from postroom.domain.contact import DecisionMode, InputMode, MatchType
 from postroom.domain.contact_book import Entry
-from tests.contacts.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, queries
 
 
 def book_of(*names: str) -> Book:

@@ -41,7 +41,9 @@ def test_a_vcard_is_read_with_all_its_names() -> None:
 
 
 def test_a_csv_is_read_by_its_columns() -> None:
-    cards = read_csv("\ufeffname,aliases,email,telegram_chat_id,trusted\nBob,Bobby;Rob,BOB@x.org,2001,yes\n,,,,\nAnna,,nonsense,,\n")
+    cards = read_csv(
+        "\ufeffname,aliases,email,telegram_chat_id,trusted\nBob,Bobby;Rob,BOB@x.org,2001,yes\n,,,,\nAnna,,nonsense,,\n"
+    )
 
     bob = cards.read[0]
     assert (bob.name, bob.aliases, bob.email, bob.telegram_chat_id, bob.trusted) == (

@@ -28,7 +28,9 @@ def test_what_is_wrong_is_named(field: str, values: dict[str, object]) -> None:
 
 
 def test_a_good_contact_is_tidied() -> None:
-    made = new_contact(name=" Bob ", aliases=[" Rob "], agent="AGENT://Home/Bob", email=" B@X.org ", telegram_chat_id="@BobM")
+    made = new_contact(
+        name=" Bob ", aliases=[" Rob "], agent="AGENT://Home/Bob", email=" B@X.org ", telegram_chat_id="@BobM"
+    )
 
     assert (made.name, made.aliases, made.agent_address, made.email, made.telegram_chat_id) == (
         "Bob",

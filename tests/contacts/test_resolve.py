@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.contacts.conftest import Shelf
 
 from postroom.contacts.confirm import Confirmation
 from postroom.contacts.new_contact import new_contact
@@ -8,7 +9,6 @@ from postroom.contacts.resolve import TOKEN_SECONDS
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact import Contact, DecisionMode, MatchType, Resolution
 from postroom.domain.refused import Code, Refused
-from tests.contacts.conftest import Shelf
 
 
 async def asked(shelf: Shelf, query: str) -> Resolution:
@@ -16,9 +16,7 @@ async def asked(shelf: Shelf, query: str) -> Resolution:
 
 
 async def confirm(shelf: Shelf, query: str, token: str | None = None, address: str | None = None) -> None:
-    asked_for = Confirmation(
-        owner_agent=HOUSEHOLD_OWNER, query=query, resolution_token=token, agent_address=address
-    )
+    asked_for = Confirmation(owner_agent=HOUSEHOLD_OWNER, query=query, resolution_token=token, agent_address=address)
     await shelf.confirmer.confirm(asked_for, by_person=False)
 
 
@@ -117,7 +115,9 @@ async def test_a_contact_that_changed_since_it_was_shown_is_refused(shelf: Shelf
     if what == "deleted":
         await shelf.contacts.delete(HOUSEHOLD_OWNER, maria.id)
     else:
-        await renamed(shelf, maria, "Maria Rossi" if what == "moved" else "Maria Bianchi", "666" if what == "moved" else "2002")
+        await renamed(
+            shelf, maria, "Maria Rossi" if what == "moved" else "Maria Bianchi", "666" if what == "moved" else "2002"
+        )
 
     with pytest.raises(Refused) as refused:
         await confirm(shelf, "Marta Rossi", offered.resolution_token)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.opened_database import KINDS, opened_database
 
 from postroom.contacts.new_contact import new_contact
 from postroom.contacts.normalise import keys_of
@@ -11,7 +12,6 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER as OWNER
 from postroom.domain.ids import IdMint
 from postroom.domain.refused import Refused
 from postroom.store.contacts import StoredContacts
-from tests.opened_database import KINDS, opened_database
 
 
 @pytest.fixture(params=KINDS)
