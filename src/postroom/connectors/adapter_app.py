@@ -17,7 +17,7 @@ from postroom.domain.errors import FieldError
 from postroom.domain.principal import Principal, Role
 from postroom.domain.refused import Code, Refused
 from postroom.guard.http import PRINCIPAL, Guard, Verifier
-from postroom.guard.json_door import JsonRoute, failures
+from postroom.guard.json_door import JsonRoute, answer_in_one_shape, failures
 from postroom.intents.adapt import Adapter
 from postroom.intents.agency import Agency
 from postroom.intents.schemas import complaints_of, refuse, unsendable, validator
@@ -55,6 +55,7 @@ def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
+    answer_in_one_shape(app)
     app.include_router(_router(face, parts))
     _declare_bearer(app)
     app.add_middleware(Guard, verifier=parts.verifier, public=_PUBLIC, hosts=parts.hosts, origins=parts.origins)

@@ -26,7 +26,7 @@ from postroom.intents.receipt import intent_document
 Folder = Annotated[Literal["pending", "active", "done"] | None, Query()]
 Cursor = Annotated[str | None, Query(pattern=UUID, description="`next_cursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=200)]
-_REFUSALS = failures(400, 401, 403, 404, 409, 422, 503)
+_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
 def inbox_router(parts: GatewayParts) -> APIRouter:

@@ -36,8 +36,13 @@ OwnAgent = Annotated[
     str | None, Query(max_length=255, alias="owner_agent", description="As whom; the caller's own agent by default.")
 ]
 _REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {name: {"type": "string"} for name in ("event", "data", "id")},
+}
 _STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+    200: {"description": "Server-sent events, each of this shape", "content": {"text/event-stream": {"schema": _EVENT}}}
 }
 _PAGE = 500
 

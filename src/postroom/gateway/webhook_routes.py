@@ -24,7 +24,7 @@ from postroom.gateway.parts import GatewayParts
 from postroom.guard.depends import Caller
 from postroom.guard.json_door import JsonRoute, failures
 
-_REFUSALS = failures(400, 401, 403, 404, 422, 503)
+_REFUSALS = failures(400, 401, 403, 404, 413, 422, 503)
 
 
 def webhook_router(parts: GatewayParts) -> APIRouter:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from fastapi import HTTPException, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from postroom.domain.errors import FieldError, PostroomError
 from postroom.domain.fields import printable
 from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
 
 _MOST_FIELDS = 20
-_CODES = {401: (Code.AUTH_FAILED, Category.AUTH), 403: (Code.POLICY_DENIED, Category.POLICY)}
+_CODES = {
+    401: (Code.AUTH_FAILED, Category.AUTH),
+    403: (Code.POLICY_DENIED, Category.POLICY),
+    404: (Code.NOT_FOUND, Category.VALIDATION),
+    405: (Code.NOT_FOUND, Category.VALIDATION),
+}
 
 
 class FailedField(BaseModel):
@@ -38,6 +44,13 @@ class Failure(BaseModel):
     error: FailureDetail
 
 
+class GateFailure(BaseModel):
+    """The gate in front of the routes says no in fewer words."""
+
+    ok: bool = False
+    error: FailureDetail | str
+
+
 def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For the OpenAPI document: which refusals a route knows."""
     told = {
@@ -50,7 +63,17 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         422: "Does not follow the schema",
         503: "Something behind this cannot be reached",
     }
-    return {status: {"model": Failure, "description": told[status]} for status in statuses}
+    models = {401: GateFailure, 413: GateFailure}
+    return {status: {"model": models.get(status, Failure), "description": told[status]} for status in statuses}
+
+
+def answer_in_one_shape(app: FastAPI) -> None:
+    """For what no route has a chance to answer: paths that nobody serves."""
+
+    async def handle(_request: Request, error: Exception) -> Response:
+        return failure_response(error) if isinstance(error, HTTPException) else Response(status_code=500)
+
+    app.add_exception_handler(HTTPException, handle)
 
 
 class JsonRoute(APIRoute):

@@ -161,7 +161,7 @@ class Done(BaseModel):
 
 class ImportRequest(Strict):
     format: Literal["vcard", "csv"]
-    content: Annotated[str, Field(min_length=1, max_length=1_000_000)]
+    content: Annotated[str, Field(min_length=1, max_length=250_000)]
 
 
 class SkippedCard(BaseModel):

@@ -79,7 +79,7 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 _ID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 Cursor = Annotated[str | None, Query(pattern=_ID, description="`next_cursor` of the page before.")]
 Id = Annotated[str, Path(pattern=_ID)]
-_REFUSALS = failures(400, 401, 403, 404, 409, 422, 503)
+_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
 def registry_router(parts: RegistryParts) -> APIRouter:
@@ -249,14 +249,14 @@ def _add_aliases(router: APIRouter, parts: RegistryParts) -> None:
         return await renamed(agent, contact, [*contact.aliases, body.alias])
 
     @router.delete(
-        "/contacts/{contact_id}/aliases/{alias}",
+        "/contacts/{contact_id}/aliases",
         operation_id="removeAlias",
         summary="Take a name from a contact",
         response_model=ContactAnswer,
         responses=_REFUSALS,
     )
     async def remove(
-        contact_id: Id, alias: Annotated[str, Path(min_length=1, max_length=255)], caller: Caller, owner: Owner = None
+        contact_id: Id, alias: Annotated[str, Query(min_length=1, max_length=255)], caller: Caller, owner: Owner = None
     ) -> ContactAnswer:
         agent = _own_book(parts, caller, owner)
         contact = _found(await parts.contacts.get(agent, contact_id))
