@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import (
+    Any,
+    NotRequired,  # pydantic reads no other before Python 3.12
+)
+
+from typing_extensions import TypedDict
 
 
 class Problem(TypedDict):
