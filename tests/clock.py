@@ -42,6 +42,11 @@ class FakeClock:
         """How many waits have a time at which they end."""
         return len(self._alarms)
 
+    @property
+    def next_us(self) -> int | None:
+        """The earliest time somebody waits for."""
+        return min(self._alarms.values(), default=None)
+
     async def parked(self, count: int = 1) -> None:
         """Until that many timed waits have begun: code under test that does real I/O needs a moment to get there."""
         async with asyncio.timeout(_PARKED_SECONDS):

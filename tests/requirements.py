@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tests.desk import requirements_popup
+
 ENFORCE_COMPLETE = False  # True: a full run fails while an id has no test
 
 
@@ -205,55 +207,6 @@ INBOX: Sections = {
     },
 }
 
-POPUP: Sections = {
-    "Tool Definition": {
-        "tool-definition": "The tool is called notify and has the specification's description and input schema.",
-        "message": "message is required and has 1 to 10,000 characters.",
-        "wait-for-response": "wait_for_response is on unless given, and off means display only.",
-        "timeout": "timeout is 5 to 300 seconds, and none unless given.",
-        "title": "title is the window's title, VoiceMode unless given.",
-        "show-history": "show_history is on unless given.",
-        "chime-enabled": "chime_enabled is off unless given.",
-        "theme": "theme is auto, light or dark, auto unless given.",
-    },
-    "Response Format": {
-        "success-with-response": 'A reply answers "User response: " and the text.',
-        "success-without-response": 'Display only answers "✓ Message displayed successfully".',
-        "user-cancelled": 'Cancel and Escape answer "User cancelled the popup".',
-        "user-dismissed": 'Closing the window answers "User dismissed the popup".',
-        "timeout-response": 'Time out answers "No response within 30s timeout" with the timeout that was asked for.',
-        "empty-input": 'An empty reply answers "User submitted empty response".',
-        "error-headless-environment": "Without a display the answer is the specification's error sentence.",
-    },
-    "Example Usage": {
-        "basic-conversation": "A message alone opens the popup and brings the reply back.",
-        "display-only": "A message with wait_for_response false returns at once.",
-        "with-timeout": "A reply within the timeout comes back as a reply.",
-    },
-    "Behavioral Specifications": {
-        "concurrent-popup-handling": 'A second call closes the first popup, which answers "User cancelled or '
-        'dismissed the popup"; there is never more than one.',
-        "window-positioning": "The popup is centred on the primary display, or on the one in use when there are "
-        "several.",
-        "focus-behavior": "The text field has the focus at once and the window is on top.",
-        "long-message-handling": "A long message scrolls and can be read to its end.",
-        "conversation-history-scroll-behavior": "History is read-only, scrolled to the newest, and holds at most "
-        "history_limit exchanges, 5 unless set.",
-        "theme-detection-macos": "On macOS the theme follows AppleInterfaceStyle.",
-        "theme-detection-windows": "On Windows the theme follows AppsUseLightTheme.",
-        "theme-detection-linux": "On Linux the theme follows the color-scheme of gsettings.",
-        "theme-detection-fallback": "When detection fails the theme is light.",
-        "platform-specific-chime-sound-support": "With chimes on, one sounds when the popup appears and one on "
-        "submit; otherwise none.",
-        "relationship-with-converse-tool": "notify and converse share one conversation log.",
-        "mode-switching-behavior": "Changing between voice and popup keeps the whole history of the session.",
-        "clipboard-operations": "Copy, paste, cut and select all work in the text field with the platform's keys.",
-        "accessibility-screen-reader": "A screen reader is served as far as the toolkit reaches.",
-        "accessibility-high-contrast": "The system's high contrast setting is respected where there is one.",
-        "accessibility-contrast-ratio": "Normal text has a contrast of at least 4.5 to 1 in every theme.",
-    },
-}
-
 INTENT: Sections = {
     "Adapter Endpoints": {
         "chatgpt-endpoint": "The ChatGPT adapter serves POST /v1/adapt.",
@@ -340,7 +293,10 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
     *_listed("messenger", "messenger-role.md", MESSENGER),
     *_listed("inbox", "send-notification-tool.md", INBOX),
-    *_listed("popup", "popup-notify-tool.md", POPUP),
+    *(
+        Requirement(id=name, spec="popup-notify-tool.md", requirement="Popup", scenario=sentence)
+        for name, sentence in requirements_popup.REQUIREMENTS.items()
+    ),
     *_listed("intent", "intent-normalization.md", INTENT),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

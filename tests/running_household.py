@@ -101,6 +101,10 @@ def settings_for(home: Path, **more: Any) -> Settings:
     return load(environment, more)[0]
 
 
+def _parts(settings: Settings, only: tuple[str, ...]) -> list[str]:
+    return [part for part in parts_of(settings) if not only or part in only]
+
+
 @asynccontextmanager
 async def telephone(settings: Settings, *only: str) -> AsyncIterator[Telephone]:
     """The household lives in a task of its own: a fixture may end in another task than it began in."""
@@ -109,7 +113,7 @@ async def telephone(settings: Settings, *only: str) -> AsyncIterator[Telephone]:
 
     async def live() -> None:
         try:
-            async with running(settings, parts_of(settings, only)) as household:
+            async with running(settings, _parts(settings, only)) as household:
                 ready.set_result(household)
                 await stop.wait()
         except BaseException as error:

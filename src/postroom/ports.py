@@ -126,6 +126,18 @@ class Limits(Protocol):
         ...
 
 
+class Gate(Protocol):
+    """Stands before the ledger; when it fails, nothing is stored and nothing is sent."""
+
+    async def passes(self, new: NewDelivery) -> bool:
+        """Whether nobody needs to be asked."""
+        ...
+
+    async def park(self, new: NewDelivery) -> Inserted:
+        """Stored for a person to decide, or as pending when a standing rule has decided."""
+        ...
+
+
 class Pace(Protocol):
     """When a stored delivery may go: provider throttle and spacing per address."""
 

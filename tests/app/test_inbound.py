@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.clock import FakeClock
 
 from postroom.app.inbound import Inbound, telegram_replies
 from postroom.domain.errors import TargetUnavailable
+from tests.clock import FakeClock
 
 
 class Bot:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from mcp.server.mcpserver import MCPServer
 from tests.clock import FakeClock
-from tests.intents.conftest import Post
+from tests.intents.conftest import Butlers, Post
 from tests.running_household import settings_for
 
-from postroom.app.correspondence import Correspondence, World, build_correspondence, stored_contacts
-from postroom.app.webhook_post import WebhookPost
+from postroom.app.address_book import stored_contacts
+from postroom.app.correspondence import Correspondence, World, build_correspondence
 from postroom.contacts.new_contact import new_contact
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import ValidationError
@@ -57,7 +57,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
     world = World(
         settings=settings, database=database, tokens=tokens, clock=clock, mint=mint, butlers=frozenset({"health"})
     )
-    built = build_correspondence(world, post, {}, WebhookPost())
+    built = build_correspondence(world, post, Butlers())
     for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
         await stored_contacts(database, mint).create(
             HOUSEHOLD_OWNER, new_contact(name=name, telegram_chat_id=chat), source="api", now_us=clock.now_us()

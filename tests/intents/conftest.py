@@ -79,6 +79,9 @@ class Subscribers:
         self.posted.append((url, body, dict(headers)))
         return self.answers.pop(0) if self.answers else 200
 
+    async def close(self) -> None:
+        """There is nothing to close."""
+
 
 class NobodysHousehold:
     async def addresses(self, name: str, channel: str) -> list[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postroom.contacts.new_contact import new_contact
+from postroom.contacts.normalise import keys_of
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import Contact
-from postroom.settings import Owner, Settings
+from postroom.domain.contact import Contact as StoredContact
+from postroom.domain.ids import IdMint
+from postroom.settings import Contact, Owner, Settings
 from postroom.store.contacts import StoredContacts
+from postroom.store.database import Database
 
 _SOURCE = "settings"
 
@@ -21,11 +24,15 @@ class HouseholdAddressBook:
         self._contacts = contacts
 
     async def addresses(self, name: str, channel: str) -> Sequence[str]:
-        found = [_address(contact, channel) for contact in await self._contacts.named(HOUSEHOLD_OWNER, name)]
+        found = [address_on(contact, channel) for contact in await self._contacts.named(HOUSEHOLD_OWNER, name)]
         return [address for address in found if address]
 
     async def owner(self, channel: str) -> str | None:
-        return _address(self._owner, channel)
+        return address_on(self._owner, channel)
+
+
+def stored_contacts(database: Database, mint: IdMint) -> StoredContacts:
+    return StoredContacts(database, mint.mint, keys_of)
 
 
 async def import_settings_contacts(settings: Settings, contacts: StoredContacts, now_us: int) -> None:
@@ -44,7 +51,7 @@ async def import_settings_contacts(settings: Settings, contacts: StoredContacts,
     await contacts.keep_in_step(HOUSEHOLD_OWNER, wanted, source=_SOURCE, now_us=now_us)
 
 
-def _address(person: Owner | Contact, channel: str) -> str | None:
+def address_on(person: Owner | Contact | StoredContact, channel: str) -> str | None:
     match channel:
         case "telegram":
             return person.telegram_chat_id

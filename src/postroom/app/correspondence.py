@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter
 
-from postroom.app.address_book import HouseholdAddressBook
+from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import owner_of
-from postroom.app.inbound import Inbound, Updates, reply_handler
-from postroom.app.outbound import PeerRoutes
+from postroom.app.inbound import Inbound, Updates, hearing_handler, reply_handler
 from postroom.app.webhook_post import WebhookPost
 from postroom.connectors.standalone import agency_of
 from postroom.contacts.confirm import Confirmer
@@ -27,18 +26,18 @@ from postroom.gateway.parts import GatewayParts
 from postroom.gateway.webhook_routes import webhook_router
 from postroom.guard.tokens import TokenFile
 from postroom.intents.bulletin import Bulletin
-from postroom.intents.courier import Courier, Outbound
+from postroom.intents.courier import ButlerRoutes, Courier, Outbound
 from postroom.intents.directory import Directory
 from postroom.intents.intake import Intake
 from postroom.intents.replies import Replies
 from postroom.intents.runner import Runner
 from postroom.intents.threads import Threads
 from postroom.intents.webhooks import Webhooks
-from postroom.ports import Channel, Clock, Peer
+from postroom.ports import Channel, Clock
 from postroom.registry.routes import RegistryParts, registry_router
 from postroom.settings import Settings
-from postroom.store.contacts import StoredContacts
 from postroom.store.contacts_memory import StoredMemory
+from postroom.store.conversations import StoredConversations
 from postroom.store.database import Database
 from postroom.store.intents import StoredIntents
 from postroom.store.intents_inbox import StoredInbox
@@ -79,13 +78,7 @@ class World:
     butlers: frozenset[str]
 
 
-def stored_contacts(database: Database, mint: IdMint) -> StoredContacts:
-    return StoredContacts(database, mint.mint, keys_of)
-
-
-def build_correspondence(
-    world: World, outbound: Outbound, butlers: Mapping[str, Peer], poster: WebhookPost
-) -> Correspondence:
+def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
     contacts = stored_contacts(world.database, world.mint)
     memory = StoredMemory(world.database, keys_of)
@@ -107,7 +100,7 @@ def build_correspondence(
         store=intents,
         directory=directory,
         outbound=outbound,
-        routes=PeerRoutes(butlers),
+        routes=routes,
         bulletin=bulletin,
         clock=clock,
         mint=mint,
@@ -130,7 +123,7 @@ def build_correspondence(
         runner=Runner(
             agenda=intents,
             courier=courier,
-            webhooks=Webhooks(store=webhooks, poster=poster, clock=clock),
+            webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
             bulletin=bulletin,
             clock=clock,
             mint=mint,
@@ -140,19 +133,15 @@ def build_correspondence(
 
 
 @asynccontextmanager
-async def running_correspondence(
-    world: World, outbound: Outbound, butlers: Mapping[str, Peer]
-) -> AsyncIterator[Correspondence]:
+async def working(built: Correspondence) -> AsyncIterator[None]:
     """Takes up what an earlier process left, works until told to stop."""
-    poster = WebhookPost()
-    built = build_correspondence(world, outbound, butlers, poster)
-    working = asyncio.create_task(built.runner.run())
+    running = asyncio.create_task(built.runner.run())
     try:
-        yield built
+        yield
     finally:
         await built.runner.stop(_GRACE_SECONDS)
-        await working
-        await poster.close()
+        await running
+        await built.runner.webhooks.close()
 
 
 @asynccontextmanager
@@ -166,7 +155,7 @@ async def listening(world: World, channels: Mapping[str, Channel | Updates], rep
         source="telegram",
         bot=bot,  # type: ignore[arg-type]  # it can tell: we have just looked
         offsets=StoredIntents(world.database, world.mint.mint),
-        handlers=[reply_handler(replies)],
+        handlers=[hearing_handler(StoredConversations(world.database), world.clock), reply_handler(replies)],
         clock=world.clock,
     )
     reading = asyncio.create_task(inbound.run())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,16 +14,28 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.api_port import api_app
-from postroom.app.channels import KNOWN_CHANNELS, SandboxAddress, build_channels
-from postroom.app.correspondence import World, build_correspondence, listening, running_correspondence
+from postroom.app.approvals import approving
+from postroom.app.assistant_port import AddTools, assistant_server
+from postroom.app.butlers import ButlerWorld, build_butler, living
+from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
+from postroom.app.endpoints import Endpoints, port_for
+from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.mcp_port import mcp_app
-from postroom.app.outbound import PeerOutbound
+from postroom.app.messenger import messenger_parts
+from postroom.app.modules import check_modules, loaded_modules
+from postroom.app.outbound import PeerOutbound, PeerRoutes
+from postroom.app.peers import Peers
 from postroom.app.plane import running_plane
+from postroom.app.roster import load_roster
 from postroom.app.serving import bind, port_of, serving
+from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.store import OpenedStore, open_store
-from postroom.app.webhook_post import WebhookPost
-from postroom.butler.server import ButlerIdentity, ButlerParts
-from postroom.butler.server import build_server as build_butler
+from postroom.app.switchboard import build_board
+from postroom.butler.config import MESSENGER, ButlerConfig
+from postroom.butler.daemon import Butler
+from postroom.butler.server import add_core_tools, build_server, core_rules
+from postroom.butler.session_tools import add_route_tool
 from postroom.clock import SystemClock
 from postroom.connectors.adapter_app import adapter_app
 from postroom.connectors.face import FACES
@@ -31,24 +43,22 @@ from postroom.connectors.standalone import adapter_parts
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.gateway.assistant_tools import add_tools
+from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
-from postroom.messenger.execute import Execute
+from postroom.guard.tool_policy import ToolPolicy, policy_of
+from postroom.guard.visitors import visitors
 from postroom.messenger.server import build_server as build_messenger
-from postroom.peers.http import HttpPeer
-from postroom.peers.memory import MemoryPeer
+from postroom.messenger.straight_to_delivery import StraightToDelivery
+from postroom.modules.module import ModuleContext
 from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
-from postroom.settings import Settings
-from postroom.store.notifications_log import StoredNotificationsLog
-from postroom.switchboard.deliver import Deliver
-from postroom.switchboard.server import build_server as build_switchboard
+from postroom.settings import Secret, Settings
+from postroom.switchboard.server import RULES, add_switchboard_tools
 
-BUTLERS: Final = {
-    "general": "Looks after everything that belongs to no other butler",
-    "health": "Looks after health: appointments, medication, measurements",
-}
+SWITCHBOARD: Final = "switchboard"
+WORKER: Final = "worker"
 ADAPTERS: Final = tuple(FACES)
-PARTS: Final = ("sandbox", "messenger", "switchboard", *BUTLERS, "api", *ADAPTERS)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,62 +68,92 @@ class Household:
     settings: Settings
     parts: tuple[str, ...]
     addresses: dict[str, str] = field(default_factory=dict)
+    inbox: Inbox | None = None
 
 
-def parts_of(settings: Settings, only: Iterable[str] = ()) -> tuple[str, ...]:
-    chosen = tuple(only) or PARTS
-    return tuple(part for part in PARTS if part in chosen and (part != "sandbox" or settings.in_sandbox))
+def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
+    """Every part this household has; without a roster, the shipped one."""
+    names = [config.name for config in (shipped(settings) if roster is None else roster)]
+    ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
+    return (*(["sandbox"] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
+
+
+def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
+    return load_roster(settings.model_copy(update={"roster": None}), {})
 
 
 @asynccontextmanager
-async def running(settings: Settings, parts: tuple[str, ...]) -> AsyncIterator[Household]:
+async def running(
+    settings: Settings,
+    parts: Sequence[str],
+    roster: Sequence[ButlerConfig] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[Household]:
+    """`environment` is what modules and models may be given of it, by name."""
+    butlers = shipped(settings) if roster is None else roster
+    for config in butlers:
+        check_modules(config)
     async with AsyncExitStack() as stack:
-        yield await _Builder(settings, parts, stack).build()
+        yield await _Builder(settings, butlers, parts, environment or {}, stack).build()
 
 
 class _Builder:
     """Starts the parts in the order they need each other; the stack stops them in the opposite order."""
 
-    def __init__(self, settings: Settings, parts: tuple[str, ...], stack: AsyncExitStack) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        roster: Sequence[ButlerConfig],
+        parts: Sequence[str],
+        environment: Mapping[str, str],
+        stack: AsyncExitStack,
+    ) -> None:
         self._settings = settings
-        self._parts = parts
+        self._roster = roster
+        self._environment = environment
+        self._parts = tuple(parts)
         self._stack = stack
         self._clock = SystemClock()
         self._mint = IdMint()
         self._registry = CollectorRegistry()
         self._tokens = TokenFile(settings.tokens_file)
-        self._household = Household(settings=settings, parts=parts)
+        self._endpoints = Endpoints(settings, roster)
+        self._peers = Peers(self._tokens, self._endpoints, stack)
+        self._household = Household(settings=settings, parts=self._parts)
+        self._routers: list[APIRouter] = []
+        self._assistant_doors: list[AddTools] = []
         self._servers: dict[str, MCPServer[Any]] = {}
+        self._butlers: list[Butler] = []
         self._sockets: dict[str, socket.socket] = {}
         self._plane: Plane | None = None
         self._channels: Mapping[str, Channel] = {}
-        self._routers: list[APIRouter] = []
-        self._butler_peers: dict[str, Peer] = {}
+        self._correspondence: Correspondence | None = None
 
     async def build(self) -> Household:
         self._bind()
-        self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, name) for name in _butler_names())])
+        self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         self._tokens.ensure(Principal(Role.CONNECTOR, name) for name in ADAPTERS)
         sandbox = await self._start_sandbox()
-        if {"messenger", "switchboard", "api"} & set(self._parts):
+        mine = [config for config in self._roster if config.name in self._parts]
+        if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_store(self._settings))
-            if "messenger" in self._parts:
-                await self._build_messenger(store, sandbox)
-            if "switchboard" in self._parts:
-                await self._build_switchboard(store)
+            inbox = await self._open_inbox(store)
+            if WORKER in self._parts:
+                await self._start_plane(store, sandbox, inbox)
+            await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
-        await self._build_butlers()
-        if "api" in self._parts:
-            self._butler_peers |= {name: await self._peer(name, "switchboard") for name in BUTLERS}
         await self._serve()
         return self._household
 
     def _bind(self) -> None:
         """All ports or none, before anything is started."""
+        wanted = {config.name: port_for(self._settings, config) for config in self._roster}
+        wanted |= {name: getattr(self._settings.ports, name) for name in ("api", *ADAPTERS)}
         for part in self._parts:
-            if part != "sandbox":
-                self._sockets[part] = bind(part, self._settings.host, getattr(self._settings.ports, part))
+            if part in wanted:
+                self._sockets[part] = bind(part, self._settings.host, wanted[part])
                 self._stack.callback(self._sockets[part].close)
+                self._endpoints.bound(part, port_of(self._sockets[part]))
 
     async def _start_sandbox(self) -> SandboxAddress | None:
         if not self._settings.in_sandbox:
@@ -133,102 +173,164 @@ class _Builder:
         self._household.addresses["sandbox_smtp"] = f"smtp://{self._settings.host}:{sandbox.smtp_port}"
         return SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
 
-    async def _build_messenger(self, store: OpenedStore, sandbox: SandboxAddress | None) -> None:
+    async def _open_inbox(self, store: OpenedStore) -> Inbox:
+        inbox = await self._stack.enter_async_context(
+            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint)
+        )
+        self._household.inbox = inbox
+        self._routers.append(inbox.router())
+        self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
+        return inbox
+
+    async def _build_butlers(
+        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox
+    ) -> None:
+        world = ButlerWorld(
+            settings=self._settings,
+            database=store.database,
+            endpoints=self._endpoints,
+            peers=self._peers,
+            clock=self._clock,
+            mint=self._mint,
+            environment=self._environment,
+        )
+        for config in sorted(mine, key=lambda one: one.name != MESSENGER):
+            if config.name == MESSENGER:
+                plane = await self._start_plane(store, sandbox, inbox)
+                await self._build_messenger(config, world, store, plane)
+            elif config.name == SWITCHBOARD:
+                await self._build_switchboard(config, world)
+            else:
+                butler = await self._butler(config, world, self._peers.to(SWITCHBOARD, caller=config.name))
+                self._servers[config.name] = build_server(butler, butler.verifier)
+        for butler in self._butlers:
+            server = self._servers[butler.name]
+            butler.modules.add_tools(server, policy_of(server))
+            self._peers.add(butler.name, server)
+        await self._peers.connect()
+        for butler in self._butlers:
+            await self._stack.enter_async_context(living(butler, world))
+
+    async def _butler(self, config: ButlerConfig, world: ButlerWorld, switchboard: Peer) -> Butler:
+        """Its own sessions' tokens are known to its own server and to no other."""
+        tokens = SessionTokens(config.name, self._tokens)
+        context = ModuleContext(
+            butler=config.name,
+            clock=self._clock,
+            environment={name: Secret(value) for name, value in self._environment.items()},
+            in_sandbox=self._settings.in_sandbox,
+        )
+        butler = build_butler(
+            config,
+            world,
+            switchboard=switchboard,
+            sessions=build_sessions(
+                config,
+                self._settings,
+                self._endpoints,
+                world.database,
+                tokens,
+                self._environment,
+                self._clock,
+                self._mint,
+            ),
+            modules=await self._stack.enter_async_context(loaded_modules(config, context)),
+            verifier=tokens,
+        )
+        self._butlers.append(butler)
+        return butler
+
+    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox)
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
         )
+        await self._stack.enter_async_context(releasing(self._settings, store.database, inbox, plane, self._mint))
         self._plane, self._channels = plane, channels
-        self._servers["messenger"] = build_messenger(Execute(plane=plane, clock=self._clock), self._tokens)
+        return plane
 
     async def _build_correspondence(self, store: OpenedStore) -> None:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
+        if not {"api", MESSENGER} & set(self._parts):
+            return
         world = World(
             settings=self._settings,
             database=store.database,
             tokens=self._tokens,
             clock=self._clock,
             mint=self._mint,
-            butlers=frozenset(BUTLERS),
+            butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
         )
-        outbound = self._plane or PeerOutbound(self._operator_peer("switchboard"))
+        switchboard = await self._peers.operator(SWITCHBOARD)
+        built = build_correspondence(world, self._plane or PeerOutbound(switchboard), PeerRoutes(switchboard))
         if "api" in self._parts:
-            built = await self._stack.enter_async_context(running_correspondence(world, outbound, self._butler_peers))
+            await self._stack.enter_async_context(working(built))
+            self._correspondence = built
             self._routers += built.routers
-        else:
-            built = build_correspondence(world, outbound, self._butler_peers, WebhookPost())
-        await self._stack.enter_async_context(listening(world, self._channels, built.replies))
+            self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
+        if MESSENGER in self._parts:
+            await self._stack.enter_async_context(listening(world, self._channels, built.replies))
 
-    def _operator_peer(self, target: str) -> HttpPeer:
-        url = f"http://{self._settings.host}:{getattr(self._settings.ports, target)}/mcp"
-        peer = HttpPeer(target, url, self._tokens.token_of(OPERATOR) or "")
-        self._stack.push_async_callback(peer.close)
-        return peer
+    async def _build_messenger(
+        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
+    ) -> None:
+        approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
+        butler = await self._butler(config, world, StraightToDelivery(plane))
+        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
+        server = build_messenger(parts, more_rules=core_rules(MESSENGER))
+        add_core_tools(server, butler)
+        self._servers[MESSENGER] = server
 
-    async def _build_switchboard(self, store: OpenedStore) -> None:
-        log = StoredNotificationsLog(store.database, self._mint.mint)
-        self._stack.push_async_callback(log.flush)
-        deliver = Deliver(
-            messenger=await self._peer("messenger", "switchboard"),
-            log=log,
-            clock=self._clock,
-            mint=self._mint.mint,
-            channels=KNOWN_CHANNELS,
+    async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
+        board = build_board(world, self._stack)
+        butler = await self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
+        policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
+        server: MCPServer[Any] = MCPServer(
+            SWITCHBOARD, description=config.butler.description, log_level="WARNING", middleware=[policy]
         )
-        self._servers["switchboard"] = build_switchboard(deliver, self._tokens)
-
-    async def _build_butlers(self) -> None:
-        for name, description in BUTLERS.items():
-            if name not in self._parts:
-                continue
-            parts = ButlerParts(
-                switchboard=await self._peer("switchboard", name),
-                verifier=self._tokens,
-                clock=self._clock,
-                mint=self._mint.mint,
-                channels=KNOWN_CHANNELS,
-                notify_wait_seconds=self._settings.delivery.notify_wait_seconds,
-            )
-            identity = ButlerIdentity(name=name, description=description, port=port_of(self._sockets[name]))
-            self._servers[name] = build_butler(identity, parts)
-
-    async def _peer(self, target: str, caller: str) -> MemoryPeer | HttpPeer:
-        """In memory when the other part lives here, over HTTP when it does not."""
-        token = self._tokens.token_of(Principal(Role.BUTLER, caller)) or ""
-        peer: MemoryPeer | HttpPeer
-        if target in self._servers:
-            peer = MemoryPeer(self._servers[target], token)
-        else:
-            port = getattr(self._settings.ports, target)
-            peer = HttpPeer(target, f"http://{self._settings.host}:{port}/mcp", token)
-        await peer.connect()
-        self._stack.push_async_callback(peer.close)
-        return peer
+        add_switchboard_tools(server, board, butler.verifier)
+        add_core_tools(server, butler)
+        add_route_tool(server, butler)
+        self._servers[SWITCHBOARD] = server
 
     async def _serve(self) -> None:
         hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
-            name: mcp_app(server, self._tokens, hosts=hosts, origins=origins) for name, server in self._servers.items()
+            butler.name: mcp_app(
+                self._servers[butler.name],
+                butler.verifier,
+                hosts=hosts,
+                origins=origins,
+                allow=visitors(butler.name),
+            )
+            for butler in self._butlers
         }
         if "api" in self._parts:
-            apps["api"] = api_app(self._registry, self._tokens, routers=self._routers, hosts=hosts, origins=origins)
+            apps["api"] = api_app(
+                self._registry,
+                self._tokens,
+                routers=self._routers,
+                server=assistant_server(self._tokens, self._assistant_doors),
+                hosts=hosts,
+                origins=origins,
+            )
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():
             await self._stack.enter_async_context(serving(application, self._sockets[name]))
             self._household.addresses[name] = self._url(name) + ("/mcp" if name in self._servers else "")
+        for butler in self._butlers:
+            await start_sessions(butler.sessions, self._stack)
+        if inbox := self._household.inbox:
+            self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
+        if self._correspondence:
+            self._stack.callback(self._correspondence.gateway.bulletin.close)
 
     def _adapter(self, name: str) -> ASGIApp:
-        elsewhere = self._settings.connector(name).household_url
-        api_url = self._url("api") if "api" in self._parts else elsewhere or self._url("api")
-        return adapter_app(
-            FACES[name], adapter_parts(FACES[name], self._settings, api_url=api_url, own_url=self._url(name))
-        )
+        face, elsewhere = FACES[name], self._settings.connector(name).household_url
+        api_url = self._url("api") if "api" in self._parts or not elsewhere else elsewhere
+        return adapter_app(face, adapter_parts(face, self._settings, api_url=api_url, own_url=self._url(name)))
 
     def _url(self, name: str) -> str:
         listener = self._sockets.get(name)
         port = port_of(listener) if listener else getattr(self._settings.ports, name)
         return f"http://{self._settings.host}:{port}"
-
-
-def _butler_names() -> tuple[str, ...]:
-    return ("switchboard", "messenger", *BUTLERS)

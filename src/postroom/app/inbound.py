@@ -13,6 +13,7 @@ from postroom.domain.errors import PostroomError
 from postroom.domain.time import seconds
 from postroom.intents.replies import InboundReply, Replies
 from postroom.ports import Clock
+from postroom.store.conversations import StoredConversations
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
@@ -74,6 +75,21 @@ class Inbound:
                 return
 
 
+def hearing_handler(conversations: StoredConversations, clock: Clock) -> Handler:
+    """Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself."""
+
+    async def handle(update: Mapping[str, Any]) -> bool:
+        message = update.get("message")
+        chat = message.get("chat") if isinstance(message, Mapping) else None
+        if isinstance(message, Mapping) and isinstance(chat, Mapping):
+            thread = str(message.get("message_id"))
+            for address in _addresses(chat):
+                await conversations.hear("telegram", address, thread, clock.now_us())
+        return False
+
+    return handle
+
+
 def reply_handler(replies: Replies) -> Handler:
     """Answers to our own messages; everything else, and everybody else, is left alone."""
 
@@ -94,9 +110,12 @@ def telegram_replies(update: Mapping[str, Any]) -> list[InboundReply]:
     replied, chat, text = message.get("reply_to_message"), message.get("chat"), message.get("text")
     if not isinstance(replied, Mapping) or not isinstance(chat, Mapping) or not isinstance(text, str):
         return []
-    name = chat.get("username")
-    addresses = [str(chat.get("id")), *([f"@{name}".lower()] if isinstance(name, str) else [])]
     return [
         InboundReply(channel="telegram", address=one, provider_id=str(replied.get("message_id")), text=text)
-        for one in addresses
+        for one in _addresses(chat)
     ]
+
+
+def _addresses(chat: Mapping[str, Any]) -> list[str]:
+    name = chat.get("username")
+    return [str(chat.get("id")), *([f"@{name}".lower()] if isinstance(name, str) else [])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.domain.errors import PostroomError
 from postroom.domain.route import notify_error
 from postroom.ports import Peer
 
@@ -27,13 +27,16 @@ class PeerOutbound:
 
 
 class PeerRoutes:
-    """A butler's `route.execute`; the connections are the household's to open and close."""
+    """The switchboard's `route`: it knows where each butler lives and whether it may be sent work."""
 
-    def __init__(self, peers: Mapping[str, Peer]) -> None:
-        self._peers = peers
+    def __init__(self, switchboard: Peer) -> None:
+        self._switchboard = switchboard
 
     async def route(self, butler: str, route: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        peer = self._peers.get(butler)
-        if peer is None:
-            raise TargetUnavailable(f"the butler {butler} is not running")
-        return await peer.call("route.execute", {"route": dict(route)}, timeout_seconds)
+        arguments = {
+            "target_butler": butler,
+            "prompt": route["input"]["prompt"],
+            "input_context": route["input"]["context"],
+            "request_context": route["request_context"],
+        }
+        return await self._switchboard.call("route", arguments, timeout_seconds)

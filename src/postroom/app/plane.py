@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts
+from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts, stored_contacts
+from postroom.app.approvals import build_gate
 from postroom.app.channels import KNOWN_CHANNELS, owner_of
-from postroom.app.correspondence import stored_contacts
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore, sole_worker
@@ -25,6 +25,7 @@ from postroom.domain.ids import DeliveryId, IdMint
 from postroom.ports import Channel, Clock
 from postroom.settings import Settings
 from postroom.store.circuits import StoredCircuits
+from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.limits_memory import MemoryLimits
 from postroom.telemetry.meter import DeliveryMeter
 
@@ -69,6 +70,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
+        gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
 

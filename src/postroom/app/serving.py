@@ -11,17 +11,19 @@ from contextlib import asynccontextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from postroom.domain.mistake import Mistake
+
 _BACKLOG = 2048
 _GRACE_SECONDS = 3
 
 
-class PortTaken(Exception):
+class PortTaken(Mistake):
     """Somebody else listens there."""
 
 
 def bind(part: str, host: str, port: int) -> socket.socket:
-    # With the protocol named, asyncio switches Nagle's delay off for what is accepted; without it, every answer waits.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named because asyncio sends at once only on sockets that say TCP; others wait up to 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

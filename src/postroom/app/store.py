@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from postroom.domain.ids import DeliveryId
+from postroom.domain.mistake import Mistake
 from postroom.ports import Ledger
 from postroom.settings import Settings, SettingsError
 from postroom.store.database import Database
@@ -19,7 +20,7 @@ from postroom.store.ledger_sqlite import SqliteLedger
 from postroom.store.sqlite import SqliteDatabase
 
 
-class HomeInUse(Exception):
+class HomeInUse(Mistake):
     """Another household works on the same data."""
 
 

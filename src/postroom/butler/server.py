@@ -2,171 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
-from pydantic import WithJsonSchema
 
-from postroom.butler.notify import NotifyArguments, notify
-from postroom.domain.time import SECOND_US
+from postroom.butler.daemon import Butler
+from postroom.butler.notify_tool import add_notify_tools
+from postroom.butler.session_tools import add_route_tool, add_session_tools
+from postroom.butler.state_tools import add_state_tools
 from postroom.guard.http import Verifier
-from postroom.guard.tool_policy import ToolPolicy, butler
-from postroom.ports import Clock, Peer
+from postroom.guard.tool_policy import Rule, ToolPolicy, butler
 
-CORE_TOOL_NAMES: Final = ("notify", "status")
-
-NOTIFY_DESCRIPTION: Final = """\
-Deliver a message to a person over Telegram or e-mail, reply in the conversation a request came from, \
-or react to a message with an emoji.
-
-Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
-on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
-`request_context` of the inbound request. Pass `idempotency_key` when you may repeat the call: the message \
-is then sent once.
-
-The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later by \
-`delivery.delivery_id`), `pending_approval` (a person must agree first), `deferred`, or `error` with \
-`error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
-
-Text = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
-Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": "telegram or email"})]
-IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
-PriorityName = Annotated[
-    Any, WithJsonSchema({"anyOf": [{"type": "string", "enum": ["high", "medium", "low"]}, {"type": "null"}]})
-]
-Uncertain = Annotated[
-    Any,
-    WithJsonSchema(
-        {
-            "anyOf": [{"type": "string", "enum": ["resend", "hold"]}, {"type": "null"}],
-            "description": "when nobody can know whether it arrived: send again, or hold for a person",
-        }
-    ),
-]
-Wait = Annotated[
-    Any,
-    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 600}, {"type": "null"}]}),
-]
-RequestContextArgument = Annotated[
-    Any,
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {
-                    "type": "object",
-                    "properties": {
-                        name: {"type": "string"}
-                        for name in (
-                            "request_id",
-                            "source_channel",
-                            "source_endpoint_identity",
-                            "source_sender_identity",
-                            "source_thread_identity",
-                            "received_at",
-                        )
-                    },
-                    "required": [
-                        "request_id",
-                        "source_channel",
-                        "source_endpoint_identity",
-                        "source_sender_identity",
-                    ],
-                },
-                {"type": "string", "description": "the same object as JSON"},
-                {"type": "null"},
-            ]
-        }
-    ),
-]
+CORE_TOOL_NAMES: Final = (
+    "status",
+    "trigger",
+    "route.execute",
+    "notify",
+    "remind",
+    "state_get",
+    "state_set",
+    "state_delete",
+    "state_list",
+    "schedule_list",
+    "sessions_list",
+    "sessions_get",
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ButlerIdentity:
-    name: str
-    description: str
-    port: int
+def core_rules(name: str) -> dict[str, Rule]:
+    """Its own tools answer to the butler itself; only the switchboard routes to it."""
+    rules: dict[str, Rule] = dict.fromkeys(CORE_TOOL_NAMES, butler(name))
+    rules["route.execute"] = butler("switchboard")
+    return rules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ButlerParts:
-    """What a butler needs from the household."""
-
-    switchboard: Peer
-    verifier: Verifier
-    clock: Clock
-    mint: Callable[[int], str]
-    channels: frozenset[str]
-    notify_wait_seconds: float
-
-
-def build_server(identity: ButlerIdentity, parts: ButlerParts) -> MCPServer[Any]:
-    policy = ToolPolicy(dict.fromkeys(CORE_TOOL_NAMES, butler(identity.name)), parts.verifier)
+def build_server(one: Butler, verifier: Verifier) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
-        identity.name, description=identity.description, log_level="WARNING", middleware=[policy]
+        one.name,
+        description=one.config.butler.description,
+        log_level="WARNING",
+        middleware=[ToolPolicy(core_rules(one.name), verifier)],
     )
-    _add_notify(server, identity, parts)
-    _add_status(server, identity, parts)
+    add_core_tools(server, one)
+    add_route_tool(server, one)
     return server
 
 
-def _add_notify(server: MCPServer[Any], identity: ButlerIdentity, parts: ButlerParts) -> None:
-    async def notify_tool(
-        channel: Channel = None,
-        message: Text = None,
-        recipient: Text = None,
-        subject: Text = None,
-        intent: IntentName = "send",
-        emoji: Text = None,
-        request_context: RequestContextArgument = None,
-        idempotency_key: Text = None,
-        priority: PriorityName = None,
-        wait_seconds: Wait = None,
-        on_uncertain: Uncertain = None,
-    ) -> dict[str, Any]:
-        return await notify(
-            NotifyArguments(
-                channel=channel,
-                message=message,
-                recipient=recipient,
-                subject=subject,
-                intent=intent,
-                emoji=emoji,
-                request_context=request_context,
-                idempotency_key=idempotency_key,
-                priority=priority,
-                on_uncertain=on_uncertain,
-                wait_seconds=wait_seconds,
-            ),
-            origin_butler=identity.name,
-            request_id=parts.mint(parts.clock.now_us()),
-            channels=parts.channels,
-            switchboard=parts.switchboard,
-            default_wait_seconds=parts.notify_wait_seconds,
-        )
-
-    server.add_tool(
-        notify_tool,
-        name="notify",
-        description=NOTIFY_DESCRIPTION,
-        annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True),
-    )
-
-
-def _add_status(server: MCPServer[Any], identity: ButlerIdentity, parts: ButlerParts) -> None:
-    started_us = parts.clock.now_us()
+def add_core_tools(server: MCPServer[Any], one: Butler) -> None:
+    """All of them but `route.execute`, which is not the same work everywhere."""
 
     async def status() -> dict[str, Any]:
-        """Who this butler is, whether it is well, and since when."""
-        return {
-            "name": identity.name,
-            "description": identity.description,
-            "port": identity.port,
-            "health": "ok",
-            "modules": {},
-            "uptime_seconds": round((parts.clock.now_us() - started_us) / SECOND_US, 3),
-        }
+        """Who this butler is, whether it and its modules are well, and since when."""
+        return one.status()
 
     server.add_tool(status, annotations=ToolAnnotations(read_only_hint=True))
+    add_notify_tools(server, one)
+    add_state_tools(server, one)
+    add_session_tools(server, one)

@@ -6,11 +6,9 @@ import sys
 
 import typer
 
-from postroom.app.serving import PortTaken
-from postroom.app.store import HomeInUse
-from postroom.cli import config, connectors, doctor, migrate, notify, token, trace, up
+from postroom.cli import config, connectors, desk, doctor, init, migrate, notify, token, trace, up
 from postroom.domain.errors import PostroomError
-from postroom.settings import SettingsError
+from postroom.domain.mistake import Mistake
 
 app = typer.Typer(
     name="postroom",
@@ -19,19 +17,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("up")(up.up)
-app.command("migrate")(migrate.migrate)
-app.command("doctor")(doctor.doctor)
+app.command("init")(init.init)
 app.command("notify")(notify.notify)
 app.command("trace")(trace.trace)
-app.command("worker")(up.worker)
+app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.add_typer(token.app, name="token")
 app.add_typer(connectors.app, name="connectors")
+app.command("desk")(desk.desk)
+app.command("migrate")(migrate.migrate)
+app.command("worker")(up.worker)
 
 
 def main() -> None:
+    """Commands import the heavy parts when they run, so that a small one starts fast."""
     try:
         app()
-    except (SettingsError, PortTaken, HomeInUse, PostroomError) as error:
+    except (Mistake, PostroomError) as error:
         sys.stderr.write(f"postroom: {error}\n")
         sys.exit(1)

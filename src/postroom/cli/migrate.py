@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from postroom.app.store import connect_store
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.settings import Settings
 from postroom.settings.load import from_process
@@ -23,6 +22,8 @@ def migrate(home: Home = None, database: Database = None, json: Json = False) ->
 
 
 async def _migrate(settings: Settings) -> tuple[str | None, str | None]:
+    from postroom.app.store import connect_store
+
     store = connect_store(settings)
     try:
         return await store.database.migrate()

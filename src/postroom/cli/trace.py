@@ -7,12 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from postroom.app.store import connect_store
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
-from postroom.store.trace import request_ids
-from postroom.store.trace import trace as read_trace
 
 
 def trace(
@@ -32,6 +29,10 @@ def trace(
 
 
 async def _read(settings: Settings, identifier: str) -> dict[str, Any]:
+    from postroom.app.store import connect_store
+    from postroom.store.trace import request_ids
+    from postroom.store.trace import trace as read_trace
+
     store = connect_store(settings)
     try:
         ids = await store.database.read(lambda connection: request_ids(connection, identifier))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import os
 import signal
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import uvloop
 
-from postroom.app.household import PARTS, Household, parts_of, running
 from postroom.cli.output import Database, Home, say
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
-from postroom.telemetry import log, trace
+
+if TYPE_CHECKING:
+    from postroom.app.household import Household
+    from postroom.butler.config import ButlerConfig
 
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
@@ -34,6 +37,9 @@ def up(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
+    from postroom.app.household import parts_of
+    from postroom.app.roster import load_roster
+
     overrides: dict[str, Any] = {
         "home": home,
         "database_url": database,
@@ -43,44 +49,53 @@ def up(
         "sandbox": False if no_sandbox else None,
     }
     settings, _ = from_process(overrides)
-    _run(settings, _parts(settings, only))
+    butlers = load_roster(settings, os.environ)
+    _run(settings, butlers, _parts(parts_of(settings, butlers), only))
 
 
 def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
     """Add a delivery worker to a household on PostgreSQL."""
+    from postroom.app.roster import load_roster
+
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis})
     if settings.database.startswith("sqlite"):
         raise SettingsError(
             "postroom worker needs PostgreSQL (POSTROOM_DATABASE_URL): "
             "a SQLite household has one worker, in `postroom up`."
         )
-    _run(settings, ("worker",))
+    _run(settings, load_roster(settings, os.environ), ("worker",))
 
 
-def _parts(settings: Settings, only: list[str] | None) -> tuple[str, ...]:
+def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
     chosen = [name.strip() for item in only or [] for name in item.split(",") if name.strip()]
     for name in chosen:
-        if name not in PARTS:
-            close = difflib.get_close_matches(name, PARTS, n=1)
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {close[0]}?" if close else "."
-            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(PARTS)}.")
-    return parts_of(settings, chosen)
+            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(known)}.")
+    return tuple(part for part in known if not chosen or part in chosen)
 
 
-def _run(settings: Settings, parts: tuple[str, ...]) -> None:
+def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
+    import uvloop
+
+    from postroom.telemetry import log, trace
+
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
     provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
-    uvloop.run(_until_told(settings, parts))
+    uvloop.run(_until_told(settings, roster, parts))
     provider.shutdown()
 
 
-async def _until_told(settings: Settings, parts: tuple[str, ...]) -> None:
+async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
+    from postroom.app.household import running
+
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running(settings, parts) as household:
+    async with running(settings, parts, roster, os.environ) as household:
         for line in announcement(household):
             say(line)
         await stop.wait()

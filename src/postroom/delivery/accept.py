@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-
-from opentelemetry import trace
 
 from postroom.delivery import breaker, limits
 from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.idempotency import Identity, identify
+from postroom.delivery.lineage import span, trace_id_for_delivery
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
-from postroom.domain.delivery import Failure, Message
-from postroom.domain.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.delivery import Failure, Message, Status
+from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission
 from postroom.domain.notify import Notify
-from postroom.ports import AddressBook, Breakers, Channel, Clock, Ledger, Limits, Meter
+from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
-_tracer = trace.get_tracer("postroom.delivery")
+_document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class Acceptance:
     clock: Clock
     meter: Meter
     mint: Callable[[int], str]
+    gate: Gate | None = None
     _arriving: dict[str, asyncio.Task[Accepted]] = field(default_factory=dict)
 
     async def accept(self, notify: Notify, *, request_id: str) -> Accepted:
@@ -55,14 +56,16 @@ class Acceptance:
         A caller who hangs up in the middle cancels nothing: the work runs in a task
         of its own, which requests with the same key that arrive together share.
         """
-        with _tracer.start_as_current_span("postroom.accept", record_exception=False):
+        with span("postroom.accept", {"postroom.channel": notify.channel}):
             channel = self._channel(notify.channel)
             target = await resolve_target(notify, channel, self.book)
             identity = identify(notify, request_id=request_id, target_identity=target.identity)
             new = self._new(notify, target, identity, request_id)
             channel.prepare(message_of(new))  # what a channel can never carry is refused at the door
             if arriving := self._arriving.get(identity.key):
-                return _same(await asyncio.shield(arriving), new)
+                accepted = _same(await asyncio.shield(arriving), new)
+                self.meter.repeated(accepted.snapshot)
+                return accepted
             task = asyncio.create_task(self._store(new) if identity.fresh else self._find_or_store(identity, new))
             self._arriving[identity.key] = task
             task.add_done_callback(lambda _: self._arriving.pop(identity.key, None))
@@ -82,7 +85,7 @@ class Acceptance:
     async def _store(self, new: NewDelivery) -> Accepted:
         admission = await self._admit(new)
         try:
-            inserted = await self.ledger.insert(new, self.dispatcher.lease_until_us(new.channel))
+            inserted = await self._insert(new)
         except BaseException:
             await self.limits.refund(admission)
             raise
@@ -91,7 +94,16 @@ class Acceptance:
             self.meter.repeated(inserted.snapshot)
             return _same(Accepted(snapshot=inserted.snapshot, created=False, ours=False), new)
         self.meter.accepted(new)
+        if inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            await self.limits.release(admission.lease_id)  # asking costs tokens, waiting takes no place in flight
+            return Accepted(snapshot=inserted.snapshot, created=True, ours=False)
         return self._hand_over(inserted)
+
+    async def _insert(self, new: NewDelivery) -> Inserted:
+        if self.gate is not None and not await self.gate.passes(new):
+            return await self.gate.park(new)
+        with self.dispatcher.slot(new.channel) as lease_until_us:
+            return await self.ledger.insert(new, lease_until_us)
 
     def _hand_over(self, inserted: Inserted) -> Accepted:
         if inserted.claim is not None:
@@ -127,7 +139,8 @@ class Acceptance:
             created_at_us=new.created_at_us,
         )
         self.meter.refused(refusal)
-        await self.ledger.refuse(refusal)
+        with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
+            await self.ledger.refuse(refusal)
 
     def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
         now = self.clock.now_us()
@@ -145,11 +158,11 @@ class Acceptance:
             message=notify.message,
             subject=notify.subject,
             emoji=notify.emoji,
-            envelope=json.dumps(dict(notify.document), ensure_ascii=False, separators=(",", ":")),
+            envelope=_document(dict(notify.document)),
             priority=notify.priority,
             on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
             created_at_us=now,
-            trace_id=current_trace_id(),
+            trace_id=trace_id_for_delivery(),
         )
 
 
@@ -163,11 +176,6 @@ def message_of(new: NewDelivery) -> Message:
         emoji=new.emoji,
         thread=new.thread,
     )
-
-
-def current_trace_id() -> str | None:
-    context = trace.get_current_span().get_span_context()
-    return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
 def _same(accepted: Accepted, new: NewDelivery) -> Accepted:

@@ -28,6 +28,8 @@ def notify_response(snapshot: Snapshot, *, request_id: str) -> dict[str, Any]:
         "request_context": {"request_id": request_id},
         "delivery": delivery,
     }
+    if snapshot.status is Status.AWAITING_APPROVAL:
+        answer["action_id"] = snapshot.id  # an action bears the id of the delivery it would release
     if answer["status"] == "error":
         answer |= _error(snapshot)
     return answer

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from postroom.delivery.outcomes import Outcomes
 from postroom.delivery.pipeline import Pipeline
@@ -39,27 +41,41 @@ class Dispatcher:
         self._running: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._wake_at_us: int | None = None
-        self._left_pending: set[DeliveryId] = set()
+        self._queued = False  # rows may wait behind others, or for a slot
         self._started = False
 
+    @contextmanager
+    def slot(self, channel: str) -> Iterator[int | None]:
+        """
+        The lease for a row about to be written, and a slot kept for it meanwhile.
+
+        None when no slot is free: then the row is left to be claimed in its turn.
+        """
+        lease_until_us = self.lease_until_us(channel)
+        promised = int(lease_until_us is not None)
+        self._busy[channel] += promised
+        try:
+            yield lease_until_us
+        finally:
+            self._busy[channel] -= promised
+
     def lease_until_us(self, channel: str) -> int | None:
-        """For a row about to be written: leased to us when a slot is free, else left to be claimed."""
         if not self._started or self._stopping.is_set() or self._free(channel) <= 0:
             return None
         return self._lease_end()
 
     def take(self, claim: Claim, *, claimed: bool = False) -> None:
-        self._left_pending.discard(claim.id)
         self._busy[claim.channel] += 1
         task = asyncio.create_task(self._work(claim, claimed))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
     def left_pending(self, delivery_id: DeliveryId) -> None:
-        self._left_pending.add(delivery_id)
-        self._wake.set()
+        self.wake()
 
     def wake(self) -> None:
+        """Somewhere a row was left pending."""
+        self._queued = True
         self._wake.set()
 
     async def start(self) -> None:
@@ -73,8 +89,7 @@ class Dispatcher:
             self._wake.clear()
             try:
                 if self._clock.now_us() >= next_sweep:
-                    await self._sweep(self._clock.now_us())
-                    self._wake_by(await self._ledger.next_due_us(self._clock.now_us()))
+                    await self._look_around()
                     next_sweep = self._clock.now_us() + seconds(self._policy.sweep_seconds)
                 await self._claim_due()
             except StoreUnavailable:
@@ -86,30 +101,43 @@ class Dispatcher:
         """Stop taking work, let what is running finish; returns how many did not."""
         self._stopping.set()
         self._wake.set()
-        if self._running:
-            await asyncio.wait(self._running, timeout=timeout_seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while self._running:  # one that was being claimed may join those that run
+                    await asyncio.wait(self._running)
         return len(self._running)
+
+    async def _look_around(self) -> None:
+        if not self._pipeline.unwritten:  # what this process has sent and not yet written down is not lost
+            await self._sweep(self._clock.now_us())
+        self._queued = False
+        self._queued = await self._ledger.next_due_us(0) is not None or self._queued
+        self._wake_by(await self._ledger.next_due_us(self._clock.now_us()))
 
     async def _claim_due(self) -> None:
         now = self._clock.now_us()
-        if self._wake_at_us is not None and self._wake_at_us <= now:
-            self._wake_at_us = None
         for channel in self._pipeline.channels:
             if (free := self._free(channel)) > 0:
                 claims = await self._ledger.claim(channel, now_us=now, lease_until_us=self._lease_end(), limit=free)
                 for claim in claims:
                     self.take(claim, claimed=True)
+        if self._wake_at_us is not None and self._wake_at_us <= now:
+            self._wake_at_us = None
+            self._wake_by(await self._ledger.next_due_us(now))
 
     async def _work(self, claim: Claim, claimed: bool) -> None:
+        done = None
         try:
             done = await self._pipeline.attempt(claim)
         except StoreUnavailable:
-            done = None  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
+            pass  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
+        except Exception as error:
+            self._pipeline.meter.bug(claim, error)
         finally:
             self._busy[claim.channel] -= 1
         if done is not None:
             self._settled(done)
-        if claimed or self._left_pending:
+        if claimed or self._queued:
             self._wake.set()
 
     def _settled(self, done: Settlement) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextlib import suppress
 
 from postroom.domain.delivery import TERMINAL
+from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Snapshot
 from postroom.domain.time import seconds
@@ -73,7 +75,8 @@ class Outcomes:
         waiting.callers += 1
         try:
             if look_first:
-                await self.refresh([delivery_id])
+                with suppress(StoreUnavailable):  # then the settling itself will tell, or the time runs out
+                    await self.refresh([delivery_id])
             await self._clock.wait(waiting.event, self._clock.now_us() + seconds(timeout_seconds))
         finally:
             waiting.callers -= 1

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-from opentelemetry import trace
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from postroom.delivery.breaker import report_of
+from postroom.delivery.lineage import span
 from postroom.delivery.policy import DeliveryPolicy
-from postroom.delivery.retry import after_failure
+from postroom.delivery.retry import DEFAULT_THROTTLE_SECONDS, after_failure
 from postroom.delivery.settlement import delivered, failed, put_back
-from postroom.domain.breaker import Permit
-from postroom.domain.delivery import TERMINAL, Event
+from postroom.domain.breaker import Permit, Report, State
+from postroom.domain.delivery import TERMINAL, Event, Receipt
 from postroom.domain.errors import (
     InternalError,
     OutcomeUncertain,
     PostroomError,
     ProviderThrottled,
     StoreUnavailable,
-    ValidationError,
 )
+from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Settlement
 from postroom.domain.time import SECOND_US, seconds
 from postroom.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace
 
-_GRACE_SECONDS = 5.0  # a channel keeps its own deadline; this one only catches a channel that does not
-_tracer = trace.get_tracer("postroom.delivery")
+_GRACE_SECONDS: Final = 5.0  # a channel keeps its own deadline; this one only catches a channel that does not
+_PROBE_PATIENCE_SECONDS: Final = 1.0
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_LONGEST_PAUSE_SECONDS: Final = 2.0
 
 
 class FenceLost(Exception):
@@ -36,7 +39,19 @@ class FenceLost(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """How far the calls of one attempt came; `put_back` when the rest must wait."""
+
+    claim: Claim
+    receipt: str
+    error: PostroomError | None = None
+    put_back: Settlement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
+    """`unwritten` are deliveries whose record waits for the store: no sweep may take them away meanwhile."""
+
     ledger: Ledger
     channels: Mapping[str, Channel]
     limits: Limits
@@ -49,6 +64,7 @@ class Pipeline:
     dice: Callable[[], float]
     mint: Callable[[int], str]
     stopping: asyncio.Event
+    unwritten: set[DeliveryId] = field(default_factory=set)
 
     async def attempt(self, claim: Claim) -> Settlement | None:
         """
@@ -67,19 +83,27 @@ class Pipeline:
         return done
 
     async def _attempt(self, claim: Claim) -> Settlement:
+        if self.stopping.is_set():
+            return self._put_back(claim, Event.RELEASE, None)
         channel = self.channels[claim.channel]
-        now = self.clock.now_us()
         try:
-            parts = channel.prepare(claim.to_message())
-        except ValidationError as error:
-            return self._failed(claim, error, now)
+            parts = self._prepare(channel, claim)
+        except PostroomError as error:
+            return self._failed(claim, error, self.clock.now_us())
         if waits := await self._pace(claim):
             return waits
         permit = await self.breakers.acquire(claim.channel)
         if not permit.allowed:
-            reason = f"the circuit of {claim.channel} is {permit.state}"
-            return self._put_back(claim, Event.POSTPONE, reason, max(permit.retry_after_seconds, 0.05))
+            return self._refused(claim, permit)
         return await self._send(claim, channel, parts, permit)
+
+    def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
+        try:
+            return channel.prepare(claim.to_message())
+        except PostroomError:
+            raise
+        except Exception as error:
+            raise self._bug(claim, error) from error
 
     async def _pace(self, claim: Claim) -> Settlement | None:
         """Wait for this address's turn; a long wait goes back to the ledger."""
@@ -91,83 +115,107 @@ class Pipeline:
                 return self._put_back(claim, Event.RELEASE, None)
         return None
 
+    def _refused(self, claim: Claim, permit: Permit) -> Settlement:
+        """Half-open probes end soon, so whoever found them all taken looks again soon."""
+        longest = _PROBE_PATIENCE_SECONDS if permit.state is State.HALF_OPEN else math.inf
+        wait = min(max(permit.retry_after_seconds, 0.05), longest)
+        return self._put_back(claim, Event.POSTPONE, f"the circuit of {claim.channel} is {permit.state}", wait)
+
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
-        error: PostroomError | None = None
+        sent: _Sent | None = None
         try:
             if not await self.ledger.mark_sending(claim, **self._lease(claim)):
                 raise FenceLost
             started = self.clock.now_us()
-            claim, receipt, error = await self._send_parts(claim, channel, parts)
+            sent = await self._send_parts(claim, channel, parts)
         finally:
-            await self._report(permit, error)
-        now = self.clock.now_us()
-        if error is None:
-            return delivered(claim, receipt, started_us=started, now_us=now)
-        if isinstance(error, ProviderThrottled):
-            await self.pace.throttle(claim.channel, error.retry_after_seconds or 1.0)
-        return self._failed(claim, error, started)
+            await self._report(permit, sent)
+        if sent.put_back is not None:
+            return sent.put_back
+        if sent.error is None:
+            return delivered(sent.claim, sent.receipt, started_us=started, now_us=self.clock.now_us())
+        if isinstance(sent.error, ProviderThrottled):
+            await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
+        return self._failed(sent.claim, sent.error, started)
 
-    async def _send_parts(
-        self, claim: Claim, channel: Channel, parts: Sequence[Any]
-    ) -> tuple[Claim, str, PostroomError | None]:
+    async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
         """Each part is on record before the next one leaves, so a retry never repeats one."""
         receipt = ""
         for place in range(claim.parts_done, len(parts)):
             try:
                 sent = await self._call(channel, parts[place], claim)
             except PostroomError as error:
-                return claim, receipt, error
+                return _Sent(claim=claim, receipt=receipt, error=error)
             receipt = sent.provider_id
             if place + 1 < len(parts):
-                if not await self.ledger.advance(claim, sent, **self._lease(claim)):
-                    raise FenceLost
-                claim = replace(claim, parts_done=place + 1)
-                await self._space(claim)
-        return claim, receipt, None
+                claim = await self._advance(claim, sent)
+                if waits := await self._pace(claim):
+                    return _Sent(claim=claim, receipt=receipt, put_back=waits)
+        return _Sent(claim=claim, receipt=receipt)
 
-    async def _space(self, claim: Claim) -> None:
-        interval = self.policy.spacing_seconds.get(claim.channel, 0.0)
-        wait = await self.pace.reserve(claim.channel, claim.address, interval)
-        if 0 < wait <= self.policy.patience_seconds:
-            await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(wait))
-
-    async def _call(self, channel: Channel, part: Any, claim: Claim) -> Any:
+    async def _call(self, channel: Channel, part: Any, claim: Claim) -> Receipt:
         deadline = self.policy.timeout_seconds(claim.channel)
         attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
-        with _tracer.start_as_current_span("postroom.send", attributes=attributes, record_exception=False) as span:
+        with span("postroom.send", attributes, claim.trace_id) as sending:
             try:
                 async with asyncio.timeout(deadline + _GRACE_SECONDS):
                     return await channel.send(part, deadline)
             except PostroomError as error:
-                span.set_attribute("error.type", str(error.error_class))
+                sending.set_attribute("error.type", str(error.error_class))
                 raise
             except TimeoutError:
                 raise OutcomeUncertain(f"{claim.channel} did not answer in time") from None
             except Exception as error:
-                self.meter.bug(claim, error)
-                raise InternalError(f"the {claim.channel} channel failed ({type(error).__name__})") from error
+                raise self._bug(claim, error) from error
 
-    async def _report(self, permit: Permit, error: PostroomError | None) -> None:
+    def _bug(self, claim: Claim, error: Exception) -> InternalError:
+        self.meter.bug(claim, error)
+        return InternalError(f"the {claim.channel} channel failed ({type(error).__name__})")
+
+    async def _report(self, permit: Permit, sent: _Sent | None) -> None:
+        """A call that was not made says nothing, and what cannot be saved must not undo what was sent."""
+        error = sent.error if sent else None
         circuit = await self.breakers.report(
             permit,
-            report_of(error),
+            report_of(error) if sent else Report.NEUTRAL,
             reason=error.message if error else None,
             error_class=str(error.error_class) if error else None,
         )
         if circuit.generation != permit.generation:
-            await self.circuits.save(permit.channel, circuit, self.clock.now_us())
+            with suppress(StoreUnavailable):
+                await self.circuits.save(permit.channel, circuit, self.clock.now_us())
+
+    async def _advance(self, claim: Claim, receipt: Receipt) -> Claim:
+        moved, _ = await self._insist(claim, lambda: self.ledger.advance(claim, receipt, **self._lease(claim)))
+        if not moved:
+            raise FenceLost
+        return replace(claim, parts_done=claim.parts_done + 1)
 
     async def _settle(self, done: Settlement) -> None:
-        """The call cannot be taken back, so the record of it is worth trying for."""
-        pause = 0.05
-        while True:
-            try:
-                if not await self.ledger.settle(done):
-                    raise FenceLost
-                return
-            except StoreUnavailable:
-                await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause))
-                pause = min(pause * 2, 2.0)
+        """After an outage a False may mean that it was written, and only the answer was lost."""
+        written, was_away = await self._insist(done.claim, lambda: self.ledger.settle(done))
+        if not written and was_away:
+            written, _ = await self._insist(done.claim, lambda: self._is_written(done))
+        if not written:
+            raise FenceLost
+
+    async def _is_written(self, done: Settlement) -> bool:
+        snapshot = await self.ledger.get(done.claim.id)
+        return snapshot is not None and (snapshot.status, snapshot.attempts) == (done.status, done.attempts)
+
+    async def _insist(self, claim: Claim, write: Callable[[], Awaitable[bool]]) -> tuple[bool, bool]:
+        """A call cannot be taken back, so the record of it is worth trying for; also says if the store was away."""
+        pause = _FIRST_PAUSE_SECONDS
+        try:
+            while True:
+                try:
+                    return await write(), claim.id in self.unwritten
+                except StoreUnavailable:
+                    self.unwritten.add(claim.id)
+                    await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause))
+                    pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+        finally:
+            self.unwritten.discard(claim.id)
 
     def _lease(self, claim: Claim) -> dict[str, int]:
         now = self.clock.now_us()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.delivery.accept import Acceptance
+from postroom.delivery.accept import Acceptance, Accepted
 from postroom.delivery.answer import notify_response
 from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.outcomes import Outcomes
 from postroom.domain.delivery import TERMINAL, Status
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.ledger import Snapshot
 from postroom.domain.notify import parse_notify
 from postroom.domain.route import notify_error
 
@@ -38,8 +40,14 @@ class Plane:
             accepted = await self.acceptance.accept(notify, request_id=request_id)
         except PostroomError as error:
             return notify_error(error, request_id=request_id, channel=channel)
+        return notify_response(await self._outcome(accepted, wait_seconds), request_id=request_id)
+
+    async def _outcome(self, accepted: Accepted, wait_seconds: float) -> Snapshot:
+        """What is known when the waiting ends; stored is stored, even if the store is away just then."""
         snapshot = accepted.snapshot
-        if snapshot.status not in TERMINAL and snapshot.status is not Status.AWAITING_APPROVAL and wait_seconds > 0:
+        if snapshot.status in TERMINAL or snapshot.status is Status.AWAITING_APPROVAL or wait_seconds <= 0:
+            return snapshot
+        with suppress(StoreUnavailable):
             outcome = await self.outcomes.wait(snapshot.id, wait_seconds, look_first=not accepted.ours)
-            snapshot = outcome or await self.acceptance.ledger.get(snapshot.id) or snapshot
-        return notify_response(snapshot, request_id=request_id)
+            return outcome or await self.acceptance.ledger.get(snapshot.id) or snapshot
+        return snapshot

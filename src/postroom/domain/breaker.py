@@ -83,7 +83,8 @@ def remaining_us(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> int:
 
 def as_of(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> Circuit:
     """The circuit as a reader sees it now; the change itself happens with the first call that is let through."""
-    return replace(circuit, state=state_at(circuit, policy, now_us))
+    state = state_at(circuit, policy, now_us)
+    return circuit if state is circuit.state else replace(circuit, state=state)
 
 
 def acquire(circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, now_us: int) -> tuple[Circuit, Permit]:
@@ -109,7 +110,7 @@ def report(
     reason: str | None = None,
     error_class: str | None = None,
 ) -> Circuit:
-    if not _counts(circuit, permit):
+    if not _counts(circuit, permit) or (result is Report.SUCCESS and _healthy(circuit)):
         return circuit
     probes = {name: until for name, until in circuit.probes.items() if name != permit.token}
     circuit = replace(circuit, probes=probes)
@@ -151,6 +152,11 @@ def _counts(circuit: Circuit, permit: Permit) -> bool:
     if not permit.allowed or permit.generation != circuit.generation:
         return False
     return circuit.state is State.CLOSED or permit.token in circuit.probes
+
+
+def _healthy(circuit: Circuit) -> bool:
+    """Nothing that a success could improve: the common case, and it should cost nothing."""
+    return circuit.state is State.CLOSED and circuit.failures == 0 and circuit.reason is None and not circuit.probes
 
 
 def _succeeded(circuit: Circuit, policy: BreakerPolicy) -> Circuit:

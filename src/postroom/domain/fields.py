@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from postroom.domain.errors import FieldError, ValidationError
+
+_MOST_UNKNOWN: Final = 20  # a payload of nothing but unknown fields must not make a longer answer than itself
 
 
 class Fields:
@@ -19,23 +21,28 @@ class Fields:
     def __init__(self, payload: object, path: str = "", complaints: list[FieldError] | None = None) -> None:
         self.complaints = complaints if complaints is not None else []
         self._path = path
+        self._is_object = True
         self._data: Mapping[str, Any] = {}
         if isinstance(payload, Mapping):
             self._data = payload
         else:
             self.complain(None, "must be an object", "object_required")
+            self._is_object = False
 
     def path(self, name: str | None) -> str:
         return ".".join(part for part in (self._path, name) if part) or "$"
 
     def complain(self, name: str | None, error: str, code: str) -> None:
-        self.complaints.append(FieldError(self.path(name), error, code))
+        if self._is_object:  # of what is no object nothing else needs to be said
+            self.complaints.append(FieldError(self.path(name), error, code))
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
         allowed = frozenset(known)
-        for name in self._data:
-            if name not in allowed:
-                self.complain(printable(name), "unknown field", "unknown_field")
+        unknown = [name for name in self._data if name not in allowed]
+        for name in unknown[:_MOST_UNKNOWN]:
+            self.complain(printable(name), "unknown field", "unknown_field")
+        if len(unknown) > _MOST_UNKNOWN:
+            self.complain(None, f"{len(unknown) - _MOST_UNKNOWN} more unknown fields", "unknown_field")
 
     def has(self, name: str) -> bool:
         return self._data.get(name) is not None

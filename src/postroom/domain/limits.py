@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from postroom.domain.time import SECOND_US, seconds
@@ -39,11 +40,11 @@ class Tier:
     @property
     def interval_us(self) -> int:
         """How long one token takes to come back: rounded up, so never faster; even, so half a token is exact."""
-        return -(-MINUTE_US // (2 * self.per_minute)) * 2
+        return _interval_us(self.per_minute)
 
     @property
     def capacity_us(self) -> int:
-        return self.interval_us * self.per_minute
+        return _interval_us(self.per_minute) * self.per_minute
 
     def cost_us(self, cost_millis: int) -> int:
         """What a cost weighs here; at most the whole bucket, because more could never be admitted."""
@@ -65,6 +66,11 @@ class Admission:
             raise ValueError("a cost cannot be negative")
 
 
+@cache
+def _interval_us(per_minute: int) -> int:
+    return -(-MINUTE_US // (2 * per_minute)) * 2
+
+
 @dataclass(frozen=True, slots=True)
 class Headroom:
     """How much is left in one bucket, in whole and partial tokens."""
@@ -82,8 +88,16 @@ class Decision:
     admitted: bool
     limit_type: LimitType | None = None
     retry_after_seconds: float = 0.0
-    headroom: tuple[Headroom, ...] = ()
     in_flight: int = 0
+    tiers: tuple[Tier, ...] = ()
+    arrivals_us: tuple[int, ...] = ()
+    now_us: int = 0
+
+    @property
+    def headroom(self) -> tuple[Headroom, ...]:
+        """Worked out when somebody looks: most decisions are only obeyed."""
+        pairs = zip(self.tiers, self.arrivals_us, strict=True)
+        return tuple(headroom(tier, arrival, self.now_us) for tier, arrival in pairs)
 
 
 def believable(tier: Tier, arrival_us: int, now_us: int) -> int:
@@ -142,13 +156,16 @@ def decision(
     admission: Admission, waits_us: Sequence[int], arrivals_us: Sequence[int], in_flight: int, now_us: int
 ) -> Decision:
     """The answer in words; `waits_us` are those of the provider, the places in flight and each tier."""
-    kinds = (LimitType.PROVIDER, LimitType.IN_FLIGHT, *(tier.type for tier in admission.tiers))
-    limit_type, retry_after = strictest(tuple(zip(kinds, waits_us, strict=True)))
-    left = (headroom(tier, arrival, now_us) for tier, arrival in zip(admission.tiers, arrivals_us, strict=True))
+    limit_type, retry_after = None, 0.0
+    if max(waits_us) > 0:
+        kinds = (LimitType.PROVIDER, LimitType.IN_FLIGHT, *(tier.type for tier in admission.tiers))
+        limit_type, retry_after = strictest(tuple(zip(kinds, waits_us, strict=True)))
     return Decision(
         admitted=limit_type is None,
         limit_type=limit_type,
         retry_after_seconds=retry_after,
-        headroom=tuple(left),
         in_flight=in_flight,
+        tiers=admission.tiers,
+        arrivals_us=tuple(arrivals_us),
+        now_us=now_us,
     )

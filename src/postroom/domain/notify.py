@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NotRequired, TypedDict
+from typing import Any, Final, TypedDict
 
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.fields import Fields
@@ -21,15 +21,18 @@ MAX_KEY_CHARACTERS: Final = 200
 _THREAD = re.compile(r"(-?\d{1,20}|@\w{1,64}):(\d{1,20})", re.ASCII)
 
 
-class NotifyRequestContextInput(TypedDict):
-    """Lineage of the inbound request that a reply or a reaction answers."""
-
+class _Lineage(TypedDict):
     request_id: str
     source_channel: str
     source_endpoint_identity: str
     source_sender_identity: str
-    source_thread_identity: NotRequired[str]
-    received_at: NotRequired[str]
+
+
+class NotifyRequestContextInput(_Lineage, total=False):
+    """Lineage of the inbound request that a reply or a reaction answers."""
+
+    source_thread_identity: str
+    received_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +142,7 @@ def _context(top: Fields, intent: str, channel: str) -> RequestContext | None:
         received_at=fields.optional_text("received_at", maximum=64),
     )
     if context.received_at is not None:
-        _check_received_at(fields, context.received_at)
+        _check_received_at(fields, fields.raw("received_at"))
     _check_thread(fields, intent, channel, context.source_thread_identity)
     return context
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 SECOND_US = 1_000_000
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -22,10 +24,9 @@ def to_text(us: int) -> str:
 
 def parse_text(text: str) -> int:
     """RFC 3339 with an offset; raises ValueError otherwise."""
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError("a time zone offset is required")
-    return to_us(moment)
+    if not _RFC3339.fullmatch(text):
+        raise ValueError("not an RFC 3339 time with an offset")
+    return to_us(datetime.fromisoformat(text.upper()))
 
 
 def seconds(value: float) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
@@ -33,12 +34,21 @@ def operator(one: Principal) -> bool:
     return one.role is Role.OPERATOR
 
 
+def policy_of(server: MCPServer[Any]) -> ToolPolicy:
+    """The policy a server was built with."""
+    return next(one for one in server.middleware if isinstance(one, ToolPolicy))
+
+
 class ToolPolicy:
     """Stands in front of every tool of one server."""
 
     def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
         self.rules = dict(rules)
         self._verifier = verifier
+
+    def allow(self, rules: Mapping[str, Rule]) -> None:
+        """For tools that are added to the server later."""
+        self.rules |= rules
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":

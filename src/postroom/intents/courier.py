@@ -166,8 +166,9 @@ class Courier:
         if answer.get("status") == "error":
             told = {"error_class": error.get("class", "internal_error"), "retryable": error.get("retryable", False)}
             return self._not_delivered(intent, {"error": error, **told})
+        finished = answer.get("status") == "ok"
         advanced = then(
-            self._advanced(intent, carried=False),
+            self._advanced(intent, carried=not finished),
             lambda found: (
                 moved(found, IntentStatus.IN_PROGRESS, self._moment(butler.agent))
                 if found.status is not IntentStatus.IN_PROGRESS
@@ -175,7 +176,7 @@ class Courier:
             ),
         )
         result = answer.get("result")
-        if answer.get("status") != "ok" or not isinstance(result, Mapping):
+        if not finished or not isinstance(result, Mapping):
             return advanced
         done = butler_answer(result, butler.agent, to_text(self.clock.now_us()))
         says = {"author": butler.agent, "message": done["answer"]}

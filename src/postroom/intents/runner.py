@@ -13,9 +13,12 @@ import structlog
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
-from postroom.domain.time import seconds
+from postroom.domain.session import TERMINAL as SESSION_ENDED
+from postroom.domain.session import Status as SessionStatus
+from postroom.domain.time import seconds, to_text
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import SYSTEM, Courier, arrived
+from postroom.intents.dispatch import butler_answer
 from postroom.intents.moves import Moment, moved, noted, unchanged
 from postroom.intents.store import Agenda
 from postroom.intents.webhooks import Webhooks
@@ -94,11 +97,17 @@ class Runner:
         if not intent.is_open:
             await self.courier.send_on(intent)
             return
+        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        if sessions := await self.agenda.sessions(intent.id):
+            await self._change(intent, lambda found: worked(found, sessions[-1], moment))
+            return
         rows = await self.agenda.deliveries(intent.id)
         statuses = [Status(row[0]) for row in rows]
-        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
         failure = next((row[2] for row in reversed(rows) if row[2]), None)
-        change = await self.courier.store.update(intent.id, lambda found: followed(found, statuses, failure, moment))
+        await self._change(intent, lambda found: followed(found, statuses, failure, moment))
+
+    async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
+        change = await self.courier.store.update(intent.id, decide)
         if change.events:
             self.bulletin.ring()
 
@@ -114,6 +123,22 @@ def followed(intent: Intent, statuses: list[Status], failure: str | None, moment
     if Status.AWAITING_APPROVAL in statuses and intent.status is not IntentStatus.WAITING:
         return moved(intent, IntentStatus.WAITING, moment, waiting_reason=WaitingReason.HUMAN)
     return unchanged(replace(intent, updated_at_us=moment.now_us))
+
+
+def worked(intent: Intent, session: tuple[str, str, str | None], moment: Moment) -> Change:
+    """What the session of a butler makes of an intent."""
+    status, text, failure = session
+    if not intent.carried or not intent.is_open:
+        return unchanged(intent)
+    if SessionStatus(status) not in SESSION_ENDED:
+        return unchanged(replace(intent, updated_at_us=moment.now_us))
+    seen = replace(intent, carried=False)
+    if status != SessionStatus.DONE:
+        return _lost(seen, failure, moment)
+    actor = Moment(moment.now_us, intent.handler, moment.mint)
+    answer = butler_answer({"text": text}, intent.handler, to_text(moment.now_us))
+    says = {"author": intent.handler, "message": answer["answer"]}
+    return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
 
 
 def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:

@@ -25,6 +25,10 @@ class Agenda(Protocol):
 
     async def round(self, now_us: int, limit: int) -> Round: ...
 
+    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
+        """Status, last words and error class of each session a butler works on this intent with."""
+        ...
+
     async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]: ...
 
 

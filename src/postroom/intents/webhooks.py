@@ -33,6 +33,8 @@ class Poster(Protocol):
         """The answer's status; raises one of our errors when there was none."""
         ...
 
+    async def close(self) -> None: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhooks:
@@ -42,6 +44,9 @@ class Webhooks:
 
     async def due(self, now_us: int) -> tuple[Sequence[Notice], int | None]:
         return await self.store.due(now_us, _BATCH)
+
+    async def close(self) -> None:
+        await self.poster.close()
 
     async def send(self, notice: Notice) -> None:
         problem = await self._post(notice)

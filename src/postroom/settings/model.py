@@ -8,23 +8,26 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
-from postroom.settings.secret import Secret
+from postroom.settings.secret import Secret, SecretUrl
 
-Positive = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
+_LONGEST_SECONDS = 366 * 24 * 3600
+Positive = Annotated[int, Field(gt=0, le=10**9)]
+Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
+ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
 
 
 class LimitSettings(Section):
     global_per_minute: Positive = 60
     in_flight: Positive = 100
     recipient_per_minute: Positive = 10
-    reply_multiplier: Annotated[float, Field(ge=1)] = 2.0
+    reply_multiplier: Annotated[float, Field(ge=1, le=1000)] = 2.0
     channels: dict[str, Positive] = Field(default_factory=dict)  # on top of the built-in ones
 
 
@@ -55,7 +58,7 @@ class DeliverySettings(Section):
     lease_seconds: Seconds = 30.0
     sweep_seconds: Seconds = 5.0
     notify_wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0
-    telegram_chat_interval_seconds: Annotated[float, Field(ge=0)] = 1.0
+    telegram_chat_interval_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
     slots_per_channel: Positive = 32
 
 
@@ -75,29 +78,44 @@ class EmailSettings(Section):
 
 class ApprovalSettings(Section):
     enabled: bool | None = None  # unset: on as soon as real credentials are set
-    expiry_hours: Annotated[float, Field(gt=0)] = 48.0
+    expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
+    replies: Literal["heard", "ask"] = "heard"  # heard: an answer to a message that really came in needs no approval
+    risk: Risk = Risk.MEDIUM
+    risk_by_channel: dict[str, Risk] = Field(default_factory=dict)
+    max_pending_per_origin: Positive = 100
+    sweep_seconds: Seconds = 30.0
+    ask_owner: bool | None = None  # unset: not in the sandbox
+    ask_channel: Literal["", "telegram", "email"] = ""  # unset: the first one the owner has an address on
 
 
 class InboxSettings(Section):
     hourly_cap: Positive = 10
-    email_enabled: bool = False
+    email_enabled: bool = False  # off: nobody gets e-mail copies, whatever their preferences say
+    digest: bool = True  # what waited for the end of quiet hours leaves as one e-mail
+    lease_seconds: Seconds = 60.0
+    sweep_seconds: Seconds = 5.0
 
 
 class DeskSettings(Section):
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
     toolkit: Literal["auto", "tk", "qt"] = "auto"
+    show_seconds: Seconds = 10.0
+    display_only_seconds: Seconds = 10.0
+    typing_grace_seconds: Seconds = 10.0
+    progress_seconds: Seconds = 10.0
+    silence_seconds: Seconds = 60.0
 
 
 class Owner(Section):
     name: str = ""
-    telegram_chat_id: str | None = None
+    telegram_chat_id: ChatId | None = None
     email: str | None = None
 
 
 class Contact(Section):
     name: Annotated[str, Field(min_length=1)]
     aliases: tuple[str, ...] = ()
-    telegram_chat_id: str | None = None
+    telegram_chat_id: ChatId | None = None
     email: str | None = None
     agent: str | None = None
     trusted: bool = False
@@ -128,12 +146,15 @@ class TelemetrySettings(Section):
 
 class Settings(Section):
     home: Path
-    database_url: str = ""
-    redis_url: Secret = Secret("")
+    url: str = ""  # of a household's API elsewhere; unset: the one on this machine
+    token: Secret = Secret("")  # what to show there
+    database_url: SecretUrl = SecretUrl("")
+    redis_url: SecretUrl = SecretUrl("")
     roster: Path | None = None
     host: str = "127.0.0.1"
     allowed_hosts: tuple[str, ...] = ()  # names this machine is reached by, beside localhost
     allowed_origins: tuple[str, ...] = ()
+    endpoints: dict[str, str] = Field(default_factory=dict)  # where parts on other machines are: name -> URL of /mcp
     sandbox: bool | None = None  # unset: on while no provider credentials are set
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()
@@ -163,6 +184,10 @@ class Settings(Section):
     def approvals_on(self) -> bool:
         return self.approvals.enabled if self.approvals.enabled is not None else not self.in_sandbox
 
+    @property
+    def ask_owner_on(self) -> bool:
+        return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
+
     def connector(self, name: str) -> ConnectorSettings:
         """One that nobody configured and that is not ours speaks for nobody."""
         known = ConnectorSettings() if name in ("chatgpt", "gemini") else ConnectorSettings(agents=())
@@ -173,5 +198,9 @@ class Settings(Section):
         return self.home / "tokens.json"
 
     @property
+    def api_url(self) -> str:
+        return self.url.rstrip("/") or f"http://{self.host}:{self.ports.api}"
+
+    @property
     def database(self) -> str:
-        return self.database_url or f"sqlite:///{self.home / 'postroom.db'}"
+        return self.database_url.reveal() or f"sqlite:///{self.home / 'postroom.db'}"

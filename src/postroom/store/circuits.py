@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.breaker import Circuit, State
 from postroom.store.database import Database
@@ -16,25 +17,27 @@ class StoredCircuits:
         self._database = database
 
     async def save(self, channel: str, circuit: Circuit, now_us: int) -> None:
+        """The newest generation wins, whichever process comes last."""
+        row = {
+            "channel": channel,
+            "state": str(circuit.state),
+            "failures": circuit.failures,
+            "opened_at": circuit.opened_at_us,
+            "generation": circuit.generation,
+            "reason": circuit.reason,
+            "error_class": circuit.error_class,
+            "updated_at": now_us,
+        }
+
         def work(connection: Connection) -> None:
-            newer = select(circuit_states.c.channel).where(
-                circuit_states.c.channel == channel, circuit_states.c.generation > circuit.generation
+            insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+            written = insert(circuit_states).values(row)
+            newest = written.on_conflict_do_update(
+                index_elements=["channel"],
+                set_={name: written.excluded[name] for name in row},
+                where=circuit_states.c.generation <= written.excluded.generation,
             )
-            if connection.execute(newer).first():
-                return
-            connection.execute(delete(circuit_states).where(circuit_states.c.channel == channel))
-            connection.execute(
-                insert(circuit_states).values(
-                    channel=channel,
-                    state=str(circuit.state),
-                    failures=circuit.failures,
-                    opened_at=circuit.opened_at_us,
-                    generation=circuit.generation,
-                    reason=circuit.reason,
-                    error_class=circuit.error_class,
-                    updated_at=now_us,
-                )
-            )
+            connection.execute(newest)
 
         await self._database.write(work)
 

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
+from postroom.domain.errors import StoreUnavailable
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -16,7 +18,8 @@ class Coalescer(Generic[Item, Result]):
     Flushes whatever is waiting as soon as the flush before it has returned.
 
     A lone caller pays one round trip; a crowd shares it. `flush` answers in the
-    order it was asked; when it fails, everyone in that batch learns why.
+    order it was asked. When the store is away, everyone in that batch learns it;
+    any other failure may be the fault of one of them, so each is tried alone.
     """
 
     def __init__(self, flush: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], *, most: int = 500) -> None:
@@ -34,14 +37,20 @@ class Coalescer(Generic[Item, Result]):
 
     async def _flush_until_empty(self) -> None:
         while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
-            try:
-                results = await self._flush([item for item, _ in batch])
-            except Exception as error:
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), result in zip(batch, results, strict=True):
+            await self._answer([self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))])
+
+    async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self._flush([item for item, _ in batch])
+        except Exception as error:
+            if len(batch) > 1 and not isinstance(error, StoreUnavailable):
+                for one in batch:
+                    await self._answer([one])
+                return
+            for _, future in batch:
                 if not future.done():
-                    future.set_result(result)
+                    future.set_exception(error)
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():
+                future.set_result(result)

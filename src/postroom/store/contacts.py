@@ -56,6 +56,15 @@ class StoredContacts:
 
         return await self._database.read(work)
 
+    async def is_trusted(self, owner_agent: str, channel: str, address: str) -> bool:
+        column = {"telegram": contacts.c.telegram_chat_id, "email": contacts.c.email}.get(channel)
+        if column is None:
+            return False
+        asked = select(contacts.c.id).where(
+            contacts.c.owner_agent == owner_agent, column == address.strip().lower(), contacts.c.trusted
+        )
+        return await self._database.read(lambda connection: connection.execute(asked).first() is not None)
+
     async def page(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Contact]:
         def work(connection: Connection) -> Sequence[Contact]:
             asked = select(contacts.c.id).where(contacts.c.owner_agent == owner_agent).order_by(contacts.c.id)

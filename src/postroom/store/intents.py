@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from postroom.store.intents_rows import changing_columns, event_row, intent_row,
 from postroom.store.intents_webhooks import tell_subscribers
 from postroom.store.tables.deliveries import delivery_receipts, delivery_requests
 from postroom.store.tables.intents import inbound_offsets, intent_events, intent_members, intent_messages, intents
+from postroom.store.tables.sessions import sessions
 from postroom.store.twice import write_twice
 
 ORIGIN = "intents"
@@ -104,6 +106,16 @@ class StoredIntents:
             lambda connection: [(row.status, row.waiting_reason or "", row[2]) for row in connection.execute(asked)]
         )
 
+    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
+        """Status, last words and error class of each session a butler works on this intent with."""
+        asked = (
+            select(sessions.c.status, sessions.c.transcript, sessions.c.error_class)
+            .where(sessions.c.request_id == intent_id, sessions.c.trigger_source == "route")
+            .order_by(sessions.c.id)
+        )
+        rows = await self._database.read(lambda connection: [tuple(row) for row in connection.execute(asked)])
+        return [(status, _last_words(transcript), failure) for status, transcript, failure in rows]
+
     async def behind(self, channel: str, address: str, provider_id: str) -> str | None:
         """The intent whose message this was, when it went to this address."""
         table = delivery_requests.c
@@ -148,6 +160,11 @@ class StoredIntents:
                 "created_at": intent.updated_at_us,
             }
             connection.execute(insert(intent_messages), row)
+
+
+def _last_words(transcript: str | None) -> str:
+    record = json.loads(transcript) if transcript else {}
+    return str(record.get("text") or "")
 
 
 def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[Any] | None:

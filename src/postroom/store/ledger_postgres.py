@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeAlias
 
 import asyncpg
 
@@ -28,12 +28,13 @@ from postroom.store.ledger_rows import (
 )
 from postroom.store.postgres import PostgresDatabase
 
-Connection = asyncpg.Connection[asyncpg.Record]
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 PENDING_CHANNEL: Final = "postroom_pending"
 SETTLED_CHANNEL: Final = "postroom_settled"
 _IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
 
+_KEY: Final = INSERT_COLUMNS.index("idempotency_key")
 _TYPES: Final = {
     "priority": "int2",
     "fence": "int4",
@@ -53,6 +54,7 @@ _LEASED = {
     "lease_until": "CASE WHEN free THEN new.lease_until END",
 }
 _INSERT = f"""
+    WITH written AS (
     INSERT INTO messenger.delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
         possible_duplicate, not_before, updated_at)
     SELECT {", ".join(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS)},
@@ -62,7 +64,11 @@ _INSERT = f"""
         SELECT 1 FROM messenger.delivery_requests AS ahead
         WHERE ahead.order_key = new.order_key AND ahead.status IN ('pending', 'in_progress')) AS free) AS thread
     ON CONFLICT (idempotency_key) DO NOTHING
-    RETURNING id, status
+    RETURNING id, status),
+    told AS MATERIALIZED (
+        SELECT pg_notify('{PENDING_CHANNEL}', '')
+        WHERE ${len(INSERT_COLUMNS) + 1} AND EXISTS (SELECT 1 FROM written WHERE status = 'pending'))
+    SELECT id, status, (SELECT count(*) FROM told) FROM written
 """
 _BY_KEYS = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)"
 _BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE id = $1"
@@ -86,7 +92,7 @@ _CLAIM = f"""
               AND NOT EXISTS (
                   SELECT 1 FROM messenger.delivery_requests AS ahead
                   WHERE ahead.order_key = one.order_key AND ahead.status IN ('pending', 'in_progress')
-                    AND ahead.id < one.id)
+                    AND (ahead.id < one.id OR ahead.status = 'in_progress'))
             ORDER BY one.priority, one.not_before LIMIT share.size FOR UPDATE SKIP LOCKED) AS mine
         WHERE origin.name IS NOT NULL)
     UPDATE messenger.delivery_requests AS one
@@ -111,11 +117,12 @@ _MARK = """
 _ADVANCE = """
     WITH moved AS (
         UPDATE messenger.delivery_requests SET parts_done = $3, lease_until = $4, updated_at = $5
-        WHERE id = $1 AND fence = $2 AND status = 'in_progress' RETURNING id)
-    INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved
-    ON CONFLICT DO NOTHING RETURNING part
+        WHERE id = $1 AND fence = $2 AND status = 'in_progress' RETURNING id),
+    received AS (
+        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved ON CONFLICT DO NOTHING)
+    SELECT id FROM moved
 """
-_SETTLE = """
+_SETTLE = f"""
     WITH done AS (
         SELECT * FROM unnest($1::text[], $2::int4[], $3::int4[], $4::bool[], $5::int8[], $6::text[], $7::text[],
             $8::text[], $9::text[], $10::int8[], $11::int8[], $12::text[], $13::int4[], $14::int4[])
@@ -130,7 +137,7 @@ _SETTLE = """
             provider_delivery_id = COALESCE(done.receipt, one.provider_delivery_id), updated_at = done.at,
             terminal_at = done.terminal_at, sending = false, lease_until = NULL
         FROM done WHERE one.id = done.id AND one.fence = done.fence AND one.status = 'in_progress'
-        RETURNING one.id),
+        RETURNING one.id, one.terminal_at IS NOT NULL AS final),
     attempted AS (
         INSERT INTO messenger.delivery_attempts
         SELECT made.* FROM unnest($15::text[], $16::int4[], $17::int8[], $18::int8[], $19::float8[], $20::text[],
@@ -147,8 +154,12 @@ _SETTLE = """
         SELECT dead.id, dead.delivery, dead.reason, dead.error_class, dead.summary, dead.attempts, 0, dead.at
         FROM unnest($24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::int4[], $30::int8[])
         AS dead (id, delivery, reason, error_class, summary, attempts, at)
-        JOIN settled ON settled.id = dead.delivery)
-    SELECT id FROM settled
+        JOIN settled ON settled.id = dead.delivery),
+    told AS MATERIALIZED (
+        SELECT pg_notify('{SETTLED_CHANNEL}', string_agg(id, ' ')) FROM (
+            SELECT id, (row_number() OVER () - 1) / {_IDS_PER_NOTICE} AS page FROM settled WHERE $31 AND final
+        ) AS pages GROUP BY page)
+    SELECT id, (SELECT count(*) FROM told) FROM settled
 """
 _REFUSE = f"""
     INSERT INTO messenger.delivery_refusals ({REFUSAL_COLUMNS}) SELECT * FROM unnest(
@@ -212,8 +223,8 @@ class PostgresLedger:
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, receipt.provider_id)
-        part = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
-        return part is not None
+        moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
+        return moved is not None
 
     async def settle(self, done: Settlement) -> bool:
         return await self._settles.submit(done)
@@ -224,14 +235,12 @@ class PostgresLedger:
             first_of_its_thread = new.order_key not in leased
             leased.add(new.order_key)
             rows.append(insert_values(new, lease_until_us if first_of_its_thread else None))
+        rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
         async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
-            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *_columns(rows))}
+            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *_columns(rows), self._tell)}
             known = [new.idempotency_key for new, _ in batch if new.id not in written]
-            existing = await _find(connection, known) if known else {}
-            if self._tell and any(status == Status.PENDING for status in written.values()):
-                await connection.execute("SELECT pg_notify($1, '')", PENDING_CHANNEL)
-            return written, existing
+            return written, await _find(connection, known) if known else {}
 
         written, existing = await self._database.hot(work)
         return [_inserted(new, written.get(new.id), existing) for new, _ in batch]
@@ -241,24 +250,23 @@ class PostgresLedger:
         return [found.get(key) for key in keys]
 
     async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
-        columns = _columns([(claim.id, claim.fence, until, now) for claim, until, now in batch])
-        rows = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns))
-        marked = {row[0] for row in rows}
-        return [claim.id in marked for claim, _, _ in batch]
+        latest = _latest(claim for claim, _, _ in batch)
+        rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
+        found = await self._database.hot(lambda connection: connection.fetch(_MARK, *_columns(rows)))
+        marked = {row[0] for row in found}
+        return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
 
     async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
-        done = _columns([(*settle_values(one), one.claim.parts_done + 1) for one in batch], width=14)
-        attempts = _columns([values for one in batch if (values := attempt_values(one))], width=9)
-        dead = _columns([values for one in batch if (values := dead_letter_values(one))], width=7)
-
-        async def work(connection: Connection) -> set[str]:
-            settled = {row[0] for row in await connection.fetch(_SETTLE, *done, *attempts, *dead)}
-            if self._tell:
-                await _announce(connection, [one.claim.id for one in batch if one.claim.id in settled])
-            return settled
-
-        settled = await self._database.hot(work)
-        return [one.claim.id in settled for one in batch]
+        latest = _latest(one.claim for one in batch)
+        valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
+        done = _columns([(*settle_values(one), one.claim.parts_done + 1) for one in valid])
+        attempts = _columns([values for one in valid if (values := attempt_values(one))], width=9)
+        dead = _columns([values for one in valid if (values := dead_letter_values(one))], width=7)
+        found = await self._database.hot(
+            lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell)
+        )
+        settled = {row[0] for row in found}
+        return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
 
     async def _refuse_all(self, batch: Sequence[Refusal]) -> Sequence[None]:
         columns = _columns([refusal_values(refusal) for refusal in batch])
@@ -289,8 +297,9 @@ async def _find(connection: Connection, keys: Sequence[str]) -> dict[str, Snapsh
     return found
 
 
-async def _announce(connection: Connection, ids: Sequence[str]) -> None:
-    for start in range(0, len(ids), _IDS_PER_NOTICE):
-        await connection.execute(
-            "SELECT pg_notify($1, $2)", SETTLED_CHANNEL, " ".join(ids[start : start + _IDS_PER_NOTICE])
-        )
+def _latest(claims: Iterable[Claim]) -> dict[str, int]:
+    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
+    fences: dict[str, int] = {}
+    for claim in claims:
+        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
+    return fences

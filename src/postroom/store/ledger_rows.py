@@ -56,7 +56,7 @@ Row = Sequence[Any] | Mapping[str, Any]
 
 
 def insert_values(new: NewDelivery, lease_until_us: int | None) -> tuple[Any, ...]:
-    leased = lease_until_us is not None
+    leased = lease_until_us is not None and new.status is Status.PENDING
     return (
         new.id,
         new.idempotency_key,
@@ -77,7 +77,7 @@ def insert_values(new: NewDelivery, lease_until_us: int | None) -> tuple[Any, ..
         str(new.on_uncertain),
         str(Status.IN_PROGRESS) if leased else str(new.status),
         1 if leased else 0,
-        lease_until_us,
+        lease_until_us if leased else None,
         new.trace_id,
         new.replay_of,
         new.replay_number,

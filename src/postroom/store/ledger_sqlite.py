@@ -63,7 +63,7 @@ _CLAIM = f"""
           AND NOT EXISTS (
               SELECT 1 FROM delivery_requests AS ahead
               WHERE ahead.order_key = due.order_key AND ahead.status IN ('pending', 'in_progress')
-                AND ahead.id < due.id)
+                AND (ahead.id < due.id OR ahead.status = 'in_progress'))
         ORDER BY due.priority, due.not_before LIMIT ?)
     RETURNING {CLAIM_COLUMNS}
 """
@@ -174,7 +174,7 @@ def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
 
 
 def _insert(driver: sqlite3.Connection, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-    if lease_until_us is not None and driver.execute(_THREAD_IS_BUSY, (new.order_key,)).fetchone():
+    if new.status is not Status.PENDING or driver.execute(_THREAD_IS_BUSY, (new.order_key,)).fetchone():
         lease_until_us = None
     values = (*insert_values(new, lease_until_us), new.created_at_us, new.created_at_us)
     if driver.execute(_INSERT, values).rowcount == 0:

@@ -21,19 +21,14 @@ def _config() -> Config:
 
 
 def upgrade(connection: Connection) -> tuple[str | None, str | None]:
-    """Returns the revision before and after."""
+    """Returns the revision before and after; counts when the caller commits."""
     config = _config()
     config.attributes["connection"] = connection
-    postgres = connection.dialect.name == "postgresql"
-    if postgres:  # several processes may start at once; one of them migrates
-        connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
-    try:
-        before = revision(connection)
-        command.upgrade(config, "head")
-        return before, revision(connection)
-    finally:
-        if postgres:
-            connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": _LOCK})
+    if connection.dialect.name == "postgresql":  # several processes may start at once; one of them migrates
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})  # held until the commit
+    before = revision(connection)
+    command.upgrade(config, "head")
+    return before, revision(connection)
 
 
 def revision(connection: Connection) -> str | None:

@@ -42,7 +42,7 @@ async def _listen_forever(database: PostgresDatabase, pending: OnPending, settle
 
 async def _listen(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
     connection = await database.connect()
-    heard: asyncio.Queue[list[DeliveryId]] = asyncio.Queue()
+    heard: asyncio.Queue[list[DeliveryId] | None] = asyncio.Queue()
 
     def on_pending(*_: object) -> None:
         pending()
@@ -50,21 +50,27 @@ async def _listen(database: PostgresDatabase, pending: OnPending, settled: OnSet
     def on_settled(_connection: object, _process: int, _channel: str, payload: object) -> None:
         heard.put_nowait([DeliveryId(one) for one in str(payload).split()])
 
+    connection.add_termination_listener(lambda _: heard.put_nowait(None))
     try:
         await connection.add_listener(PENDING_CHANNEL, on_pending)
         await connection.add_listener(SETTLED_CHANNEL, on_settled)
         pending()
         await settled(None)
-        while True:
-            await settled(await _next(heard, connection))
+        while (ids := await _next(heard, connection)) is not None:
+            await settled(ids)
     finally:
         connection.terminate()
 
 
 async def _next(
-    heard: asyncio.Queue[list[DeliveryId]], connection: asyncpg.Connection[asyncpg.Record]
-) -> list[DeliveryId]:
-    """A quiet connection is asked now and then whether it is still one."""
+    heard: asyncio.Queue[list[DeliveryId] | None], connection: asyncpg.Connection[asyncpg.Record]
+) -> list[DeliveryId] | None:
+    """
+    What was heard, or None when the connection is gone.
+
+    A quiet connection is asked now and then whether it still is one: a network can
+    fall silent without a word.
+    """
     while True:
         try:
             async with asyncio.timeout(_PROBE_SECONDS):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from opentelemetry import trace
 from sqlalchemy import Connection, insert, update
 
 from postroom.domain.errors import StoreUnavailable
@@ -36,6 +37,7 @@ class StoredNotificationsLog:
             "channel": _word(delivery.get("channel")),
             "intent": _word(delivery.get("intent")),
             "status": _RECEIVED,
+            "trace_id": _trace_id(),
             "duration_ms": 0.0,
             "created_at": now_us,
         }
@@ -76,6 +78,11 @@ class StoredNotificationsLog:
 
 def _execute(connection: Connection, statement: Any, row: Mapping[str, Any] | None = None) -> None:
     connection.execute(statement, row or {})
+
+
+def _trace_id() -> str | None:
+    context = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(context.trace_id) if context.is_valid else None
 
 
 def _word(value: object, most: int = 32) -> str | None:

@@ -15,6 +15,7 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.store import migrate
 
 Result = TypeVar("Result")
+_PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
 
 UNREACHABLE = (
     OSError,
@@ -34,7 +35,11 @@ class PostgresDatabase:
         self._pool_size = pool_size
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._engine: AsyncEngine = create_async_engine(
-            _sqlalchemy_url(url), pool_size=5, max_overflow=5, pool_pre_ping=True
+            _sqlalchemy_url(url),
+            pool_size=5,
+            max_overflow=5,
+            pool_pre_ping=True,
+            hide_parameters=True,  # what people wrote to each other has no place in an error text
         )
 
     async def hot(self, work: Callable[[asyncpg.Connection[asyncpg.Record]], Coroutine[Any, Any, Result]]) -> Result:
@@ -49,7 +54,7 @@ class PostgresDatabase:
     async def connect(self) -> asyncpg.Connection[asyncpg.Record]:
         """A connection of one's own, for listening."""
         try:
-            return await asyncpg.connect(self._url)
+            return await asyncpg.connect(self._url, timeout=_PATIENCE_SECONDS)
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
@@ -82,7 +87,13 @@ class PostgresDatabase:
         await self._engine.dispose()
 
     async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
-        pool = await asyncpg.create_pool(self._url, min_size=1, max_size=self._pool_size)
+        pool = await asyncpg.create_pool(
+            self._url,
+            min_size=1,
+            max_size=self._pool_size,
+            command_timeout=_PATIENCE_SECONDS,
+            timeout=_PATIENCE_SECONDS,
+        )
         if self._pool is not None:  # somebody was faster
             await pool.close()
             return self._pool

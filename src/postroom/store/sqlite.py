@@ -7,6 +7,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from postroom.store.tables import SCHEMAS
 
 Result = TypeVar("Result")
 _MOST_AT_ONCE = 500
+_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class SqliteDatabase:
         self._path = path
         self._engine = _engine(path)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed = False
         self._writer = threading.Thread(target=self._write_forever, name="sqlite-writer", daemon=True)
         self._writer.start()
 
@@ -57,6 +60,8 @@ class SqliteDatabase:
             raise _translated(error) from error
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
+        if self._closed:
+            raise StoreUnavailable("closed")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Result] = loop.create_future()
         self._jobs.put(_Job(work, loop, future))
@@ -72,18 +77,22 @@ class SqliteDatabase:
         return await asyncio.to_thread(run)
 
     async def close(self) -> None:
-        if self._writer.is_alive():
+        if not self._closed:
+            self._closed = True
             self._jobs.put(None)
             await asyncio.to_thread(self._writer.join)
         self._engine.dispose()
 
     def _write_forever(self) -> None:
-        connection = self._engine.connect()
-        try:
-            while batch := self._take():
+        connection: Connection | None = None
+        while batch := self._take():
+            try:
+                connection = connection or self._engine.connect()
                 self._commit_together(connection, batch)
-                _answer(batch)
-        finally:
+            except Exception as error:  # the file cannot be opened: nobody's fault, and perhaps not for ever
+                _fail(batch, error)
+            _answer(batch)
+        if connection is not None:
             connection.close()
 
     def _take(self) -> list[_Job]:
@@ -103,16 +112,22 @@ class SqliteDatabase:
         return batch
 
     def _commit_together(self, connection: Connection, batch: Sequence[_Job]) -> None:
+        transaction = connection.begin()  # fails for all alike: somebody else holds the file
         try:
-            with connection.begin():
+            with transaction:
                 for job in batch:
                     job.result = job.work(connection)
         except Exception as error:  # any of them spoils the batch, so each gets a transaction of its own
             if len(batch) == 1:
-                batch[0].error = error
+                _fail(batch, error)
                 return
             for job in batch:
                 self._commit_together(connection, [job])
+
+
+def _fail(batch: Sequence[_Job], error: Exception) -> None:
+    for job in batch:
+        job.error = error
 
 
 def _answer(batch: Sequence[_Job]) -> None:
@@ -128,20 +143,22 @@ def _answer(batch: Sequence[_Job]) -> None:
     loops = {job.loop for job in batch}
     for loop in loops:
         mine = [job for job in batch if job.loop is loop]
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # a loop that is closed has nobody left to tell
             loop.call_soon_threadsafe(resolve, mine)
 
 
 def _translated(error: BaseException) -> BaseException:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-    if isinstance(cause, sqlite3.OperationalError):
+    if isinstance(cause, sqlite3.OperationalError) or type(cause) is sqlite3.DatabaseError:
         return StoreUnavailable(str(cause))
     return error
 
 
 def _engine(path: Path) -> Engine:
     engine = create_engine(
-        f"sqlite:///{path}", connect_args={"isolation_level": None, "check_same_thread": False, "timeout": 10.0}
+        f"sqlite:///{path}",
+        connect_args={"isolation_level": None, "check_same_thread": False, "timeout": _PATIENCE_SECONDS},
+        hide_parameters=True,  # what people wrote to each other has no place in an error text
     ).execution_options(schema_translate_map=dict.fromkeys(SCHEMAS))
 
     @event.listens_for(engine, "connect")

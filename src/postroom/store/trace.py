@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, or_, select
 
 from postroom.domain.time import to_text
+from postroom.store.ledger_rows import PRIORITIES
 from postroom.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
@@ -41,7 +43,22 @@ def request_ids(connection: Connection, identifier: str) -> list[str]:
 
 
 def trace(connection: Connection, request_id: str) -> dict[str, Any]:
-    deliveries = [_delivery(connection, row) for row in _rows(connection, _by_request(delivery_requests, request_id))]
+    """Oldest first. Replays belong to the request of the delivery they repeat."""
+    rows = _rows(connection, _by_request(delivery_requests, request_id))
+    attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
+    receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
+    letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
+    deliveries = [
+        readable(row)
+        | {
+            "delivery_id": row["id"],
+            "request_envelope": json.loads(row["request_envelope"]),
+            "attempts": attempts[row["id"]],
+            "receipts": receipts[row["id"]],
+            "dead_letter": letters[row["id"]][0] if letters[row["id"]] else None,
+        }
+        for row in rows
+    ]
     return {
         "request_id": request_id,
         "hops": [readable(row) for row in _rows(connection, _by_request(notifications_log, request_id))],
@@ -51,18 +68,14 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     }
 
 
-def _delivery(connection: Connection, row: RowMapping) -> dict[str, Any]:
-    shown = readable(row)
-    shown["request_envelope"] = json.loads(row["request_envelope"])
-    for name, table, order in (
-        ("attempts", delivery_attempts, delivery_attempts.c.attempt_number),
-        ("receipts", delivery_receipts, delivery_receipts.c.part),
-        ("dead_letter", delivery_dead_letter, delivery_dead_letter.c.created_at),
-    ):
-        found = select(table).where(table.c.delivery_request_id == row["id"]).order_by(order)
-        shown[name] = [readable(one) for one in _rows(connection, found)]
-    shown["dead_letter"] = shown["dead_letter"][0] if shown["dead_letter"] else None
-    return shown
+def _kept(connection: Connection, table: Any, order: Any, request_id: str) -> dict[str, list[dict[str, Any]]]:
+    """What one table holds about each delivery of the request."""
+    belongs = table.c.delivery_request_id == delivery_requests.c.id
+    found = select(table).join(delivery_requests, belongs).where(delivery_requests.c.request_id == request_id)
+    kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in _rows(connection, found.order_by(order)):
+        kept[row["delivery_request_id"]].append(readable(row))
+    return kept
 
 
 def _by_request(table: Any, request_id: str) -> Select[Any]:
@@ -74,9 +87,11 @@ def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
 
 
 def readable(row: RowMapping) -> dict[str, Any]:
-    """Moments as text, and nothing that only the machinery needs."""
-    return {
-        name: to_text(value) if name in _MOMENTS and value is not None else value
-        for name, value in row.items()
-        if name not in _INTERNAL
-    }
+    """Moments and ranks as text, and nothing that only the machinery needs."""
+    return {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
+
+
+def _shown(name: str, value: Any) -> Any:
+    if name in _MOMENTS and value is not None:
+        return to_text(value)
+    return str(PRIORITIES[value]) if name == "priority" else value

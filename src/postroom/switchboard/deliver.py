@@ -8,12 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.domain.errors import FieldError, InternalError, PostroomError, StoreUnavailable, ValidationError
+from postroom.domain.errors import (
+    FieldError,
+    InternalError,
+    PostroomError,
+    StoreUnavailable,
+    TargetUnavailable,
+    ValidationError,
+)
 from postroom.domain.notify import parse_notify
 from postroom.domain.principal import Principal, Role
 from postroom.domain.route import ROUTE_RESPONSE_V1, build_notify_route, notify_error
 from postroom.domain.time import to_text
 from postroom.ports import Clock, Peer
+from postroom.switchboard.registry import Registry, look_up
 
 _ANSWER_MARGIN_SECONDS = 5.0
 
@@ -31,15 +39,26 @@ class NotificationsLog(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
     messenger: Peer
+    registry: Registry
     log: NotificationsLog
     clock: Clock
     mint: Callable[[int], str]
     channels: frozenset[str]
 
     async def deliver(
-        self, caller: Principal, envelope: Mapping[str, Any], *, request_id: str | None, wait_seconds: float
+        self,
+        caller: Principal,
+        envelope: Mapping[str, Any],
+        *,
+        request_id: str | None,
+        wait_seconds: float,
+        refusal: str | None = None,
     ) -> dict[str, Any]:
-        """The row is on disk before the answer; its last words follow without delaying it."""
+        """
+        The row is on disk before the answer; its last words follow without delaying it.
+
+        With a `refusal` the butler has turned the call away itself, and it is only written down.
+        """
         now = self.clock.now_us()
         request_id = request_id or self.mint(now)
         opening = asyncio.ensure_future(
@@ -51,7 +70,10 @@ class Deliver:
                 now_us=now,
             )
         )
-        answer = await self._answer(caller, envelope, request_id, wait_seconds)
+        if refusal is not None:
+            answer = notify_error(ValidationError(refusal), request_id=request_id)
+        else:
+            answer = await self._answer(caller, envelope, request_id, wait_seconds)
         with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
             await self.log.closed(await opening, answer, now_us=self.clock.now_us())
         return answer
@@ -70,7 +92,12 @@ class Deliver:
             return notify_error(error, request_id=request_id, channel=channel)
 
     async def _route(self, envelope: Mapping[str, Any], request_id: str, wait_seconds: float) -> dict[str, Any]:
-        route = build_notify_route(request_id=request_id, received_at=to_text(self.clock.now_us()), envelope=envelope)
+        now = self.clock.now_us()
+        try:
+            await look_up(self.registry, "messenger", now)
+        except ValidationError:  # nobody asked for it by name: that it is missing is our trouble, and may pass
+            raise TargetUnavailable("the messenger has not reported to the switchboard yet") from None
+        route = build_notify_route(request_id=request_id, received_at=to_text(now), envelope=envelope)
         answer = await self.messenger.call(
             "route.execute", {"route": route, "wait_seconds": wait_seconds}, wait_seconds + _ANSWER_MARGIN_SECONDS
         )

@@ -1,35 +1,162 @@
-"""The switchboard's MCP server."""
+"""The switchboard's MCP server: deliver, route, and the registry of butlers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from postroom.domain.principal import Principal, Role
+from postroom.domain.registry import Registration, eligibility
+from postroom.domain.time import to_text
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
-from postroom.guard.tool_policy import ToolPolicy, any_butler
+from postroom.guard.tool_policy import Rule, any_butler, operator
+from postroom.ports import Clock
 from postroom.switchboard.deliver import Deliver
+from postroom.switchboard.registry import Registry
+from postroom.switchboard.route import Router
 
-DESCRIPTION = "Knows every butler, checks who is calling, and routes what they ask for"
+RULES: dict[str, Rule] = {
+    "deliver": any_butler,
+    "route": any_butler,
+    "register": lambda one: one.role is Role.BUTLER,
+    "butlers_list": any_butler,
+    "butler_quarantine": operator,
+    "butler_release": operator,
+}
+_READS = ToolAnnotations(read_only_hint=True)
 
 
-def build_server(deliver: Deliver, verifier: Verifier) -> MCPServer[Any]:
-    policy = ToolPolicy({"deliver": any_butler}, verifier)
-    server: MCPServer[Any] = MCPServer("switchboard", description=DESCRIPTION, log_level="WARNING", middleware=[policy])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switchboard:
+    """`endpoint_of` is the household's word on where a butler lives; a butler cannot say so itself."""
 
-    async def deliver_tool(
+    deliver: Deliver
+    router: Router
+    registry: Registry
+    endpoint_of: Callable[[str], str | None]
+    clock: Clock
+
+    def as_peer(self, caller: Principal) -> OwnSwitchboard:
+        return OwnSwitchboard(self.deliver, caller)
+
+
+class OwnSwitchboard:
+    """The switchboard's own `notify` needs no wire to itself."""
+
+    def __init__(self, deliver: Deliver, caller: Principal) -> None:
+        self._deliver = deliver
+        self._caller = caller
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        return await self._deliver.deliver(
+            self._caller,
+            arguments["notify_request"],
+            request_id=arguments["request_id"],
+            wait_seconds=arguments.get("wait_seconds", 0.0),
+            refusal=arguments.get("refusal"),
+        )
+
+
+def add_switchboard_tools(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
+    _add_traffic(server, board, verifier)
+    _add_registry(server, board, verifier)
+
+
+def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
+    async def deliver(
         context: Context[Any, Any],
         notify_request: dict[str, Any],
         request_id: Annotated[str | None, Field(max_length=128)] = None,
         wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
+        refusal: Annotated[str | None, Field(max_length=500, description="why the butler did not send it")] = None,
     ) -> dict[str, Any]:
         """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
-        return await deliver.deliver(
-            caller(context, verifier), notify_request, request_id=request_id, wait_seconds=wait_seconds
+        return await board.deliver.deliver(
+            caller(context, verifier),
+            notify_request,
+            request_id=request_id,
+            wait_seconds=wait_seconds,
+            refusal=refusal,
         )
 
-    server.add_tool(deliver_tool, name="deliver", annotations=ToolAnnotations(open_world_hint=True))
-    return server
+    async def route(
+        context: Context[Any, Any],
+        target_butler: Annotated[str, Field(min_length=1, max_length=64)],
+        prompt: Annotated[str, Field(min_length=1, max_length=100_000)],
+        input_context: dict[str, Any] | None = None,
+        request_context: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Ask another butler to work on a prompt; it answers `accepted` once it has stored it."""
+        return await board.router.route(
+            caller(context, verifier), target_butler, prompt, context=input_context, request_context=request_context
+        )
+
+    server.add_tool(deliver, annotations=ToolAnnotations(open_world_hint=True))
+    server.add_tool(route)
+
+
+def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
+    async def register(
+        context: Context[Any, Any],
+        description: Annotated[str, Field(max_length=500)] = "",
+        modules: Annotated[list[str], Field(max_length=50)] = [],  # noqa: B006  # the SDK copies defaults
+    ) -> dict[str, Any]:
+        """A butler reports that it is alive, and with which modules; repeated, it is the heartbeat."""
+        return await _register(board, caller(context, verifier), description, modules)
+
+    async def butlers_list() -> dict[str, Any]:
+        """Every butler, whether it may be sent work, and if not, why."""
+        now = board.clock.now_us()
+        return {"butlers": [_shown(one, now) for one in await board.registry.all()]}
+
+    async def butler_quarantine(
+        name: str, reason: Annotated[str, Field(min_length=1, max_length=500)]
+    ) -> dict[str, Any]:
+        """Send no more work to a butler until it is released."""
+        found = await board.registry.quarantine(name, reason)
+        return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
+
+    async def butler_release(name: str) -> dict[str, Any]:
+        """End a quarantine."""
+        found = await board.registry.quarantine(name, None)
+        return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
+
+    server.add_tool(register)
+    server.add_tool(butlers_list, annotations=_READS)
+    server.add_tool(butler_quarantine)
+    server.add_tool(butler_release)
+
+
+async def _register(board: Switchboard, one: Principal, description: str, modules: list[str]) -> dict[str, Any]:
+    endpoint = board.endpoint_of(one.name)
+    if endpoint is None:
+        return {"status": "error", "error": f"{one.name} is not in the roster"}
+    await board.registry.register(
+        Registration(
+            name=one.name,
+            endpoint_url=endpoint,
+            description=description,
+            modules=tuple(modules),
+            last_seen_at_us=board.clock.now_us(),
+        )
+    )
+    return {"status": "ok", "name": one.name}
+
+
+def _shown(one: Registration, now_us: int) -> dict[str, Any]:
+    state, reason = eligibility(one, now_us)
+    return {
+        "name": one.name,
+        "endpoint_url": one.endpoint_url,
+        "description": one.description,
+        "modules": list(one.modules),
+        "eligibility": str(state),
+        "reason": reason,
+        "last_seen_at": to_text(one.last_seen_at_us),
+    }

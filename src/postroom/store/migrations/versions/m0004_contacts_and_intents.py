@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.store.migrations.statements import on_postgres, run
 
 revision = "0004"
-down_revision = "0001"
+down_revision = "0003"
 
 _TABLES = [
     """

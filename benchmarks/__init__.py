@@ -1,0 +1,1 @@
+"""What Postroom costs, measured; never asserted."""

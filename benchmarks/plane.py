@@ -1,0 +1,159 @@
+"""A delivery plane with every check switched on, limits lifted, and a channel that does nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from postroom.clock import SystemClock
+from postroom.delivery.accept import Acceptance
+from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.limits import LimitPolicy
+from postroom.delivery.outcomes import Outcomes
+from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.plane import Plane
+from postroom.delivery.policy import DeliveryPolicy
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ids import IdMint
+from postroom.ports import Ledger
+from postroom.store.breakers_memory import MemoryBreakers
+from postroom.store.circuits import StoredCircuits
+from postroom.store.database import Database
+from postroom.store.ledger_postgres import PostgresLedger
+from postroom.store.ledger_sqlite import SqliteLedger
+from postroom.store.limits_memory import MemoryLimits
+from postroom.store.postgres import PostgresDatabase
+from postroom.store.sqlite import SqliteDatabase
+from postroom.telemetry.meter import DeliveryMeter
+
+LIFTED = 10**9
+
+
+class NoChannel:
+    """Takes everything and does nothing, so that what is measured is ours; remembers when it was called."""
+
+    name = "telegram"
+
+    def __init__(self) -> None:
+        self.called_at_us: dict[str, int] = {}
+        self.clock = SystemClock()
+
+    def address(self, text: str) -> str | None:
+        return text
+
+    def prepare(self, message: Message) -> Sequence[Any]:
+        return (message,)
+
+    async def send(self, part: Message, timeout_seconds: float) -> Receipt:
+        self.called_at_us[part.text] = self.clock.now_us()
+        return Receipt("1")
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+class Nobody:
+    async def addresses(self, name: str, channel: str) -> Sequence[str]:
+        return ()
+
+    async def owner(self, channel: str) -> str | None:
+        return None
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[tuple[Database, Ledger]]:
+    database: SqliteDatabase | PostgresDatabase
+    if url.startswith("sqlite"):
+        database = SqliteDatabase(Path(url.removeprefix("sqlite:///")))
+        ledger: Ledger = SqliteLedger(database)
+    else:
+        database = PostgresDatabase(url)
+        ledger = PostgresLedger(database)
+    await database.migrate()
+    try:
+        yield database, ledger
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIterator[Plane]:
+    clock, mint = SystemClock(), IdMint()
+    policy = DeliveryPolicy(
+        limits=LimitPolicy(
+            global_per_minute=LIFTED,
+            in_flight=LIFTED,
+            recipient_per_minute=LIFTED,
+            channels={"telegram.bot": LIFTED},
+        ),
+        spacing_seconds={},
+        slots_per_channel=slots,
+    )
+    async with opened(url) as (database, ledger):
+        limits = MemoryLimits(clock)
+        breakers = MemoryBreakers(policy.breaker, clock, lambda: str(random.random()))
+        meter = DeliveryMeter(CollectorRegistry())
+        outcomes = Outcomes(ledger, clock)
+        channels: Mapping[str, Any] = {"telegram": channel}
+        pipeline = Pipeline(
+            ledger=ledger,
+            channels=channels,
+            limits=limits,
+            pace=limits,
+            breakers=breakers,
+            circuits=StoredCircuits(database),
+            policy=policy,
+            clock=clock,
+            meter=meter,
+            dice=random.random,
+            mint=mint.mint,
+            stopping=asyncio.Event(),
+        )
+        dispatcher = Dispatcher(pipeline, outcomes)
+        acceptance = Acceptance(
+            ledger=ledger,
+            channels=channels,
+            book=Nobody(),
+            limits=limits,
+            breakers=breakers,
+            policy=policy,
+            dispatcher=dispatcher,
+            clock=clock,
+            meter=meter,
+            mint=mint.mint,
+        )
+        await dispatcher.start()
+        working = asyncio.create_task(dispatcher.run())
+        try:
+            yield Plane(
+                acceptance=acceptance,
+                dispatcher=dispatcher,
+                outcomes=outcomes,
+                channel_names=frozenset(channels),
+            )
+        finally:
+            await dispatcher.drain(30)
+            await working
+
+
+def envelope(number: int) -> dict[str, Any]:
+    return {
+        "schema_version": "notify.v1",
+        "origin_butler": f"butler{number % 4}",
+        "delivery": {
+            "intent": "send",
+            "channel": "telegram",
+            "message": f"message {number} " + "x" * 120,
+            "recipient": str(100_000 + number % 5_000),
+        },
+    }
+
+
+ENVELOPE_BYTES = len(json.dumps(envelope(0)))

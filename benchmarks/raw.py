@@ -1,0 +1,137 @@
+"""The limit: the driver itself writing the same rows in batches, with nothing of ours in between."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from postroom.domain.delivery import Intent, OnUncertain, Outcome, Priority, Status
+from postroom.domain.ids import DeliveryId, IdMint
+from postroom.domain.ledger import Attempt, NewDelivery, Settlement
+from postroom.store import ledger_postgres as pg
+from postroom.store import ledger_rows as rows
+from postroom.store import ledger_sqlite as lite
+from postroom.store.postgres import PostgresDatabase
+from postroom.store.sqlite import SqliteDatabase
+
+BATCH = 100
+
+
+def batches(count: int) -> list[list[NewDelivery]]:
+    mint, now = IdMint(), time.time_ns() // 1000
+    news = []
+    for number in range(count):
+        key = mint.mint(now)
+        news.append(
+            NewDelivery(
+                id=DeliveryId(key),
+                idempotency_key=key,
+                fingerprint=key,
+                request_id=key,
+                origin_butler=f"butler{number % 4}",
+                channel="telegram",
+                intent=Intent.SEND,
+                target_identity=str(number),
+                address=f"raw{number}",
+                thread=None,
+                message="x" * 130,
+                subject=None,
+                emoji=None,
+                envelope="y" * 280,
+                priority=Priority.MEDIUM,
+                on_uncertain=OnUncertain.RESEND,
+                created_at_us=now,
+                trace_id="0" * 32,
+            )
+        )
+    return [news[start : start + BATCH] for start in range(0, count, BATCH)]
+
+
+def settlement(new: NewDelivery) -> Settlement:
+    now = new.created_at_us + 1000
+    return Settlement(
+        claim=rows.new_claim(new),
+        status=Status.DELIVERED,
+        at_us=now,
+        not_before_us=now,
+        attempts=1,
+        attempt=Attempt(started_at_us=now, completed_at_us=now, outcome=Outcome.SUCCESS),
+        receipt="1",
+    )
+
+
+async def raw_per_second(url: str, *, count: int) -> float:
+    if url.startswith("sqlite"):
+        return await asyncio.to_thread(_sqlite, Path(url.removeprefix("sqlite:///")), count)
+    return await _postgres(url, count)
+
+
+def _sqlite(path: Path, count: int) -> float:
+    database = SqliteDatabase(path)
+    asyncio.run(database.migrate())
+    asyncio.run(database.close())
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    work = [_sqlite_batch(batch) for batch in batches(count)]
+    began = time.perf_counter()
+    for statements in work:
+        for group in statements:
+            connection.execute("BEGIN IMMEDIATE")
+            for sql, values in group:
+                connection.executemany(sql, values)
+            connection.execute("COMMIT")
+    took = time.perf_counter() - began
+    connection.close()
+    return count / took
+
+
+def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[str, list[Any]]]]:
+    done = [settlement(new) for new in batch]
+    inserts = [(*rows.insert_values(new, 2**60), new.created_at_us, new.created_at_us) for new in batch]
+    return [
+        [(lite._INSERT, inserts)],
+        [(lite._MARK, [(2**60, 1, new.id, 1) for new in batch])],
+        [
+            (lite._SETTLE, [rows.settle_values(one) for one in done]),
+            (lite._ATTEMPT, [rows.attempt_values(one) for one in done]),
+            (lite._RECEIPT, [(one.claim.id, 1, "1", one.at_us) for one in done]),
+        ],
+    ]
+
+
+async def _postgres(url: str, count: int) -> float:
+    database = PostgresDatabase(url)
+    await database.migrate()
+    await database.close()
+    work = [_postgres_batch(batch) for batch in batches(count)]
+    pool = await asyncpg.create_pool(url, min_size=3, max_size=3)
+    waiting: list[list[tuple[str, list[Any]]]] = list(reversed(work))
+
+    async def lane() -> None:
+        async with pool.acquire() as connection:
+            while waiting:
+                for sql, values in waiting.pop():
+                    await connection.fetch(sql, *values)
+
+    began = time.perf_counter()
+    await asyncio.gather(*(lane() for _ in range(3)))
+    took = time.perf_counter() - began
+    await pool.close()
+    return count / took
+
+
+def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
+    done = [settlement(new) for new in batch]
+    settled = pg._columns([(*rows.settle_values(one), 1) for one in done], width=14)
+    attempts = pg._columns([values for one in done if (values := rows.attempt_values(one))], width=9)
+    return [
+        (pg._INSERT, [*pg._columns([rows.insert_values(new, 2**60) for new in batch]), True]),
+        (pg._MARK, pg._columns([(new.id, 1, 2**60, 1) for new in batch])),
+        (pg._SETTLE, [*settled, *attempts, *pg._columns([], width=7)]),
+    ]

@@ -1,0 +1,106 @@
+"""Put the approval subsystem together, when the settings want it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from postroom.app.address_book import address_on, stored_contacts
+from postroom.app.channels import KNOWN_CHANNELS, owner_of
+from postroom.app.trust import HouseholdTrust, SettingsTrust
+from postroom.approvals.approvals import Approvals
+from postroom.approvals.gate import ApprovalGate, Mailboxes
+from postroom.approvals.policy import ApprovalPolicy
+from postroom.approvals.risk import RiskPolicy
+from postroom.approvals.ruling import expiration
+from postroom.approvals.watch import Watch
+from postroom.delivery.plane import Plane
+from postroom.domain.ids import IdMint
+from postroom.ports import Channel
+from postroom.settings import Settings
+from postroom.store.approvals import StoredApprovals
+from postroom.store.conversations import StoredConversations
+from postroom.store.database import Database
+
+
+def build_gate(
+    settings: Settings,
+    database: Database,
+    channels: Mapping[str, Channel],
+    mint: IdMint,
+    mailboxes: Mailboxes | None = None,
+) -> ApprovalGate | None:
+    """None while approvals are off."""
+    if not settings.approvals_on:
+        return None
+    return ApprovalGate(
+        trust=HouseholdTrust(
+            SettingsTrust(owner_of(settings), settings.contacts, channels), stored_contacts(database, mint)
+        ),
+        record=StoredApprovals(database, mint.mint, expiration),
+        policy=approval_policy(settings),
+        mailboxes=mailboxes,
+        conversations=StoredConversations(database),
+    )
+
+
+def approval_policy(settings: Settings) -> ApprovalPolicy:
+    chosen = settings.approvals
+    return ApprovalPolicy(
+        expiry_hours=chosen.expiry_hours,
+        risk=RiskPolicy(default=chosen.risk, by_channel=chosen.risk_by_channel),
+        replies_pass=chosen.replies == "heard",
+        most_pending_per_origin=chosen.max_pending_per_origin,
+        sweep_seconds=chosen.sweep_seconds,
+    )
+
+
+def ask_channel(settings: Settings, channels: Mapping[str, Channel]) -> str | None:
+    """Where the owner is told that something waits; None when nobody is told."""
+    if not settings.ask_owner_on:
+        return None
+    wanted = [settings.approvals.ask_channel] if settings.approvals.ask_channel else ["telegram", "email"]
+    owner = owner_of(settings)
+    return next((name for name in wanted if name in channels and address_on(owner, name)), None)
+
+
+@asynccontextmanager
+async def approving(
+    settings: Settings, database: Database, plane: Plane, mint: IdMint
+) -> AsyncIterator[Approvals | None]:
+    """What people decide with; meanwhile overdue actions end and the owner is told of new ones."""
+    gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
+    if not isinstance(gate, ApprovalGate):
+        yield None
+        return
+
+    async def deliver(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
+        return await plane.deliver(envelope, request_id=mint.mint(clock.now_us()), wait_seconds=0)
+
+    record = StoredApprovals(database, mint.mint, expiration)
+    watch = Watch(
+        record=record,
+        policy=gate.policy,
+        clock=clock,
+        deliver=deliver,
+        ask_channel=ask_channel(settings, channels),
+        bell=gate.bell,
+    )
+    stopping = asyncio.Event()
+    running = asyncio.create_task(watch.run(stopping))
+    try:
+        yield Approvals(
+            record=record,
+            policy=gate.policy,
+            channels=channels,
+            channel_names=KNOWN_CHANNELS,
+            clock=clock,
+            mint=mint.mint,
+            released=plane.dispatcher.wake,
+        )
+    finally:
+        stopping.set()
+        gate.bell.set()
+        await running

@@ -1,0 +1,119 @@
+"""Put a butler together: configuration, memory, appointments, sessions, modules."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.app.channels import KNOWN_CHANNELS
+from postroom.app.endpoints import Endpoints
+from postroom.app.heartbeat import heartbeats
+from postroom.app.modules import LoadedModules
+from postroom.app.peers import Peers
+from postroom.butler.config import ButlerConfig
+from postroom.butler.daemon import Butler, ButlerSessions
+from postroom.butler.notify import NotifyArguments, notify
+from postroom.butler.scheduler import Scheduler
+from postroom.butler.session_answers import accepted
+from postroom.domain.ids import IdMint
+from postroom.domain.principal import Principal, Role
+from postroom.guard.http import Verifier
+from postroom.ports import Clock, Peer
+from postroom.settings import Settings
+from postroom.store.appointments import StoredAppointments
+from postroom.store.butler_state import StoredState
+from postroom.store.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButlerWorld:
+    """What all butlers of one process share."""
+
+    settings: Settings
+    database: Database
+    endpoints: Endpoints
+    peers: Peers
+    clock: Clock
+    mint: IdMint
+    environment: Mapping[str, str]
+
+
+def build_butler(
+    config: ButlerConfig,
+    world: ButlerWorld,
+    *,
+    switchboard: Peer,
+    sessions: ButlerSessions,
+    modules: LoadedModules,
+    verifier: Verifier,
+) -> Butler:
+    wait = world.settings.delivery.notify_wait_seconds
+
+    async def by_appointment(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return await notify(
+            NotifyArguments(**arguments),
+            origin_butler=config.name,
+            request_id=world.mint.mint(world.clock.now_us()),
+            channels=KNOWN_CHANNELS,
+            switchboard=switchboard,
+            default_wait_seconds=wait,
+        )
+
+    async def trigger(prompt: str, source: str) -> dict[str, Any]:
+        by = Principal(Role.BUTLER, config.name)
+        return accepted(await sessions.submit(prompt, trigger=source, caller=by))
+
+    scheduler = Scheduler(
+        butler=config.name,
+        schedules=config.butler.schedule,
+        appointments=StoredAppointments(world.database, config.name),
+        clock=world.clock,
+        mint=world.mint.mint,
+        notify=by_appointment,
+        trigger=trigger,
+        stopping=asyncio.Event(),
+    )
+    return Butler(
+        config=config,
+        port=world.endpoints.port(config.name),
+        switchboard=switchboard,
+        state=StoredState(world.database, config.name),
+        sessions=sessions,
+        modules=modules,
+        verifier=verifier,
+        scheduler=scheduler,
+        clock=world.clock,
+        mint=world.mint.mint,
+        channels=KNOWN_CHANNELS,
+        notify_wait_seconds=wait,
+        started_at_us=world.clock.now_us(),
+    )
+
+
+@asynccontextmanager
+async def living(butler: Butler, world: ButlerWorld) -> AsyncIterator[None]:
+    """Keeps its appointments and lets the switchboard know that it is there."""
+    async with AsyncExitStack() as stack:
+        if butler.config.name != "messenger":
+            await butler.scheduler.start()
+            running = asyncio.create_task(butler.scheduler.run())
+
+            async def stop() -> None:
+                butler.scheduler.stop()
+                await running
+
+            stack.push_async_callback(stop)
+        if butler.name != "switchboard":
+            await stack.enter_async_context(
+                heartbeats(
+                    world.peers.to("switchboard", caller=butler.name),
+                    butler=butler.name,
+                    description=butler.config.butler.description,
+                    modules=tuple(butler.config.modules),
+                    clock=world.clock,
+                )
+            )
+        yield

@@ -1,0 +1,37 @@
+"""Where each part is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from postroom.butler.config import ButlerConfig
+from postroom.settings import Settings
+
+
+def port_for(settings: Settings, config: ButlerConfig) -> int:
+    """The settings' word counts when it was given; otherwise the butler's own file."""
+    if config.name in settings.ports.model_fields_set:
+        port: int = getattr(settings.ports, config.name)
+        return port
+    return config.butler.port
+
+
+class Endpoints:
+    """URLs of the parts: this machine's own ports unless the settings say that a part lives elsewhere."""
+
+    def __init__(self, settings: Settings, roster: Iterable[ButlerConfig]) -> None:
+        self._host = settings.host
+        self._elsewhere = settings.endpoints
+        self._ports = {config.name: port_for(settings, config) for config in roster}
+
+    def bound(self, name: str, port: int) -> None:
+        """A port that was left to the system to choose is known now."""
+        self._ports[name] = port
+
+    def port(self, name: str) -> int:
+        return self._ports[name]
+
+    def url(self, name: str) -> str | None:
+        if name in self._elsewhere:
+            return self._elsewhere[name]
+        return f"http://{self._host}:{self._ports[name]}/mcp" if name in self._ports else None

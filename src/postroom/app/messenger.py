@@ -1,0 +1,71 @@
+"""What the messenger's tools work with: the plane itself, and the record it wrote."""
+
+from __future__ import annotations
+
+from postroom.app.store import OpenedStore
+from postroom.approvals.approvals import Approvals
+from postroom.delivery.dead_letters import DeadLetters
+from postroom.delivery.dry_run import DryRun
+from postroom.delivery.health import Health
+from postroom.delivery.plane import Plane
+from postroom.delivery.tracking import Tracking
+from postroom.domain.ids import IdMint
+from postroom.guard.http import Verifier
+from postroom.messenger.channel_tools import ChannelTools
+from postroom.messenger.execute import Execute
+from postroom.messenger.server import MessengerParts
+from postroom.ports import Clock
+from postroom.settings import Settings
+from postroom.store.dead_letters import StoredDeadLetters
+from postroom.store.deliveries_search import StoredDeliveries
+from postroom.store.statistics import StoredFigures
+
+
+def messenger_parts(
+    settings: Settings,
+    store: OpenedStore,
+    plane: Plane,
+    verifier: Verifier,
+    clock: Clock,
+    mint: IdMint,
+    approvals: Approvals | None = None,
+) -> MessengerParts:
+    """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
+    path, names = plane.acceptance, plane.channel_names
+    wait_seconds = settings.delivery.notify_wait_seconds
+    return MessengerParts(
+        execute=Execute(plane=plane, clock=clock),
+        channel_tools=ChannelTools(plane=plane, clock=clock, mint=mint.mint, wait_seconds=wait_seconds),
+        tracking=Tracking(record=StoredDeliveries(store.database), channel_names=names),
+        dead_letters=DeadLetters(
+            record=StoredDeadLetters(store.database),
+            channels=path.channels,
+            channel_names=names,
+            hand_over=plane.dispatcher.left_pending,
+            clock=clock,
+            mint=mint.mint,
+        ),
+        health=Health(
+            record=StoredFigures(store.database),
+            limits=path.limits,
+            breakers=path.breakers,
+            policy=path.policy,
+            channels=path.channels,
+            channel_names=names,
+            clock=clock,
+        ),
+        dry_run=DryRun(
+            ledger=path.ledger,
+            channels=path.channels,
+            channel_names=names,
+            book=path.book,
+            limits=path.limits,
+            breakers=path.breakers,
+            policy=path.policy,
+            clock=clock,
+            mint=mint.mint,
+            gate=path.gate,
+        ),
+        verifier=verifier,
+        approvals=approvals,
+    )

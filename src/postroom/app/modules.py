@@ -1,0 +1,88 @@
+"""Load the modules a butler's file asks for; one that fails leaves the butler degraded, not dead."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import structlog
+from mcp.server.mcpserver import MCPServer
+from pydantic import ValidationError
+
+from postroom.butler.config import ButlerConfig, RosterError
+from postroom.domain.errors import PostroomError
+from postroom.guard.tool_policy import ToolPolicy
+from postroom.modules.catalogue import MODULES
+from postroom.modules.module import Module, ModuleConfig, ModuleContext
+from postroom.modules.order import order
+
+
+class LoadedModules:
+    def __init__(self) -> None:
+        self._states: dict[str, dict[str, Any]] = {}
+        self._started: list[Module] = []
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        return {name: dict(state) for name, state in self._states.items()}
+
+    def add_tools(self, server: MCPServer[Any], policy: ToolPolicy) -> None:
+        for module in self._started:
+            policy.allow(module.tools(server))
+
+    async def start(self, module: Module, config: ModuleConfig, context: ModuleContext) -> bool:
+        waiting = [name for name in module.dependencies if self._states.get(name, {}).get("status") != "ok"]
+        if waiting:
+            self._states[module.name] = {"status": "cascade_failed", "error": f"needs {', '.join(waiting)}"}
+            return False
+        try:
+            await module.start(config, context)
+        except (PostroomError, OSError) as error:
+            self._states[module.name] = {"status": "failed", "phase": "startup", "error": str(error)}
+            structlog.get_logger("postroom.modules").warning(
+                "module.failed", butler=context.butler, module=module.name, error=type(error).__name__
+            )
+            return False
+        self._states[module.name] = {"status": "ok"}
+        self._started.append(module)
+        return True
+
+
+@asynccontextmanager
+async def loaded_modules(config: ButlerConfig, context: ModuleContext) -> AsyncIterator[LoadedModules]:
+    """In the order they need each other; stopped in the opposite one."""
+    modules = {name: _module(config, name) for name in config.modules}
+    needs = {name: module.dependencies for name, module in modules.items()}
+    loaded = LoadedModules()
+    async with AsyncExitStack() as stack:
+        for name in order(needs, source=f"{config.name}/butler.toml"):
+            section = _section(config, modules[name])
+            if await loaded.start(modules[name], section, context):
+                stack.push_async_callback(modules[name].stop)
+        yield loaded
+
+
+def check_modules(config: ButlerConfig) -> None:
+    """Everything about modules that can be wrong in a file, before anything is started."""
+    modules = {name: _module(config, name) for name in config.modules}
+    order({name: module.dependencies for name, module in modules.items()}, source=f"{config.name}/butler.toml")
+    for module in modules.values():
+        _section(config, module)
+
+
+def _module(config: ButlerConfig, name: str) -> Module:
+    if name not in MODULES:
+        known = ", ".join(sorted(MODULES))
+        raise RosterError(f"{config.name}/butler.toml: modules.{name}: there is no such module; there are {known}.")
+    return MODULES[name]()
+
+
+def _section(config: ButlerConfig, module: Module) -> ModuleConfig:
+    section: Mapping[str, Any] = config.modules[module.name]
+    try:
+        return module.config.model_validate(section)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in ("modules", module.name, *first["loc"]))
+        told = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+        raise RosterError(f"{config.name}/butler.toml: {key}: {told}.") from None

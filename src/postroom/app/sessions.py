@@ -1,0 +1,71 @@
+"""Give a butler its model, if its file names one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+from postroom.app.endpoints import Endpoints
+from postroom.butler.config import ButlerConfig
+from postroom.butler.daemon import ButlerSessions
+from postroom.butler.no_sessions import NoSessions
+from postroom.butler.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
+from postroom.domain.ids import IdMint
+from postroom.guard.session_tokens import SessionTokens
+from postroom.ports import Clock
+from postroom.runtimes.catalogue import RUNTIMES
+from postroom.runtimes.process import Programs
+from postroom.settings import Settings
+from postroom.store.database import Database
+from postroom.store.sessions import StoredSessions
+
+DRAIN_SECONDS = 2.0
+
+
+def build_sessions(
+    config: ButlerConfig,
+    settings: Settings,
+    endpoints: Endpoints,
+    database: Database,
+    tokens: SessionTokens,
+    environment: Mapping[str, str],
+    clock: Clock,
+    mint: IdMint,
+) -> Sessions | NoSessions:
+    if config.runtime.type == "none":
+        return NoSessions(config.name)
+    limits, names = config.butler.runtime, config.butler.env
+    return Sessions(
+        ModelSettings(
+            butler=config.name,
+            description=config.butler.description,
+            runtime=RUNTIMES[config.runtime.type],
+            mcp_url=endpoints.url(config.name) or "",
+            workspace=settings.home / "sessions" / config.name,
+            model=limits.model,
+            arguments=limits.args,
+            credentials={
+                name: environment[name] for name in (*names.required, *names.optional) if environment.get(name)
+            },
+        ),
+        SessionLimits(
+            concurrent=limits.max_concurrent_sessions,
+            queued=limits.max_queued_sessions,
+            timeout_seconds=limits.timeout_seconds,
+            drain_seconds=DRAIN_SECONDS,
+        ),
+        SessionParts(
+            store=StoredSessions(database),
+            tokens=tokens,
+            programs=Programs(path=environment.get("PATH", ""), clock=clock),
+            clock=clock,
+            mint=mint.mint,
+        ),
+    )
+
+
+async def start_sessions(sessions: ButlerSessions, stack: AsyncExitStack) -> None:
+    """After the butler's own server is up, because that is what a session talks to."""
+    if isinstance(sessions, Sessions):
+        await sessions.start()
+        stack.push_async_callback(sessions.stop)

@@ -1,0 +1,13 @@
+"""When two addresses are the same person for the purpose of trusting them."""
+
+from __future__ import annotations
+
+import string
+from typing import Final
+
+_LOWER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+
+
+def folded(address: str) -> str:
+    """ASCII case only: full case folding would turn other letters, such as the Kelvin sign, into ours."""
+    return address.translate(_LOWER)

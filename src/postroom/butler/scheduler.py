@@ -1,0 +1,132 @@
+"""Keeps a butler's appointments: reminders and the runs of its schedules."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from postroom.butler.config import Schedule
+from postroom.butler.schedule import next_run_us
+from postroom.domain.appointment import Appointment, AppointmentKind, AppointmentStatus
+from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.time import seconds
+from postroom.ports import Clock
+
+_PAUSE_SECONDS: Final = 2.0
+_LONGEST_PAUSE_SECONDS: Final = 300.0
+_MAX_TRIES: Final = 300
+
+
+class Appointments(Protocol):
+    async def add(self, new: Appointment) -> None: ...
+
+    async def keep_schedules(self, current: Sequence[Appointment]) -> None: ...
+
+    async def due(self, now_us: int) -> Sequence[Appointment]: ...
+
+    async def next_due_us(self) -> int | None: ...
+
+    async def finish(
+        self, done: Appointment, status: AppointmentStatus, result: str, following: Appointment | None
+    ) -> None: ...
+
+    async def postpone(self, one: Appointment, due_at_us: int, result: str) -> None: ...
+
+    async def recent(self, limit: int) -> Sequence[Appointment]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler:
+    """
+    Each run carries a key of its own, so a run that was begun before a crash and
+    is begun again after it sends its message once.
+    """
+
+    butler: str
+    schedules: Sequence[Schedule]
+    appointments: Appointments
+    clock: Clock
+    mint: Callable[[int], str]
+    notify: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    trigger: Callable[[str, str], Awaitable[dict[str, Any]]]
+    stopping: asyncio.Event
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def remember(self, reminder: Appointment) -> None:
+        await self.appointments.add(reminder)
+        self.changed.set()
+
+    async def start(self) -> None:
+        now = self.clock.now_us()
+        await self.appointments.keep_schedules([self._next(schedule, now) for schedule in self.schedules])
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            self.changed.clear()
+            try:
+                for one in await self.appointments.due(self.clock.now_us()):
+                    await self._keep(one)
+                wake_at = await self.appointments.next_due_us()
+            except StoreUnavailable:
+                wake_at = self.clock.now_us() + seconds(_PAUSE_SECONDS)
+            await self.clock.wait(self.changed, wake_at)
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.changed.set()
+
+    async def _keep(self, one: Appointment) -> None:
+        try:
+            answer = await self._carry_out(one)
+        except PostroomError as error:
+            answer = {"status": "error", "error": error.message, "retryable": error.retryable}
+        status = str(answer.get("status"))
+        result = status if status != "error" else f"error: {_told(answer)}"
+        if status == "error" and answer.get("retryable") and one.tries < _MAX_TRIES:
+            pause = min(_PAUSE_SECONDS * 2.0 ** min(one.tries, 10), _LONGEST_PAUSE_SECONDS)
+            await self.appointments.postpone(one, self.clock.now_us() + seconds(pause), result)
+            return
+        ended = AppointmentStatus.FAILED if status == "error" else AppointmentStatus.DONE
+        await self.appointments.finish(one, ended, result, self._following(one))
+
+    async def _carry_out(self, one: Appointment) -> dict[str, Any]:
+        work = json.loads(one.work)
+        if "prompt" in work:
+            return await self.trigger(str(work["prompt"]), f"schedule:{one.name}")
+        return await self.notify({**work["notify"], "idempotency_key": f"{one.kind}:{one.id}", "wait_seconds": 5})
+
+    def _following(self, one: Appointment) -> Appointment | None:
+        """After a time away a schedule runs once and goes on from now: it does not catch up run by run."""
+        for schedule in self.schedules:
+            if one.kind is AppointmentKind.SCHEDULE and schedule.name == one.name:
+                return self._next(schedule, self.clock.now_us())
+        return None
+
+    def _next(self, schedule: Schedule, now_us: int) -> Appointment:
+        return Appointment(
+            id=self.mint(now_us),
+            butler=self.butler,
+            kind=AppointmentKind.SCHEDULE,
+            name=schedule.name,
+            due_at_us=next_run_us(schedule, now_us),
+            work=schedule_work(schedule),
+            created_at_us=now_us,
+        )
+
+
+def schedule_work(schedule: Schedule) -> str:
+    """Says when as well as what, so that a change of either in the file is noticed."""
+    work: dict[str, Any] = {"cron": schedule.cron, "timezone": schedule.timezone}
+    if schedule.notify is not None:
+        work["notify"] = schedule.notify.model_dump(exclude_none=True)
+    else:
+        work["prompt"] = schedule.prompt
+    return json.dumps(work, ensure_ascii=False, sort_keys=True)
+
+
+def _told(answer: Mapping[str, Any]) -> str:
+    error = answer.get("error")
+    return str(error.get("message")) if isinstance(error, Mapping) else str(error)

@@ -1,0 +1,54 @@
+"""`postroom init`: write an editable household."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from postroom.cli.output import Json, say, say_json
+from postroom.settings import SettingsError
+
+_SETTINGS = """\
+# Settings of this household. Every key can also be set as POSTROOM_<SECTION>__<KEY>.
+# `postroom config` prints what is in force and where it came from.
+
+[owner]
+# name = "Ada"
+# telegram_chat_id = "123456789"
+# email = "ada@example.org"
+
+# [[contacts]]
+# name = "Bob"
+# aliases = ["Robert"]
+# email = "bob@example.org"
+# trusted = false
+
+# Credentials belong in secrets.toml beside this file (mode 0600), or in the environment:
+# BUTLER_TELEGRAM_TOKEN, BUTLER_EMAIL_ADDRESS, BUTLER_EMAIL_PASSWORD.
+"""
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the household shall live.")],
+    json: Json = False,
+) -> None:
+    """Write an editable household: settings and one folder per butler."""
+    from postroom.app.roster import shipped_roster
+
+    roster = directory / "roster"
+    if roster.exists() or (directory / "postroom.toml").exists():
+        raise SettingsError(f"{directory} already holds a household.")
+    directory.mkdir(parents=True, exist_ok=True)
+    for source in sorted(shipped_roster().glob("*/butler.toml")):
+        target = roster / source.parent.name / "butler.toml"
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(source, target)
+    (directory / "postroom.toml").write_text(_SETTINGS, encoding="utf-8")
+    command = f"postroom up --home {directory} --roster {roster}"
+    if json:
+        say_json({"home": str(directory), "roster": str(roster), "command": command})
+    else:
+        say(f"A household is in {directory}. Start it with:\n  {command}")

@@ -1,0 +1,1 @@
+"""The desk: a popup that asks the person at the screen."""

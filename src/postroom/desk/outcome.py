@@ -1,0 +1,68 @@
+"""How a popup can end, and the sentence each end is answered with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+
+class Outcome(StrEnum):
+    SUBMITTED = "submitted"
+    EMPTY = "empty"
+    DISPLAYED = "displayed"
+    CANCELLED = "cancelled"
+    DISMISSED = "dismissed"
+    TIMEOUT = "timeout"
+    REPLACED = "replaced"
+    HEADLESS = "headless"
+    NO_TOOLKIT = "no_toolkit"
+    NEVER_SHOWN = "never_shown"
+    """The window's process ended before anything was to be seen."""
+    CRASHED = "crashed"
+
+
+FAILURES = frozenset({Outcome.HEADLESS, Outcome.NO_TOOLKIT, Outcome.NEVER_SHOWN, Outcome.CRASHED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    outcome: Outcome
+    text: str = ""
+    chosen: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Ending(outcome={self.outcome.value!r}, text=***)"
+
+    @property
+    def reply(self) -> str:
+        """Chosen options one per line, then what was typed, exactly as it was typed."""
+        return "\n".join([*self.chosen, *([self.text] if self.text.strip() or not self.chosen else [])])
+
+
+def answer(ending: Ending, timeout_seconds: float | None = None) -> str:
+    match ending.outcome:
+        case Outcome.SUBMITTED:
+            return f"User response: {ending.reply}"
+        case Outcome.EMPTY:
+            return "User submitted empty response"
+        case Outcome.DISPLAYED:
+            return "✓ Message displayed successfully"
+        case Outcome.CANCELLED:
+            return "User cancelled the popup"
+        case Outcome.DISMISSED:
+            return "User dismissed the popup"
+        case Outcome.TIMEOUT:
+            return f"No response within {timeout_seconds:.15g}s timeout"
+        case Outcome.REPLACED:
+            return "User cancelled or dismissed the popup"
+        case Outcome.HEADLESS:
+            return "Error: Cannot display popup - no display available. This feature requires a graphical environment."
+        case Outcome.NO_TOOLKIT:
+            return (
+                "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
+            )
+        case Outcome.NEVER_SHOWN | Outcome.CRASHED:
+            return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
+        case _ as never:
+            assert_never(never)

@@ -1,0 +1,1 @@
+"""The window itself, in a process of its own."""

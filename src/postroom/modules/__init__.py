@@ -1,0 +1,1 @@
+"""What a butler's file can switch on with a `[modules.*]` section."""

@@ -1,0 +1,1 @@
+"""A butler's calendar, kept at Google."""

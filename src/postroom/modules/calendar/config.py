@@ -1,0 +1,53 @@
+"""The section `[modules.calendar]`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import BeforeValidator, Field, PlainSerializer
+
+from postroom.modules.module import ModuleConfig
+
+
+class ConflictPolicy(StrEnum):
+    SUGGEST = "suggest"  # create nothing, propose free times
+    FAIL = "fail"  # create nothing
+    ALLOW_OVERLAP = "allow_overlap"
+
+
+_OTHER_NAMES = {"allow": "allow_overlap", "reject": "fail"}
+
+
+def _zone(name: object) -> object:
+    if isinstance(name, ZoneInfo):
+        return name
+    try:
+        return ZoneInfo(str(name))
+    except (ValueError, OSError, LookupError):
+        raise ValueError(f"'{str(name)[:64]}' is not the name of a time zone, such as Europe/Paris") from None
+
+
+Zone = Annotated[ZoneInfo, BeforeValidator(_zone), PlainSerializer(str)]
+Policy = Annotated[ConflictPolicy, BeforeValidator(lambda name: _OTHER_NAMES.get(name, name))]
+Hour = Annotated[int, Field(ge=0, le=24)]
+
+
+class Conflicts(ModuleConfig):
+    policy: Policy = ConflictPolicy.SUGGEST
+    earliest_hour: Hour = 8  # proposed times lie between these hours, if the wanted one does
+    latest_hour: Hour = 20
+
+
+class CalendarConfig(ModuleConfig):
+    provider: Literal["google"]
+    calendar_id: Annotated[str, Field(min_length=1, max_length=320)] = "primary"
+    timezone: Zone = ZoneInfo("UTC")
+    conflicts: Conflicts = Conflicts()
+    client_id_env: str = "GOOGLE_OAUTH_CLIENT_ID"
+    client_secret_env: str = "GOOGLE_OAUTH_CLIENT_SECRET"  # noqa: S105  # the name of a variable
+    refresh_token_env: str = "GOOGLE_OAUTH_REFRESH_TOKEN"  # noqa: S105  # the name of a variable
+    api_base_url: str = "https://www.googleapis.com/calendar/v3"
+    token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address
+    timeout_seconds: Annotated[float, Field(gt=0)] = 30.0

@@ -1,0 +1,61 @@
+"""The calendar as a module of a butler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp.server.mcpserver import MCPServer
+
+from postroom.domain.errors import TargetUnavailable
+from postroom.guard.tool_policy import Rule, butler
+from postroom.modules.calendar.access import Credentials
+from postroom.modules.calendar.calendar import Calendar
+from postroom.modules.calendar.config import CalendarConfig
+from postroom.modules.calendar.google import GoogleCalendar
+from postroom.modules.calendar.tools import TOOL_NAMES, add_tools
+from postroom.modules.module import ModuleContext
+
+
+class CalendarModule:
+    """
+    Starts without credentials too: its tools then say what is missing, because a
+    household that has not connected a calendar is not broken.
+    """
+
+    name: Final = "calendar"
+    dependencies: Final = ()
+    config: Final = CalendarConfig
+
+    def __init__(self) -> None:
+        self._config: CalendarConfig | None = None
+        self._google: GoogleCalendar | None = None
+        self._calendar: Calendar | None = None
+        self._butler = ""
+        self._missing: tuple[str, ...] = ()
+
+    async def start(self, config: CalendarConfig, context: ModuleContext) -> None:
+        self._config, self._butler = config, context.butler
+        names = (config.client_id_env, config.client_secret_env, config.refresh_token_env)
+        self._missing = tuple(name for name in names if not context.environment.get(name))
+        if self._missing:
+            return
+        client_id, client_secret, refresh_token = (context.environment[name] for name in names)
+        credentials = Credentials(client_id=client_id, client_secret=client_secret, refresh_token=refresh_token)
+        self._google = GoogleCalendar(config, credentials, context.clock)
+        self._calendar = Calendar(config, self._google, context.clock)
+
+    def tools(self, server: MCPServer[Any]) -> Mapping[str, Rule]:
+        if self._config is None:
+            raise RuntimeError("the calendar module has not been started")
+        add_tools(server, self._connected, self._config.timezone)
+        return dict.fromkeys(TOOL_NAMES, butler(self._butler))
+
+    async def stop(self) -> None:
+        if self._google is not None:
+            await self._google.close()
+
+    def _connected(self) -> Calendar:
+        if self._calendar is None:
+            raise TargetUnavailable(f"no calendar is connected: set {', '.join(self._missing)}")
+        return self._calendar

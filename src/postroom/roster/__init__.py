@@ -1,0 +1,1 @@
+"""The household that is shipped: one folder per butler."""

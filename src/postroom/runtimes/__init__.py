@@ -1,0 +1,1 @@
+"""The command line programs that run a butler's model."""

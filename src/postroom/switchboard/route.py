@@ -1,0 +1,92 @@
+"""`route`: one butler asks another, through the switchboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.principal import Principal
+from postroom.domain.registry import Registration
+from postroom.domain.route import ROUTE_RESPONSE_V1, ROUTE_V1, error_object
+from postroom.domain.time import to_text
+from postroom.ports import Clock, Peer
+from postroom.switchboard.registry import Registry, look_up
+
+TIMEOUT_SECONDS: Final = 30.0
+_TOOL: Final = "route.execute"
+_LINEAGE: Final = ("source_thread_identity", "subrequest_id", "segment_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Router:
+    registry: Registry
+    peer_of: Callable[[Registration], Peer]
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def route(
+        self,
+        caller: Principal,
+        target: str,
+        prompt: str,
+        *,
+        context: Any = None,
+        request_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Every call leaves a row, a refused one too."""
+        started = self.clock.now_us()
+        lineage = dict(request_context or {})
+        request_id = str(lineage.get("request_id") or self.mint(started))
+        error: PostroomError | None = None
+        try:
+            if target == "messenger":
+                raise ValidationError("the messenger takes deliveries only: use notify")
+            found = await look_up(self.registry, target, started)
+            route = self._route(caller, found.name, request_id, prompt, context, lineage)
+            answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
+            await self.registry.seen(target, self.clock.now_us())
+        except PostroomError as refused:
+            error = refused
+            answer = {
+                "schema_version": ROUTE_RESPONSE_V1,
+                "status": "error",
+                "request_context": {"request_id": request_id},
+                "error": error_object(refused),
+            }
+        await self.registry.log_route(
+            request_id=request_id[:128],
+            source=str(caller),
+            target=target[:64],
+            tool=_TOOL,
+            error=f"{error.error_class}: {error.message}" if error else None,
+            started_us=started,
+            now_us=self.clock.now_us(),
+        )
+        return answer
+
+    def _route(
+        self,
+        caller: Principal,
+        target: str,
+        request_id: str,
+        prompt: str,
+        context: Any,
+        lineage: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The sender is the caller's principal, whatever the lineage says."""
+        return {
+            "schema_version": ROUTE_V1,
+            "request_context": {
+                **{name: str(lineage[name]) for name in _LINEAGE if lineage.get(name)},
+                "request_id": request_id,
+                "received_at": str(lineage.get("received_at") or to_text(self.clock.now_us())),
+                "source_channel": str(lineage.get("source_channel") or "mcp"),
+                "source_endpoint_identity": str(lineage.get("source_endpoint_identity") or "switchboard"),
+                "source_sender_identity": str(lineage.get("source_sender_identity") or caller.name),
+            },
+            "input": {"prompt": prompt, "context": context},
+            "target": {"butler": target, "tool": _TOOL},
+            "source_metadata": {"channel": "mcp", "identity": str(caller), "tool_name": "route"},
+        }

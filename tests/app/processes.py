@@ -1,0 +1,65 @@
+"""Parts of a household as real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.services.ports import free_port
+
+PARTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """Free ports for every part, and nothing of this machine's own settings."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("POSTROOM_", "BUTLER_"))}
+    ports = {f"POSTROOM_PORTS__{part.upper()}": str(free_port()) for part in PARTS}
+    return {**own, "POSTROOM_HOME": str(home), "PYTHONUNBUFFERED": "1", **ports, **more}
+
+
+@contextmanager
+def part(variables: Mapping[str, str], *only: str, seconds: float = 60) -> Iterator[subprocess.Popen[str]]:
+    """`postroom up --only …`, from the moment it says that it is up until it is told to stop."""
+    command = [sys.executable, "-m", "postroom", "up", *(f"--only={name}" for name in only)]
+    process = subprocess.Popen(
+        command,
+        env=dict(variables),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        wait_for(process, "Postroom is up.")
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=seconds)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def wait_for(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdout is not None
+    seen = []
+    for line in process.stdout:
+        seen.append(line)
+        if text in line:
+            return
+    raise AssertionError(f"the process ended without saying {text!r}:\n{''.join(seen)}")
+
+
+@contextmanager
+def parts(variables: Mapping[str, str], groups: Sequence[Sequence[str]]) -> Iterator[list[subprocess.Popen[str]]]:
+    with ExitStack() as stack:
+        yield [stack.enter_context(part(variables, *group)) for group in groups]

@@ -1,0 +1,87 @@
+"""What a caller is told: notify_response.v1."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from postroom.delivery.answer import notify_response
+from postroom.domain.delivery import Failure, Intent, Status
+from postroom.domain.errors import ErrorClass
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Snapshot
+
+SNAPSHOT = Snapshot(
+    id=DeliveryId("d"),
+    idempotency_key="k",
+    fingerprint="f",
+    request_id="other",
+    origin_butler="health",
+    channel="telegram",
+    intent=Intent.SEND,
+    status=Status.DELIVERED,
+    attempts=1,
+    possible_duplicate=False,
+    not_before_us=0,
+    waiting_reason=None,
+    provider_delivery_id="77",
+    failure=None,
+)
+
+
+@pytest.mark.requirement("notify:successful-delivery-response", "notify:notify-response-envelope")
+def test_a_delivered_message_is_ok() -> None:
+    assert notify_response(SNAPSHOT, request_id="r") == {
+        "schema_version": "notify_response.v1",
+        "status": "ok",
+        "request_context": {"request_id": "r"},
+        "delivery": {
+            "channel": "telegram",
+            "delivery_id": "d",
+            "status": "delivered",
+            "provider_delivery_id": "77",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (Status.DELIVERED, "ok"),
+        (Status.PENDING, "accepted"),
+        (Status.IN_PROGRESS, "accepted"),
+        (Status.AWAITING_APPROVAL, "pending_approval"),
+        (Status.FAILED, "error"),
+        (Status.DEAD_LETTERED, "error"),
+    ],
+)
+def test_every_state_has_its_word_and_no_failure_is_ok(status: Status, told: str) -> None:
+    assert notify_response(replace(SNAPSHOT, status=status), request_id="r")["status"] == told
+
+
+@pytest.mark.requirement("notify:failed-delivery-response", "notify:notify-response-envelope")
+@pytest.mark.parametrize(
+    ("status", "error_class", "retryable"),
+    [
+        (Status.FAILED, ErrorClass.VALIDATION, False),
+        (Status.FAILED, ErrorClass.INTERNAL, False),
+        (Status.FAILED, ErrorClass.UNAVAILABLE, True),
+        (Status.DEAD_LETTERED, ErrorClass.UNAVAILABLE, False),  # it is kept for replay: asking again would make two
+    ],
+)
+def test_a_failure_carries_its_class(status: Status, error_class: ErrorClass, retryable: bool) -> None:
+    snapshot = replace(SNAPSHOT, status=status, failure=Failure(error_class, "why"), provider_delivery_id=None)
+
+    answer = notify_response(snapshot, request_id="r")
+
+    assert answer["error"] == {"class": error_class, "message": "why", "retryable": retryable}
+    assert (answer["error_class"], answer["retryable"]) == (error_class, retryable)
+
+
+def test_a_possible_duplicate_and_a_reason_to_wait_are_said() -> None:
+    snapshot = replace(SNAPSHOT, status=Status.PENDING, possible_duplicate=True, waiting_reason="throttled")
+
+    delivery = notify_response(snapshot, request_id="r")["delivery"]
+
+    assert (delivery["possible_duplicate"], delivery["waiting_reason"]) == (True, "throttled")

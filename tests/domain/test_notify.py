@@ -1,0 +1,206 @@
+"""The one validator of notify.v1, and its agreement with the published schema."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from importlib.resources import files
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from tests.domain.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
+
+from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.errors import ValidationError
+from postroom.domain.notify import NotifyRequestContextInput, parse_notify, split_telegram_thread
+
+CHANNELS = frozenset({"telegram", "email"})
+SCHEMA = jsonschema_rs.validator_for(
+    json.loads(files("postroom").joinpath("schemas/protocol/notify.v1.json").read_text()), validate_formats=True
+)
+
+
+def changed(envelope: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy with one field replaced; `...` removes it."""
+    copied = copy.deepcopy(envelope)
+    *parents, name = path.split(".")
+    where = copied
+    for parent in parents:
+        where = where[parent]
+    if value is ...:
+        del where[name]
+    else:
+        where[name] = value
+    return copied
+
+
+def complaints(envelope: Any) -> list[tuple[str, str]]:
+    with pytest.raises(ValidationError) as caught:
+        parse_notify(envelope, CHANNELS)
+    return [(one.field, one.code) for one in caught.value.fields]
+
+
+@pytest.mark.requirement("notify:notify-v1-envelope-schema", "notify:delivery-intent-validation")
+@pytest.mark.parametrize("envelope", GOOD.values(), ids=GOOD.keys())
+def test_a_good_envelope_is_read_and_kept_as_it_came(envelope: dict[str, Any]) -> None:
+    notify = parse_notify(envelope, CHANNELS)
+
+    assert notify.document is envelope
+    assert notify.intent == envelope["delivery"]["intent"]
+    assert (notify.context is not None) is ("request_context" in envelope)
+    assert SCHEMA.is_valid(envelope)
+
+
+def test_what_is_not_said_has_a_default() -> None:
+    notify = parse_notify(SEND, CHANNELS)
+
+    assert (notify.priority, notify.on_uncertain, notify.subject, notify.idempotency_key) == (
+        Priority.MEDIUM,
+        None,
+        None,
+        None,
+    )
+    assert parse_notify(GOOD["mail"], CHANNELS).on_uncertain is OnUncertain.HOLD
+
+
+@pytest.mark.requirement(
+    "notify:send-intent",
+    "notify:reply-intent-requires-request-context",
+    "notify:react-intent-requires-emoji-and-thread-identity",
+    "notify:missing-required-context-field-for-reply",
+    "notify:unsupported-intent",
+    "notify:channel-validation",
+    "notify:notifyrequestcontextinput-schema",
+)
+@pytest.mark.parametrize(
+    ("envelope", "expected"),
+    [
+        (changed(SEND, "delivery.message", ...), [("delivery.message", "message_required")]),
+        (changed(SEND, "delivery.message", ""), [("delivery.message", "blank")]),
+        (changed(SEND, "delivery.message", " \n"), [("delivery.message", "blank")]),
+        (changed(SEND, "delivery.message", 5), [("delivery.message", "string_required")]),
+        (changed(SEND, "delivery.message", "a\x00"), [("delivery.message", "invalid_text")]),
+        (changed(SEND, "delivery.message", "\ud800"), [("delivery.message", "invalid_text")]),
+        (changed(SEND, "delivery.message", "x" * 100_001), [("delivery.message", "too_long")]),
+        (changed(SEND, "delivery.intent", "shout"), [("delivery.intent", "not_allowed")]),
+        (changed(SEND, "delivery.channel", "sms"), [("delivery.channel", "not_allowed")]),
+        (changed(SEND, "delivery.channel", ...), [("delivery.channel", "required")]),
+        (changed(SEND, "delivery", ...), [("delivery", "object_required")]),
+        (changed(SEND, "delivery.extra", 1), [("delivery.extra", "unknown_field")]),
+        (changed(SEND, "extra\ud800", 1), [("extra\\ud800", "unknown_field")]),
+        (changed(SEND, "schema_version", "notify.v2"), [("schema_version", "not_allowed")]),
+        (changed(SEND, "origin_butler", " "), [("origin_butler", "blank")]),
+        (changed(SEND, "delivery.subject", "a\nb"), [("delivery.subject", "line_break")]),
+        (changed(SEND, "priority", "urgent"), [("priority", "not_allowed")]),
+        (changed(REPLY, "request_context", ...), [("request_context", "reply_context_required")]),
+        *(
+            (changed(REPLY, f"request_context.{name}", ...), [(f"request_context.{name}", "required")])
+            for name in ("request_id", "source_channel", "source_endpoint_identity", "source_sender_identity")
+        ),
+        (
+            changed(REPLY, "request_context.source_thread_identity", ...),
+            [("request_context.source_thread_identity", "reply_thread_required")],
+        ),
+        (
+            changed(REPLY, "request_context.source_thread_identity", "55"),
+            [("request_context.source_thread_identity", "thread_format")],
+        ),
+        (
+            changed(REPLY, "request_context.received_at", "yesterday"),
+            [("request_context.received_at", "rfc3339_string_required")],
+        ),
+        (changed(REACT, "delivery.emoji", ...), [("delivery.emoji", "react_emoji_required")]),
+        (changed(REACT, "request_context", ...), [("request_context", "react_context_required")]),
+        (
+            changed(REACT, "request_context.source_thread_identity", ...),
+            [("request_context.source_thread_identity", "react_thread_required")],
+        ),
+        (changed(REACT, "delivery.channel", "email"), [("delivery.intent", "react_unsupported")]),
+    ],
+    ids=lambda value: value[0][0] + " " + value[0][1] if isinstance(value, list) else "",
+)
+def test_a_wrong_field_is_named(envelope: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    assert complaints(envelope) == expected
+
+
+@pytest.mark.parametrize("envelope", [None, 5, "text", [], [SEND]], ids=repr)
+def test_what_is_no_object_is_refused(envelope: Any) -> None:
+    assert ("$", "object_required") in complaints(envelope)
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    wrong = {"origin_butler": 5, "delivery": {"intent": "shout", "channel": "sms", "subject": 1}, "extra": 1}
+
+    assert {field for field, _ in complaints(wrong)} == {
+        "extra",
+        "schema_version",
+        "origin_butler",
+        "delivery.intent",
+        "delivery.channel",
+        "delivery.message",
+        "delivery.subject",
+    }
+
+
+def test_a_flood_of_unknown_fields_is_answered_briefly() -> None:
+    flood = {**SEND, **{f"field-{number}": number for number in range(100_000)}}
+
+    with pytest.raises(ValidationError) as caught:
+        parse_notify(flood, CHANNELS)
+
+    assert len(caught.value.fields) == 21
+    assert caught.value.fields[-1].error == "99980 more unknown fields"
+
+
+@pytest.mark.requirement("notify:valid-request-context", "notify:notifyrequestcontextinput-schema")
+def test_the_typed_dict_lists_the_fields_of_a_context() -> None:
+    required = {"request_id", "source_channel", "source_endpoint_identity", "source_sender_identity"}
+
+    assert NotifyRequestContextInput.__required_keys__ == required
+    assert NotifyRequestContextInput.__optional_keys__ == {"source_thread_identity", "received_at"}
+    only_required = {name: value for name, value in CONTEXT.items() if name in required}
+    assert parse_notify({**SEND, "request_context": only_required}, CHANNELS).context is not None
+
+
+@pytest.mark.parametrize(
+    ("thread", "split"),
+    [
+        ("1000:55", ("1000", 55)),
+        (" -100:1 ", ("-100", 1)),
+        ("@channel:9", ("@channel", 9)),
+        ("1000", None),
+        ("1000:", None),
+        ("a:1", None),
+        ("١:١", None),
+        ("1:2:3", None),
+    ],
+)
+def test_a_telegram_thread_is_a_chat_and_a_message(thread: str, split: tuple[str, int] | None) -> None:
+    assert split_telegram_thread(thread) == split
+
+
+@pytest.mark.requirement("messenger:envelope-validation")
+def test_ten_thousand_spoiled_envelopes_are_judged_alike_by_the_validator_and_the_schema() -> None:
+    dice = random.Random(20260101)
+    accepted = 0
+    for _ in range(10_000):
+        envelope = spoiled(dice)
+        try:
+            parse_notify(envelope, CHANNELS)
+        except ValidationError as error:
+            assert error.fields
+            assert all(one.field and one.error and one.code for one in error.fields)
+            assert not SCHEMA.is_valid(envelope), (envelope, error.message)
+        else:
+            accepted += 1
+            assert SCHEMA.is_valid(envelope), (envelope, [one.message for one in SCHEMA.iter_errors(envelope)])
+
+    assert 100 < accepted < 5_000  # both sides of the line were really visited
+
+
+def test_intents_of_the_schema_are_those_of_the_code() -> None:
+    schema = json.loads(files("postroom").joinpath("schemas/protocol/notify.v1.json").read_text())
+
+    assert schema["properties"]["delivery"]["properties"]["intent"]["enum"] == [str(intent) for intent in Intent]

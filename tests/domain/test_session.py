@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroom.domain.session import (
+    MAX_CRASHES,
+    TERMINAL,
+    TRANSITIONS,
+    Event,
+    Session,
+    SessionId,
+    Status,
+    after,
+    after_crash,
+    notify_context,
+)
+
+
+def session(context: dict[str, Any] | None) -> Session:
+    return Session(
+        id=SessionId("s1"),
+        butler="general",
+        runtime="codex",
+        trigger="route",
+        caller="butler:switchboard",
+        prompt="canary",
+        request_id=None,
+        context=context,
+        depth=0,
+        status=Status.RUNNING,
+        attempt=1,
+        crashes=0,
+        created_us=0,
+        started_us=0,
+        finished_us=None,
+        error_class=None,
+        error_message=None,
+        transcript=None,
+    )
+
+
+def test_four_states_are_the_end() -> None:
+    assert {Status.DONE, Status.FAILED, Status.TIMED_OUT, Status.LOST} == TERMINAL
+
+
+def test_a_move_that_is_not_in_the_table_is_a_bug() -> None:
+    with pytest.raises(KeyError):
+        after(Status.DONE, Event.CLAIM)
+
+
+def test_every_event_leads_somewhere() -> None:
+    assert {event for _, event in TRANSITIONS} == set(Event)
+
+
+def test_a_session_is_begun_again_once() -> None:
+    assert [after_crash(crashes) for crashes in range(3)] == [Event.RECOVER, Event.LOSE, Event.LOSE]
+    assert MAX_CRASHES == 1
+
+
+@pytest.mark.requirement("notify:request-context-from-runtime-session")
+@pytest.mark.parametrize("intent", ["send", "reply", "react", None])
+def test_a_routed_session_lends_its_context_without_what_a_notify_does_not_know(intent: object) -> None:
+    lineage = {
+        "request_id": "r1",
+        "source_channel": "telegram",
+        "source_endpoint_identity": "bot",
+        "source_sender_identity": "4711",
+        "source_thread_identity": "4711:5",
+    }
+    routed = session(lineage | {"segment_id": "s", "trace_context": {"a": 1}, "received_at": None})
+
+    assert notify_context(routed, intent=intent) == lineage
+
+
+@pytest.mark.parametrize(("intent", "has_context"), [("send", True), (None, True), ("reply", False), ("react", False)])
+def test_any_other_session_stands_for_itself_when_it_sends(intent: object, has_context: bool) -> None:
+    context = notify_context(session(None), intent=intent)
+
+    assert (context is not None) is has_context
+    if context:
+        assert context["request_id"] == "s1"
+
+
+def test_what_was_asked_is_in_no_representation() -> None:
+    assert "canary" not in repr(session({"request_id": "canary"}))

@@ -1,0 +1,145 @@
+"""LISTEN/NOTIFY: what one process settles or leaves pending, another hears."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import asyncpg
+import pytest
+from tests.store.deliveries import LEASE_US, ending, new_delivery
+
+from postroom.domain.delivery import Event
+from postroom.domain.ids import DeliveryId
+from postroom.store.ledger_postgres import PostgresLedger
+from postroom.store.notices import listening
+from postroom.store.postgres import PostgresDatabase
+
+_SECONDS = 20.0
+
+
+@dataclass(slots=True)
+class Ear:
+    pending: asyncio.Queue[None] = field(default_factory=asyncio.Queue)
+    settled: asyncio.Queue[list[DeliveryId] | None] = field(default_factory=asyncio.Queue)
+
+    def on_pending(self) -> None:
+        self.pending.put_nowait(None)
+
+    async def on_settled(self, ids: list[DeliveryId] | None) -> None:
+        self.settled.put_nowait(ids)
+
+    async def heard(self) -> list[DeliveryId] | None:
+        async with asyncio.timeout(_SECONDS):
+            return await self.settled.get()
+
+    async def woken(self) -> None:
+        async with asyncio.timeout(_SECONDS):
+            await self.pending.get()
+
+
+@pytest.fixture
+async def databases(new_postgres_url: str) -> AsyncIterator[tuple[PostgresDatabase, PostgresDatabase]]:
+    here, there = PostgresDatabase(new_postgres_url), PostgresDatabase(new_postgres_url)
+    await here.migrate()
+    yield here, there
+    await here.close()
+    await there.close()
+
+
+async def test_another_process_hears_of_what_ended_and_of_what_waits(
+    databases: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    here, there = databases
+    ledger, ear = PostgresLedger(here), Ear()
+    async with listening(there, ear.on_pending, ear.on_settled):
+        assert await ear.heard() is None  # something may have happened before we listened
+        await ear.woken()
+        inserted = await ledger.insert(new_delivery(), LEASE_US)
+        assert inserted.claim is not None
+
+        await ledger.settle(ending(inserted.claim, Event.DELIVER))
+        assert await ear.heard() == [inserted.claim.id]
+
+        await ledger.insert(new_delivery(), None)
+        await ear.woken()
+        assert ear.settled.empty()
+
+
+async def test_only_what_has_ended_is_announced(databases: tuple[PostgresDatabase, PostgresDatabase]) -> None:
+    here, there = databases
+    ledger, ear = PostgresLedger(here), Ear()
+    async with listening(there, ear.on_pending, ear.on_settled):
+        await ear.heard()
+        claims = [(await ledger.insert(new_delivery(), LEASE_US)).claim for _ in range(2)]
+        assert claims[0] is not None
+        assert claims[1] is not None
+
+        await ledger.settle(ending(claims[0], Event.RETRY))
+        await ledger.settle(ending(claims[1], Event.REJECT))
+
+        assert await ear.heard() == [claims[1].id]
+
+
+async def test_a_large_batch_is_announced_whole(databases: tuple[PostgresDatabase, PostgresDatabase]) -> None:
+    here, there = databases
+    ledger, ear = PostgresLedger(here), Ear()
+    inserted = await asyncio.gather(*(ledger.insert(new_delivery(), LEASE_US) for _ in range(450)))
+    claims = [one.claim for one in inserted if one.claim]
+    async with listening(there, ear.on_pending, ear.on_settled):
+        await ear.heard()
+
+        await asyncio.gather(*(ledger.settle(ending(claim, Event.DELIVER)) for claim in claims))
+
+        heard: set[str] = set()
+        while len(heard) < 450:
+            heard |= set(await ear.heard() or [])
+        assert heard == {claim.id for claim in claims}
+
+
+async def test_a_lost_connection_is_replaced_and_what_was_missed_is_looked_up(
+    databases: tuple[PostgresDatabase, PostgresDatabase], new_postgres_url: str
+) -> None:
+    here, there = databases
+    ledger, ear = PostgresLedger(here), Ear()
+    async with listening(there, ear.on_pending, ear.on_settled):
+        assert await ear.heard() is None
+        await _end_listeners(new_postgres_url)
+
+        assert await ear.heard() is None  # connected again: look at everything you wait for
+        inserted = await ledger.insert(new_delivery(), LEASE_US)
+        assert inserted.claim is not None
+        await ledger.settle(ending(inserted.claim, Event.DELIVER))
+        assert await ear.heard() == [inserted.claim.id]
+
+
+async def test_an_ear_that_fails_once_is_not_deaf_for_ever(
+    databases: tuple[PostgresDatabase, PostgresDatabase],
+) -> None:
+    here, there = databases
+    ledger, ear, failures = PostgresLedger(here), Ear(), [OSError("gone")]
+
+    async def settled(ids: list[DeliveryId] | None) -> None:
+        if failures:
+            raise failures.pop()
+        await ear.on_settled(ids)
+
+    async with listening(there, ear.on_pending, settled):
+        assert await ear.heard() is None
+        claim = (await ledger.insert(new_delivery(), LEASE_US)).claim
+        assert claim is not None
+        await ledger.settle(ending(claim, Event.DELIVER))
+        assert await ear.heard() == [claim.id]
+
+
+async def _end_listeners(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        ended = await connection.fetchval(
+            "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+            "where datname = current_database() and query ilike 'listen%'"
+        )
+        assert ended == 1
+    finally:
+        await connection.close()

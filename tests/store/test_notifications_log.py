@@ -1,0 +1,115 @@
+"""The switchboard's log: a row for every call, whatever was in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from sqlalchemy import select
+from tests.store.both import KINDS, opened
+from tests.store.deliveries import NOON_US, mint
+
+from postroom.store.database import Database
+from postroom.store.notifications_log import StoredNotificationsLog
+from postroom.store.tables.notifications_log import notifications_log
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    stored: StoredNotificationsLog
+    database: Database
+
+    async def opened(self, envelope: dict[str, Any], request_id: str = "request-1") -> str:
+        return await self.stored.opened(
+            request_id=request_id,
+            source_butler="health",
+            caller="butler:health",
+            envelope=envelope,
+            now_us=NOON_US,
+        )
+
+    async def row(self) -> dict[str, Any]:
+        await self.stored.flush()
+        rows = await self.database.read(
+            lambda connection: list(connection.execute(select(notifications_log)).mappings())
+        )
+        [row] = rows
+        return dict(row)
+
+
+@pytest.fixture(params=KINDS)
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Log]:
+    async with opened(request.param, request, tmp_path) as database:
+        yield Log(StoredNotificationsLog(database, mint), database)
+
+
+async def test_a_call_is_on_record_before_it_is_answered(log: Log) -> None:
+    await log.opened({"delivery": {"channel": "telegram", "intent": "send", "message": "private"}})
+
+    row = await log.row()
+
+    assert (row["source_butler"], row["caller"], row["channel"], row["intent"], row["status"]) == (
+        "health",
+        "butler:health",
+        "telegram",
+        "send",
+        "received",
+    )
+    assert "private" not in str(row)
+
+
+async def test_the_answer_completes_the_row(log: Log) -> None:
+    row_id = await log.opened({"delivery": {"channel": "telegram", "intent": "send"}})
+
+    await log.stored.closed(row_id, {"status": "ok", "delivery": {"delivery_id": "d-1"}}, now_us=NOON_US + 2500)
+
+    row = await log.row()
+    assert (row["status"], row["delivery_id"], row["duration_ms"], row["error_class"]) == ("ok", "d-1", 2.5, None)
+
+
+async def test_a_refusal_says_why(log: Log) -> None:
+    row_id = await log.opened({})
+    error = {"class": "validation_error", "message": "delivery: must be an object"}
+
+    await log.stored.closed(row_id, {"status": "error", "error": error}, now_us=NOON_US)
+
+    row = await log.row()
+    assert (row["status"], row["error_class"], row["error_message"]) == (
+        "error",
+        "validation_error",
+        "delivery: must be an object",
+    )
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {},
+        {"delivery": None},
+        {"delivery": [1, 2]},
+        {"delivery": {"channel": 5, "intent": {"a": 1}}},
+        {"delivery": {"channel": "\x00", "intent": "\ud800"}},
+        {"delivery": {"channel": "x" * 10_000}},
+    ],
+    ids=str,
+)
+async def test_whatever_came_in_makes_a_row(log: Log, envelope: dict[str, Any]) -> None:
+    await log.opened(envelope, request_id="\x00")
+
+    row = await log.row()
+
+    assert row["channel"] in (None, "x" * 32)
+    assert row["request_id"] == ""
+
+
+async def test_the_trace_a_call_belongs_to_is_kept(log: Log) -> None:
+    tracer = TracerProvider().get_tracer("test")
+    with tracer.start_as_current_span("call") as span:
+        await log.opened({})
+
+    assert (await log.row())["trace_id"] == trace.format_trace_id(span.get_span_context().trace_id)

@@ -1,0 +1,102 @@
+"""PostgreSQL away: told as such, and forgotten as soon as it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+from tests.services.ports import free_port
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.store.postgres import PostgresDatabase
+
+_BODY = "the body of a letter"
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(postgres_url, pool_size=2)
+    yield database
+    await database.close()
+
+
+def one(connection: Connection) -> int:
+    return int(connection.execute(text("SELECT 1")).scalar_one())
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    nowhere = PostgresDatabase(f"postgresql://postgres@127.0.0.1:{free_port()}/butlers")
+    try:
+        for ask in (nowhere.hot(lambda connection: connection.fetchval("SELECT 1")), nowhere.read(one)):
+            with pytest.raises(StoreUnavailable):
+                await ask
+        with pytest.raises(StoreUnavailable):
+            await nowhere.write(one)
+        with pytest.raises(StoreUnavailable):
+            await nowhere.connect()
+    finally:
+        await nowhere.close()
+
+
+async def test_a_connection_cut_in_the_middle_is_unavailable_and_the_next_call_works(
+    database: PostgresDatabase, postgres_url: str
+) -> None:
+    sleeping = asyncio.create_task(database.hot(lambda connection: connection.fetchval("SELECT pg_sleep(30)")))
+
+    await _cut(postgres_url)
+
+    with pytest.raises(StoreUnavailable):
+        await sleeping
+    assert await database.hot(lambda connection: connection.fetchval("SELECT 1")) == 1
+
+
+async def test_the_same_holds_for_work_over_sqlalchemy(database: PostgresDatabase, postgres_url: str) -> None:
+    def sleep(connection: Connection) -> None:
+        connection.execute(text("SELECT pg_sleep(30)"))
+
+    sleeping = asyncio.create_task(database.write(sleep))
+
+    await _cut(postgres_url)
+
+    with pytest.raises(StoreUnavailable):
+        await sleeping
+    assert await database.read(one) == 1
+
+
+async def test_a_mistake_in_a_statement_is_no_outage_and_its_parameters_stay_hidden(database: PostgresDatabase) -> None:
+    with pytest.raises(DBAPIError) as caught:
+        await database.write(lambda connection: connection.execute(text("SELECT :body::int"), {"body": _BODY}))
+
+    assert _BODY not in str(caught.value).split("[SQL")[1]
+
+
+async def test_the_first_callers_at_once_share_one_pool(database: PostgresDatabase, postgres_url: str) -> None:
+    await asyncio.gather(*(database.hot(lambda connection: connection.fetchval("SELECT 1")) for _ in range(20)))
+
+    watcher = await asyncpg.connect(postgres_url)
+    try:
+        connected = await watcher.fetchval(
+            "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    finally:
+        await watcher.close()
+    assert connected <= 2
+
+
+async def _cut(url: str) -> None:
+    """As soon as the sleeper sleeps."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with asyncio.timeout(20):
+            ended = 0
+            while not ended:
+                ended = await connection.fetchval(
+                    "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+                    "where datname = current_database() and state = 'active' and query ilike 'SELECT pg_sleep%'"
+                )
+    finally:
+        await connection.close()
