@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 
 from postroom.app.household import Household, parts_of, running
+from postroom.butler.config import ButlerConfig
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings, load
@@ -106,14 +107,19 @@ def _parts(settings: Settings, only: tuple[str, ...]) -> list[str]:
 
 
 @asynccontextmanager
-async def telephone(settings: Settings, *only: str) -> AsyncIterator[Telephone]:
+async def telephone(
+    settings: Settings,
+    *only: str,
+    roster: Sequence[ButlerConfig] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[Telephone]:
     """The household lives in a task of its own: a fixture may end in another task than it began in."""
     ready: asyncio.Future[Household] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
 
     async def live() -> None:
         try:
-            async with running(settings, _parts(settings, only)) as household:
+            async with running(settings, _parts(settings, only), roster, environment) as household:
                 ready.set_result(household)
                 await stop.wait()
         except BaseException as error:

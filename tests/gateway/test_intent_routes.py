@@ -13,6 +13,7 @@ from tests.running_household import CHATGPT, GEMINI, OWNER, Telephone, settings_
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
+from postroom.peers.http import HttpPeer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANN = Principal(Role.USER, "ann")
@@ -253,3 +254,15 @@ async def test_only_people_subscribe_and_nobody_reads_the_secret(line: Telephone
     assert gone.status == 200
     for url in ("ftp://x", "http://user:pw@x/", "http:///x", "http://x y"):
         assert (await line.post("/v1/webhooks/subscriptions", {**body, "callback_url": url}, ANN)).status == 422
+
+
+async def test_assistants_find_their_tools_at_the_same_port(line: Telephone) -> None:
+    peer = HttpPeer("postroom", line.url("api") + "/mcp", str(line.tokens.token_of(CHATGPT)))
+    try:
+        sent = await peer.call("send_message", {"message": "Over MCP", "recipient_name": "Bob"}, 20)
+        await line.until(sent["delivery"]["intent_id"], "DELIVERED")
+        status = await peer.call("get_intent_status", {"intent_id": sent["delivery"]["intent_id"]}, 20)
+    finally:
+        await peer.close()
+
+    assert (sent["decision_mode"], status["lifecycle_status"]) == ("sent", "DELIVERED")

@@ -12,7 +12,7 @@ from postroom.domain.refused import Code, Refused
 from postroom.domain.route import notify_error
 from postroom.domain.time import seconds, to_text
 from postroom.intents.moves import Moment
-from postroom.intents.runner import followed
+from postroom.intents.runner import followed, worked
 
 OTHER = "agent://somewhere/else"
 
@@ -283,6 +283,31 @@ async def test_an_unclear_answer_keeps_the_ask_open(office: Office) -> None:
 
     found = await office.now(intent)
     assert (found.status, found.waiting_reason) == (IntentStatus.WAITING, WaitingReason.AGENT)
+
+
+@pytest.mark.parametrize(
+    ("session", "status", "answer"),
+    [
+        (("queued", "", None), IntentStatus.IN_PROGRESS, None),
+        (("running", "", None), IntentStatus.IN_PROGRESS, None),
+        (("done", "It is noon", None), IntentStatus.COMPLETED, "It is noon"),
+        (("done", "", None), IntentStatus.COMPLETED, "done"),
+        (("failed", "", "target_unavailable"), IntentStatus.FAILED, None),
+        (("lost", "", "internal_error"), IntentStatus.FAILED, None),
+    ],
+)
+async def test_what_becomes_of_a_butlers_session_becomes_of_the_ask(
+    office: Office, session: tuple[str, str, str | None], status: IntentStatus, answer: str | None
+) -> None:
+    office.butlers.answers = [{"status": "accepted"}]
+    intent = await office.ask("agent://butler/health")
+    await office.work()
+    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+
+    change = worked(await office.now(intent), session, moment)
+
+    assert change.intent.status is status
+    assert (change.intent.result or {}).get("answer") == answer
 
 
 @pytest.mark.parametrize(

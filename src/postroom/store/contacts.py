@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-from sqlalchemy import Connection, Row, delete, insert, or_, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from postroom.domain.agent_address import CONTACT_PREFIX
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Entry, Keys
-from postroom.domain.refused import Code, Refused
+from postroom.store.contacts_rows import (
+    as_new,
+    compatible,
+    contact_columns,
+    key_columns,
+    lowered,
+    raise_version,
+    read_contacts,
+    read_entries,
+    refuse_taken,
+    with_address,
+)
 from postroom.store.database import Database
-from postroom.store.tables.contacts import contact_aliases, contact_books, contacts
+from postroom.store.tables.contacts import contact_aliases, contacts
 from postroom.store.twice import write_twice
-
-_MOST_PARAMETERS = 500
 
 
 class StoredContacts:
@@ -32,7 +39,7 @@ class StoredContacts:
         return await self._database.read(lambda connection: set(connection.execute(asked).scalars()))
 
     async def entries(self, owner_agent: str, only: set[str] | None = None) -> Sequence[Entry]:
-        return await self._database.read(lambda connection: _entries(connection, owner_agent, only))
+        return await self._database.read(lambda connection: read_entries(connection, owner_agent, only))
 
     async def contacts(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Contact]:
         found = await self._database.read(lambda connection: read_contacts(connection, owner_agent, ids))
@@ -144,11 +151,11 @@ class StoredContacts:
         self, connection: Connection, owner_agent: str, contact_id: str, new: NewContact, source: str, now_us: int
     ) -> Contact:
         address = new.agent_address or CONTACT_PREFIX + contact_id
-        _refuse_taken(connection, owner_agent, contact_id, address)
+        refuse_taken(connection, owner_agent, contact_id, address)
         row = {
             "id": contact_id,
             "owner_agent": owner_agent,
-            **_columns(new, address),
+            **contact_columns(new, address),
             "source": source,
             "created_at": now_us,
             "updated_at": now_us,
@@ -162,8 +169,8 @@ class StoredContacts:
         self, connection: Connection, owner_agent: str, contact_id: str, new: NewContact, now_us: int
     ) -> Contact:
         address = new.agent_address or CONTACT_PREFIX + contact_id
-        _refuse_taken(connection, owner_agent, contact_id, address)
-        values = {**_columns(new, address), "updated_at": now_us}
+        refuse_taken(connection, owner_agent, contact_id, address)
+        values = {**contact_columns(new, address), "updated_at": now_us}
         connection.execute(update(contacts).where(contacts.c.id == contact_id).values(values))
         self._name(connection, owner_agent, contact_id, new, now_us)
         raise_version(connection, owner_agent)
@@ -189,7 +196,7 @@ class StoredContacts:
                 "owner_agent": owner_agent,
                 "alias": alias,
                 "is_name": is_name,
-                **_key_columns(keys),
+                **key_columns(keys),
             }
             for (alias, is_name), keys in wanted.items()
             if (alias, is_name) not in known
@@ -218,7 +225,7 @@ class StoredContacts:
         )
         ids = sorted(set(connection.execute(asked).scalars()))
         found = read_contacts(connection, owner_agent, ids) if len(ids) == 1 else []
-        return found[0] if found and _compatible(found[0], card) else None
+        return found[0] if found and compatible(found[0], card) else None
 
     def _merged(self, known: Contact, card: NewContact) -> NewContact:
         said = {self._normal(name) for name in (known.name, *known.aliases)}
@@ -238,146 +245,9 @@ class StoredContacts:
             aliases=tuple(alias for alias, is_name in self._aliases(new) if not is_name),
             agent_address=new.agent_address or CONTACT_PREFIX + contact_id,
             telegram_chat_id=new.telegram_chat_id,
-            email=_lowered(new.email),
+            email=lowered(new.email),
             trusted=new.trusted,
         )
 
     def _normal(self, name: str) -> str:
         return self._keys_of(name).normal
-
-
-def raise_version(connection: Connection, owner_agent: str) -> None:
-    mine = contact_books.c.owner_agent == owner_agent
-    if not connection.execute(update(contact_books).where(mine).values(version=contact_books.c.version + 1)).rowcount:
-        connection.execute(insert(contact_books), {"owner_agent": owner_agent, "version": 1})
-
-
-def read_contacts(connection: Connection, owner_agent: str, ids: Sequence[str]) -> list[Contact]:
-    """In the order of the ids that were found."""
-    found: dict[str, Row[Any]] = {}
-    names: dict[str, list[str]] = {}
-    for some in _slices(ids):
-        mine = contacts.c.owner_agent == owner_agent
-        found |= {row.id: row for row in connection.execute(select(contacts).where(mine, contacts.c.id.in_(some)))}
-        asked = (
-            select(contact_aliases.c.contact_id, contact_aliases.c.alias)
-            .where(contact_aliases.c.contact_id.in_(some), contact_aliases.c.is_name.is_(False))
-            .order_by(contact_aliases.c.id)
-        )
-        for row in connection.execute(asked):
-            names.setdefault(row.contact_id, []).append(row.alias)
-    return [_contact(found[one], tuple(names.get(one, ()))) for one in dict.fromkeys(ids) if one in found]
-
-
-def with_address(connection: Connection, owner_agent: str, address: str) -> Contact | None:
-    """The one contact that is reached under this address, of whatever kind."""
-    lowered = address.strip().lower()
-    asked = select(contacts.c.id).where(
-        contacts.c.owner_agent == owner_agent,
-        or_(
-            contacts.c.agent_address == lowered,
-            contacts.c.telegram_chat_id == lowered,
-            contacts.c.email == lowered,
-        ),
-    )
-    ids = list(connection.execute(asked.limit(2)).scalars())
-    return read_contacts(connection, owner_agent, ids)[0] if len(ids) == 1 else None
-
-
-def as_new(contact: Contact) -> NewContact:
-    return NewContact(
-        name=contact.name,
-        aliases=contact.aliases,
-        agent_address=contact.agent_address,
-        telegram_chat_id=contact.telegram_chat_id,
-        email=contact.email,
-        trusted=contact.trusted,
-    )
-
-
-def _entries(connection: Connection, owner_agent: str, only: set[str] | None) -> list[Entry]:
-    table = contact_aliases.c
-    columns = (
-        table.id,
-        table.contact_id,
-        table.alias,
-        table.normal,
-        table.folded,
-        table.latin,
-        table.skeletons,
-        table.script,
-    )
-    asked = select(*columns).where(table.owner_agent == owner_agent)
-    if only is None:
-        rows = list(connection.execute(asked))
-    else:
-        rows = [row for some in _slices(sorted(only)) for row in connection.execute(asked.where(table.id.in_(some)))]
-    return [
-        Entry(
-            row.id,
-            row.contact_id,
-            row.alias,
-            Keys(row.normal, row.folded, row.latin, tuple(json.loads(row.skeletons)), row.script),
-        )
-        for row in rows
-    ]
-
-
-def _contact(row: Row[Any], aliases: tuple[str, ...]) -> Contact:
-    return Contact(
-        id=row.id,
-        owner_agent=row.owner_agent,
-        name=row.name,
-        aliases=aliases,
-        agent_address=row.agent_address,
-        telegram_chat_id=row.telegram_chat_id,
-        email=row.email,
-        trusted=bool(row.trusted),
-        source=row.source,
-        created_at_us=row.created_at,
-        updated_at_us=row.updated_at,
-    )
-
-
-def _columns(new: NewContact, address: str) -> dict[str, Any]:
-    return {
-        "name": new.name,
-        "agent_address": address,
-        "telegram_chat_id": new.telegram_chat_id,
-        "email": _lowered(new.email),
-        "trusted": new.trusted,
-    }
-
-
-def _key_columns(keys: Keys) -> dict[str, Any]:
-    return {
-        "normal": keys.normal,
-        "folded": keys.folded,
-        "latin": keys.latin,
-        "skeletons": json.dumps(keys.skeletons),
-        "script": keys.script,
-    }
-
-
-def _refuse_taken(connection: Connection, owner_agent: str, contact_id: str, address: str) -> None:
-    asked = select(contacts.c.id).where(
-        contacts.c.owner_agent == owner_agent, contacts.c.agent_address == address, contacts.c.id != contact_id
-    )
-    if connection.execute(asked).first():
-        raise Refused(Code.CONTACT_EXISTS, "another contact in this book has this agent address")
-
-
-def _lowered(email: str | None) -> str | None:
-    return email.strip().lower() if email else None
-
-
-def _compatible(known: Contact, card: NewContact) -> bool:
-    pairs = ((known.telegram_chat_id, card.telegram_chat_id), (known.email, card.email))
-    return all(mine is None or other is None or mine.lower() == other.lower() for mine, other in pairs)
-
-
-def _slices(values: Iterable[str]) -> Iterable[list[str]]:
-    """Databases take only so many parameters at once."""
-    everything = list(values)
-    for start in range(0, len(everything), _MOST_PARAMETERS):
-        yield everything[start : start + _MOST_PARAMETERS]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from postroom.domain.contact import Candidate, Contact, MatchType
 from postroom.domain.contact_book import Glance, Keys, Offer, Remembered
-from postroom.store.contacts import read_contacts, with_address
+from postroom.store.contacts_rows import read_contacts, with_address
 from postroom.store.database import Database
 from postroom.store.tables.contacts import contact_books, contact_memory, contact_offers
 from postroom.store.twice import write_twice
