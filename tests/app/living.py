@@ -61,6 +61,11 @@ class Living:
     async def texts(self) -> list[str]:
         return [message["text"] for message in await self.received()]
 
+    async def noted(self) -> dict[str, Any]:
+        """The last row of the log before this: its last words follow the answer, but not a later call's first."""
+        await self.notify(channel="pigeon")
+        return self.rows("notifications_log")[-2]
+
     def rows(self, table: str) -> list[dict[str, Any]]:
         """As another process reads them."""
         with sqlite3.connect(self.settings.home / "postroom.db") as connection:
@@ -85,7 +90,9 @@ async def living(home: Path, *changes: Mapping[str, Any], only: Iterable[str] = 
 
     async def live() -> None:
         try:
-            async with running(settings, parts_of(settings, only)) as household:
+            async with running(
+                settings, [part for part in parts_of(settings) if not only or part in only]
+            ) as household:
                 up.set_result(household)
                 await stop.wait()
         except Exception as error:

@@ -309,7 +309,7 @@ async def test_nobody_can_speak_for_another_butler(home_life: Living) -> None:
         {"field": "origin_butler", "error": "is not the caller (butler:health)", "code": "origin_mismatch"}
     ]
     assert "Forged" not in await home_life.texts()
-    row = home_life.rows("notifications_log")[-1]
+    row = await home_life.noted()
     assert (row["caller"], row["status"], row["error_class"]) == ("butler:health", "error", "validation_error")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import Popen
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from tests.app.processes import environment, part
 from tests.inbox.examples import BY_EMAIL, MINT, a_notification
 
@@ -31,6 +31,7 @@ from postroom.store.tables.inbox import deferred_emails
 
 PEOPLE = 30
 EACH = 2
+HOUR_US = 3_600_000_000
 QUICK = {
     "POSTROOM_INBOX__EMAIL_ENABLED": "true",
     "POSTROOM_INBOX__LEASE_SECONDS": "2",
@@ -49,14 +50,16 @@ def wish(email: str, _: Preferences) -> Preferences:
 
 
 async def fill(database: PostgresDatabase) -> None:
-    """Everybody has two notifications that waited for this very moment."""
+    """Everybody has two notifications that wait for the same moment, which then comes for all of them at once."""
     notes, preferences, now_us = StoredNotes(database, MINT.mint), StoredPreferences(database), SystemClock().now_us()
     for number in range(PEOPLE):
         user_id = f"user{number}"
         await preferences.change(user_id, partial(wish, f"{user_id}@example.com"), now_us)
         for _ in range(EACH):
             new = a_notification(user_id, at_us=now_us)
-            assert await notes.create(new, hourly_cap=10, judge=lambda *_: Defer(now_us)) is not None
+            assert await notes.create(new, hourly_cap=10, judge=lambda *_: Defer(now_us + HOUR_US)) is not None
+    due = update(deferred_emails).values(deliver_after=now_us)
+    await database.write(lambda connection: connection.execute(due))
 
 
 @contextmanager
