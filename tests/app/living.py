@@ -18,7 +18,7 @@ from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
 from postroom.settings import Settings
 
-PORTS = ("switchboard", "general", "health", "messenger", "api", "sandbox", "sandbox_smtp")
+PORTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
 LIFTED = {"limits": {"global_per_minute": 10**6, "recipient_per_minute": 10**6, "channels": {"telegram.bot": 10**6}}}
 QUICK = {"delivery": {"telegram_chat_interval_seconds": 0}, "retry": {"base_seconds": 0.01, "jitter": 0}}
 

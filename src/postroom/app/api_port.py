@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.types import ASGIApp
 
 from postroom.guard.http import Guard, Verifier
+from postroom.guard.json_door import answer_in_one_shape
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
 
@@ -46,6 +47,7 @@ def api_app(
     async def metrics() -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
+    answer_in_one_shape(app)
     for router in routers:
         app.include_router(router)
     if server is not None:

@@ -9,6 +9,7 @@ import typer
 
 from postroom.app.known_address import remember_address
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.domain.agent_address import parse_address
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import SettingsError
@@ -20,6 +21,7 @@ User = Annotated[str | None, typer.Option("--user", help="A person, by id.")]
 Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
 Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
 Email = Annotated[str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --user.")]
+Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's token speaks for.")]
 Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
 
 
@@ -30,6 +32,7 @@ def create(
     connector: Connector = None,
     operator: Operator = False,
     email: Email = None,
+    agent: Agent = None,
     home: Home = None,
     database: Database = None,
     json: Json = False,
@@ -38,7 +41,7 @@ def create(
     principal = _principal(user, butler, connector, operator)
     if email is not None:
         _remember(principal, email, home, database)
-    token = _file(home).create(principal)
+    token = _file(home).create(principal, agent=_agent(principal, agent))
     if json:
         say_json({"principal": str(principal), "token": token})
     else:
@@ -80,6 +83,15 @@ def _remember(principal: Principal, email: str, home: str | None, database: str 
         raise SettingsError("--email goes with --user: only people get e-mail copies.")
     settings, _ = from_process({"home": home, "database_url": database})
     asyncio.run(remember_address(settings, principal.name, email))
+
+
+def _agent(principal: Principal, text: str | None) -> str | None:
+    if text is None:
+        return None
+    address = parse_address(text)
+    if principal.role is not Role.CONNECTOR or address is None:
+        raise SettingsError("--agent goes with --connector, and is an address such as agent://household/owner.")
+    return address
 
 
 def _file(home: str | None) -> TokenFile:

@@ -17,6 +17,7 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.settings import SettingsError
 
 _GROUPS: Final = {Role.BUTLER: "butlers", Role.CONNECTOR: "connectors", Role.USER: "users"}
+_AGENTS: Final = "connector_agents"
 _SHORTEST: Final = 16
 
 
@@ -36,6 +37,7 @@ class TokenFile:
         self._path = path
         self._stamp: tuple[int, int, int] | None = None
         self._by_digest: dict[bytes, Principal] = {}
+        self._for_agents: dict[str, tuple[str, ...]] = {}
 
     def verify(self, token: str) -> Principal | None:
         """Looked up by digest, so that timing tells nothing about a token."""
@@ -53,11 +55,13 @@ class TokenFile:
                 if principal not in known:
                     _put(document, principal, _new_token(principal))
 
-    def create(self, principal: Principal) -> str:
-        """A new token for this principal; an older one stops working."""
+    def create(self, principal: Principal, *, agent: str | None = None) -> str:
+        """A new token for this principal; an older one stops working. A connector's may speak for one agent."""
         token = _new_token(principal)
         with self._changing() as document:
             _put(document, principal, token)
+            if agent is not None:
+                document[_AGENTS] = {**_agents(document), principal.name: [agent]}
         return token
 
     def revoke(self, principal: Principal) -> bool:
@@ -67,7 +71,14 @@ class TokenFile:
                 document.pop("operator", None)
             else:
                 _group(document, principal.role).pop(principal.name, None)
+            if principal.role is Role.CONNECTOR and principal.name in _agents(document):
+                del document[_AGENTS][principal.name]
         return found
+
+    def agents_of(self, connector: str) -> tuple[str, ...]:
+        """The agents this connector's token was made for; none when it was made for no one in particular."""
+        self._refresh()
+        return self._for_agents.get(connector, ())
 
     def principals(self) -> list[Principal]:
         return [principal for principal, _ in _entries(self._read())]
@@ -78,10 +89,12 @@ class TokenFile:
             status = self._path.stat()
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
             if stamp != self._stamp:
-                self._by_digest = {_digest(token): principal for principal, token in _entries(self._read())}
+                document = self._read()
+                self._by_digest = {_digest(token): principal for principal, token in _entries(document)}
+                self._for_agents = {name: tuple(map(str, agents)) for name, agents in _agents(document).items()}
                 self._stamp = stamp
         except (OSError, TokenFileError):
-            self._stamp, self._by_digest = None, {}
+            self._stamp, self._by_digest, self._for_agents = None, {}, {}
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -145,6 +158,11 @@ def _is_token(value: object) -> TypeGuard[str]:
 def _group(document: dict[str, Any], role: Role) -> dict[str, Any]:
     group = document.get(_GROUPS[role])
     return group if isinstance(group, dict) else {}
+
+
+def _agents(document: dict[str, Any]) -> dict[str, list[Any]]:
+    group = document.get(_AGENTS)
+    return {name: one for name, one in group.items() if isinstance(one, list)} if isinstance(group, dict) else {}
 
 
 def _put(document: dict[str, Any], principal: Principal, token: str) -> None:

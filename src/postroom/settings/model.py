@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.settings.secret import Secret, SecretUrl
@@ -121,7 +122,9 @@ class Contact(Section):
 
 
 class ConnectorSettings(Section):
-    agents: tuple[str, ...] = ()
+    agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)  # the senders its token may speak for
+    public_url: str = ""  # where the assistant reaches the adapter
+    household_url: str = ""  # where an adapter that runs alone reaches the API
 
 
 class Ports(Section):
@@ -184,6 +187,11 @@ class Settings(Section):
     @property
     def ask_owner_on(self) -> bool:
         return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
+
+    def connector(self, name: str) -> ConnectorSettings:
+        """One that nobody configured and that is not ours speaks for nobody."""
+        known = ConnectorSettings() if name in ("chatgpt", "gemini") else ConnectorSettings(agents=())
+        return self.connectors.get(name, known)
 
     @property
     def tokens_file(self) -> Path:
