@@ -100,7 +100,9 @@ class Dispatcher:
             await self._clock.wait(self._wake, min(next_sweep, self._wake_at_us or next_sweep))
 
     async def drain(self, timeout_seconds: float) -> int:
-        """Stop taking work, let what is running finish; returns how many did not."""
+        """Stop taking work, let what is running finish; returns how many did not. Nobody gets a second chance."""
+        if self._stopping.is_set():
+            timeout_seconds = 0.0
         self._stopping.set()
         self._wake.set()
         with suppress(TimeoutError):
