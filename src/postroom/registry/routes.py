@@ -86,7 +86,8 @@ def registry_router(parts: RegistryParts) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["contacts"])
     _add_resolution(router, parts)
     _add_memory(router, parts)
-    _add_contacts(router, parts)
+    _add_reading(router, parts)
+    _add_writing(router, parts)
     _add_aliases(router, parts)
     _add_import(router, parts)
     return router
@@ -159,7 +160,7 @@ def _add_memory(router: APIRouter, parts: RegistryParts) -> None:
         return Done(ok=True)
 
 
-def _add_contacts(router: APIRouter, parts: RegistryParts) -> None:
+def _add_reading(router: APIRouter, parts: RegistryParts) -> None:
     @router.get(
         "/contacts",
         operation_id="listContacts",
@@ -173,6 +174,19 @@ def _add_contacts(router: APIRouter, parts: RegistryParts) -> None:
         shown = [ContactBody.of(one) for one in found[:limit]]
         return ContactPage(ok=True, contacts=shown, next_cursor=shown[-1].contact_id if len(found) > limit else None)
 
+    @router.get(
+        "/contacts/{contact_id}",
+        operation_id="getContact",
+        summary="One contact",
+        response_model=ContactAnswer,
+        responses=_REFUSALS,
+    )
+    async def get(contact_id: Id, caller: Caller, owner: Owner = None) -> ContactAnswer:
+        agent = parts.agency.sender(caller, owner, "owner_agent")
+        return ContactAnswer(ok=True, contact=ContactBody.of(_found(await parts.contacts.get(agent, contact_id))))
+
+
+def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
     @router.post(
         "/contacts",
         operation_id="createContact",
@@ -185,17 +199,6 @@ def _add_contacts(router: APIRouter, parts: RegistryParts) -> None:
         agent = _own_book(parts, caller, owner)
         contact = await parts.contacts.create(agent, _new(body), source="api", now_us=parts.clock.now_us())
         return ContactAnswer(ok=True, contact=ContactBody.of(contact))
-
-    @router.get(
-        "/contacts/{contact_id}",
-        operation_id="getContact",
-        summary="One contact",
-        response_model=ContactAnswer,
-        responses=_REFUSALS,
-    )
-    async def get(contact_id: Id, caller: Caller, owner: Owner = None) -> ContactAnswer:
-        agent = parts.agency.sender(caller, owner, "owner_agent")
-        return ContactAnswer(ok=True, contact=ContactBody.of(_found(await parts.contacts.get(agent, contact_id))))
 
     @router.put(
         "/contacts/{contact_id}",
