@@ -79,8 +79,20 @@ class Ledger(Protocol):
 
     async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]: ...
 
-    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
-        """Take over what is in progress under an expired lease."""
+    async def reclaim(
+        self,
+        *,
+        expired_before_us: int,
+        now_us: int,
+        lease_until_us: int,
+        limit: int,
+        in_hand: Sequence[DeliveryId] = (),
+    ) -> Sequence[Claim]:
+        """
+        Take over what is in progress under an expired lease, except what the caller itself is working on.
+
+        What was written by a clock that has been set back since is first dated anew.
+        """
         ...
 
     async def orphaned_before_us(self, now_us: int) -> int:

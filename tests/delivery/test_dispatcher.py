@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Update
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 from tests.store.deliveries import new_delivery
@@ -198,17 +199,35 @@ async def test_what_a_lost_worker_may_have_sent_is_uncertain(
 
 
 async def test_in_a_running_household_a_lease_that_ran_out_is_swept(world: World) -> None:
-    gate = asyncio.Event()
-    world.telegram.script.append(gate)
-    await world.send()
-    await world.advance(60)  # a worker that is stuck for longer than its lease
+    world.telegram.script.append(DOWN)
+    await world.send(wait_seconds=0)
+    await world.database.write(lambda connection: connection.execute(_taken_elsewhere(world.clock.now_us())))
+    await world.advance(60)  # a worker that is lost for longer than its lease
 
     assert world.telegram.texts == ["Hello", "Hello"]
-    assert (await world.row())["possible_duplicate"] == 1
-    gate.set()
-    await world.idle()
     row = await world.row()
-    assert (row["status"], row["provider_delivery_id"]) == ("delivered", "2")  # the late answer has lost its fence
+    assert (row["status"], row["possible_duplicate"], row["provider_delivery_id"]) == ("delivered", 1, "2")
+
+
+def _taken_elsewhere(now_us: int) -> Update:
+    table = delivery_requests.c
+    return delivery_requests.update().values(
+        status="in_progress", fence=table.fence + 1, sending=True, lease_until=now_us + 30_000_000
+    )
+
+
+@pytest.mark.parametrize("by_seconds", [60, 600])
+async def test_a_call_in_hand_is_not_taken_from_oneself_when_the_clock_jumps(world: World, by_seconds: float) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+    caller = world.start_sending(wait_seconds=3_600)
+    await world.telegram.called(1)
+    await world.advance(by_seconds)
+
+    assert world.telegram.texts == ["Hello"]
+    gate.set()
+    assert (await caller)["status"] == "ok"
+    assert (await world.row())["possible_duplicate"] == 0
 
 
 async def test_stopping_lets_running_calls_finish_and_gives_the_rest_back(tmp_path: Path, clock: FakeClock) -> None:

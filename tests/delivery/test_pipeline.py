@@ -439,10 +439,34 @@ async def test_a_call_that_was_never_made_says_nothing_about_the_provider(tmp_pa
         )
         world.database.away = True
 
-        with pytest.raises(TargetUnavailable):
-            await world.pipeline.attempt(claim)
+        attempt = asyncio.create_task(world.pipeline.attempt(claim))
+        await world.advance(5)
+        world.database.away = False
+        await world.advance(5)
 
+        assert await attempt is not None
         assert (await world.breakers.circuit("telegram")).failures == 1
+        assert len(world.telegram.calls) == 1
+
+
+async def test_a_mark_that_could_not_be_written_leaves_nothing_in_doubt(tmp_path: Path, clock: FakeClock) -> None:
+    """Whether the mark stands is unknown; that nothing was sent is not."""
+    async with living_world(tmp_path / "p.db", clock, running=False) as world:
+        world.telegram.script.append(DOWN)
+        await world.send(recipient="1")
+        later = clock.now_us() + 2_000_000
+        [claim] = await world.pipeline.ledger.claim(
+            "telegram", now_us=later, lease_until_us=later + 30_000_000, limit=1
+        )
+        world.database.away = True
+        attempt = asyncio.create_task(world.pipeline.attempt(claim))
+        await world.advance(5)
+        world.database.away = False
+        await world.advance(5)
+
+        assert await attempt is not None
+        row = await world.row()
+        assert (row["status"], row["sending"], row["possible_duplicate"], row["attempts"]) == ("pending", 0, 0, 1)
         assert len(world.telegram.calls) == 1
 
 

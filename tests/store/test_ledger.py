@@ -344,6 +344,37 @@ async def test_only_an_expired_lease_is_taken_over(store: Store) -> None:
     assert await reclaim(LEASE_US + 1) == []
 
 
+async def test_nobody_takes_over_what_he_has_in_hand_himself(store: Store) -> None:
+    mine, lost = await store.leased(new_delivery()), await store.leased(new_delivery())
+
+    taken = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1,
+        now_us=LEASE_US,
+        lease_until_us=LEASE_US + 30 * SECOND,
+        limit=10,
+        in_hand=[mine.id],
+    )
+
+    assert [claim.id for claim in taken] == [lost.id]
+
+
+async def test_what_was_written_before_the_clock_was_set_back_is_dated_anew(store: Store) -> None:
+    retried, leased = await store.leased(new_delivery()), await store.leased(new_delivery())
+    await store.ledger.mark_sending(leased, now_us=NOON_US, lease_until_us=LEASE_US)
+    await store.ledger.settle(replace(ending(retried, Event.RETRY), at_us=NOON_US, not_before_us=NOON_US + 7 * SECOND))
+    yesterday = NOON_US - 86_400 * SECOND
+
+    assert (
+        await store.ledger.reclaim(
+            expired_before_us=yesterday, now_us=yesterday, lease_until_us=yesterday + 30 * SECOND, limit=10
+        )
+        == []
+    )
+
+    assert (await store.row(retried.id))["not_before"] == yesterday + 7 * SECOND
+    assert (await store.row(leased.id))["lease_until"] == yesterday + (LEASE_US - NOON_US)
+
+
 async def test_a_takeover_is_bounded_and_happens_once(store: Store) -> None:
     for _ in range(6):
         await store.leased(new_delivery())

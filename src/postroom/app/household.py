@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import uvicorn
 from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
@@ -26,7 +27,7 @@ from postroom.app.messenger import messenger_parts
 from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.outbound import PeerOutbound, PeerRoutes
 from postroom.app.peers import Peers
-from postroom.app.plane import running_plane
+from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.roster import load_roster
 from postroom.app.serving import bind, port_of, serving
 from postroom.app.sessions import build_sessions, start_sessions
@@ -59,6 +60,8 @@ from postroom.switchboard.server import RULES, add_switchboard_tools
 SWITCHBOARD: Final = "switchboard"
 WORKER: Final = "worker"
 ADAPTERS: Final = tuple(FACES)
+SANDBOX: Final = "sandbox"
+SANDBOX_SMTP: Final = "sandbox_smtp"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,7 +78,7 @@ def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -
     """Every part this household has; without a roster, the shipped one."""
     names = [config.name for config in (shipped(settings) if roster is None else roster)]
     ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
-    return (*(["sandbox"] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
+    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
 
 
 def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
@@ -125,6 +128,7 @@ class _Builder:
         self._servers: dict[str, MCPServer[Any]] = {}
         self._butlers: list[Butler] = []
         self._sockets: dict[str, socket.socket] = {}
+        self._serving: list[uvicorn.Server] = []
         self._plane: Plane | None = None
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
@@ -143,7 +147,15 @@ class _Builder:
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
         await self._serve()
+        self._stack.push_async_callback(self._wind_down)
         return self._household
+
+    async def _wind_down(self) -> None:
+        """First of all when stopping: while callers are still connected, so that they hear how it ended."""
+        if self._plane is not None:
+            await self._plane.stop(DRAIN_SECONDS)
+        for server in self._serving:
+            server.should_exit = True  # all at once: each of them grants its callers a few seconds
 
     def _bind(self) -> None:
         """All ports or none, before anything is started."""
@@ -151,20 +163,26 @@ class _Builder:
         wanted |= {name: getattr(self._settings.ports, name) for name in ("api", *ADAPTERS)}
         for part in self._parts:
             if part in wanted:
-                self._sockets[part] = bind(part, self._settings.host, wanted[part])
-                self._stack.callback(self._sockets[part].close)
+                self._bind_one(part, wanted[part])
                 self._endpoints.bound(part, port_of(self._sockets[part]))
+            elif part == SANDBOX:
+                self._bind_one(SANDBOX, self._settings.ports.sandbox)
+                self._bind_one(SANDBOX_SMTP, self._settings.ports.sandbox_smtp)
+
+    def _bind_one(self, part: str, port: int) -> None:
+        self._sockets[part] = bind(part, self._settings.host, port)
+        self._stack.callback(self._sockets[part].close)
 
     async def _start_sandbox(self) -> SandboxAddress | None:
         if not self._settings.in_sandbox:
             return None
         ports = self._settings.ports
-        if "sandbox" not in self._parts:
+        if SANDBOX not in self._parts:
             return SandboxAddress(self._settings.host, ports.sandbox, ports.sandbox_smtp)
         options = SandboxOptions(
             host=self._settings.host,
-            bot_api_port=ports.sandbox,
-            smtp_port=ports.sandbox_smtp,
+            bot_api_socket=self._sockets[SANDBOX],
+            smtp_socket=self._sockets[SANDBOX_SMTP],
             ledger_path=self._settings.home / "sandbox.db",
         )
         self._settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -316,7 +334,7 @@ class _Builder:
             )
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():
-            await self._stack.enter_async_context(serving(application, self._sockets[name]))
+            self._serving.append(await self._stack.enter_async_context(serving(application, self._sockets[name])))
             self._household.addresses[name] = self._url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
             await start_sessions(butler.sessions, self._stack)

@@ -96,8 +96,7 @@ async def running_plane(
             async with store.listening(plane.dispatcher.wake, _settled_elsewhere(plane, shared)):
                 yield plane
         finally:
-            await plane.dispatcher.drain(DRAIN_SECONDS)
-            plane.outcomes.let_go()
+            await plane.stop(DRAIN_SECONDS)
             await working
             for channel in channels.values():
                 await channel.close()

@@ -53,7 +53,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
+async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[uvicorn.Server]:
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -70,7 +70,7 @@ async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[None]:
             raise RuntimeError("the HTTP server stopped before it had started")
         await asyncio.sleep(0.005)
     try:
-        yield
+        yield server
     finally:
         server.should_exit = True
         await task

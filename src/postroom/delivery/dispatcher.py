@@ -39,6 +39,7 @@ class Dispatcher:
         self._outcomes = outcomes
         self._busy: Counter[str] = Counter()
         self._running: set[asyncio.Task[None]] = set()
+        self._in_hand: Counter[DeliveryId] = Counter()
         self._wake = asyncio.Event()
         self._wake_at_us: int | None = None
         self._queued = False  # rows may wait behind others, or for a slot
@@ -66,6 +67,7 @@ class Dispatcher:
 
     def take(self, claim: Claim, *, claimed: bool = False) -> None:
         self._busy[claim.channel] += 1
+        self._in_hand[claim.id] += 1
         task = asyncio.create_task(self._work(claim, claimed))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -88,7 +90,7 @@ class Dispatcher:
         while not self._stopping.is_set():
             self._wake.clear()
             try:
-                if self._clock.now_us() >= next_sweep:
+                if self._is_time(next_sweep):
                     await self._look_around()
                     next_sweep = self._clock.now_us() + seconds(self._policy.sweep_seconds)
                 await self._claim_due()
@@ -98,7 +100,9 @@ class Dispatcher:
             await self._clock.wait(self._wake, min(next_sweep, self._wake_at_us or next_sweep))
 
     async def drain(self, timeout_seconds: float) -> int:
-        """Stop taking work, let what is running finish; returns how many did not."""
+        """Stop taking work, let what is running finish; returns how many did not. Nobody gets a second chance."""
+        if self._stopping.is_set():
+            timeout_seconds = 0.0
         self._stopping.set()
         self._wake.set()
         with suppress(TimeoutError):
@@ -135,6 +139,7 @@ class Dispatcher:
             self._pipeline.meter.bug(claim, error)
         finally:
             self._busy[claim.channel] -= 1
+            self._let_go(claim.id)
         if done is not None:
             self._settled(done)
         if claimed or self._queued:
@@ -146,10 +151,19 @@ class Dispatcher:
         elif done.status is Status.PENDING:
             self._wake_by(done.not_before_us)
 
+    def _is_time(self, next_sweep_us: int) -> bool:
+        """A sweep farther away than one round of them: the clock was set back."""
+        now = self._clock.now_us()
+        return not now < next_sweep_us <= now + seconds(self._policy.sweep_seconds)
+
     async def _sweep(self, expired_before_us: int) -> None:
         now = self._clock.now_us()
         while claims := await self._ledger.reclaim(
-            expired_before_us=expired_before_us, now_us=now, lease_until_us=self._lease_end(), limit=_SWEEP_BATCH
+            expired_before_us=expired_before_us,
+            now_us=now,
+            lease_until_us=self._lease_end(),
+            limit=_SWEEP_BATCH,
+            in_hand=list(self._in_hand),
         ):
             for claim in claims:
                 await self._take_over(claim)
@@ -164,6 +178,11 @@ class Dispatcher:
             if done.status in TERMINAL:
                 await pipeline.limits.release(claim.id)
             self._settled(done)
+
+    def _let_go(self, delivery_id: DeliveryId) -> None:
+        self._in_hand[delivery_id] -= 1
+        if self._in_hand[delivery_id] <= 0:
+            del self._in_hand[delivery_id]
 
     def _free(self, channel: str) -> int:
         return self._policy.slots_per_channel - self._busy[channel]

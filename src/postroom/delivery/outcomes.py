@@ -33,6 +33,7 @@ class Outcomes:
         self._clock = clock
         self._waiting: dict[DeliveryId, _Waiting] = {}
         self._recent: OrderedDict[DeliveryId, Snapshot] = OrderedDict()
+        self._stopped = False
 
     def settled(self, snapshot: Snapshot) -> None:
         if snapshot.status not in TERMINAL:
@@ -46,6 +47,7 @@ class Outcomes:
 
     def let_go(self) -> None:
         """We are stopping: whoever waits is told what is known now; the delivery goes on later."""
+        self._stopped = True
         for waiting in self._waiting.values():
             waiting.event.set()
         self._waiting.clear()
@@ -69,7 +71,7 @@ class Outcomes:
         `look_first` is for a delivery that may have been settled, here or elsewhere,
         before we began to listen.
         """
-        if recent := self._recent.get(delivery_id):
+        if (recent := self._recent.get(delivery_id)) or self._stopped:
             return recent
         waiting = self._waiting.setdefault(delivery_id, _Waiting())
         waiting.callers += 1

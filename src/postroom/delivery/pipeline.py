@@ -124,8 +124,8 @@ class Pipeline:
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
         sent: _Sent | None = None
         try:
-            if not await self.ledger.mark_sending(claim, **self._lease(claim)):
-                raise FenceLost
+            if unsent := await self._mark(claim):
+                return unsent
             started = self.clock.now_us()
             sent = await self._send_parts(claim, channel, parts)
         finally:
@@ -137,6 +137,14 @@ class Pipeline:
         if isinstance(sent.error, ProviderThrottled):
             await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
         return self._failed(sent.claim, sent.error, started)
+
+    async def _mark(self, claim: Claim) -> Settlement | None:
+        try:
+            if not await self.ledger.mark_sending(claim, **self._lease(claim)):
+                raise FenceLost
+        except StoreUnavailable:  # the mark may stand, but we know that nothing has left
+            return self._put_back(claim, Event.RELEASE, "the store was away")
+        return None
 
     async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
         """Each part is on record before the next one leaves, so a retry never repeats one."""

@@ -42,6 +42,11 @@ class Plane:
             return notify_error(error, request_id=request_id, channel=channel)
         return notify_response(await self._outcome(accepted, wait_seconds), request_id=request_id)
 
+    async def stop(self, drain_seconds: float) -> None:
+        """Lets the calls that are being made finish, then tells whoever waits for anything else what is known."""
+        await self.dispatcher.drain(drain_seconds)
+        self.outcomes.let_go()
+
     async def _outcome(self, accepted: Accepted, wait_seconds: float) -> Snapshot:
         """What is known when the waiting ends; stored is stored, even if the store is away just then."""
         snapshot = accepted.snapshot

@@ -104,9 +104,25 @@ _RECLAIM = f"""
     UPDATE messenger.delivery_requests AS one SET fence = fence + 1, lease_until = $3, updated_at = $2
     WHERE one.id = ANY (ARRAY(
         SELECT id FROM messenger.delivery_requests WHERE status = 'in_progress' AND lease_until < $1
+          AND NOT id = ANY ($5)
         LIMIT $4 FOR UPDATE SKIP LOCKED))
     RETURNING {CLAIM_COLUMNS}
 """
+_DATED_AHEAD_US: Final = 60_000_000  # as far as the clocks of two hosts may disagree
+_REDATE = (
+    """
+    UPDATE messenger.delivery_requests SET not_before = not_before - (updated_at - $1), updated_at = $1
+    WHERE id = ANY (ARRAY(
+        SELECT id FROM messenger.delivery_requests
+        WHERE status = 'pending' AND not_before > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
+    """,
+    """
+    UPDATE messenger.delivery_requests SET lease_until = lease_until - (updated_at - $1), updated_at = $1
+    WHERE id = ANY (ARRAY(
+        SELECT id FROM messenger.delivery_requests
+        WHERE status = 'in_progress' AND lease_until > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
+    """,
+)
 _NEXT_DUE = "SELECT min(not_before) FROM messenger.delivery_requests WHERE status = 'pending' AND not_before > $1"
 _MARK = """
     UPDATE messenger.delivery_requests AS one SET sending = true, lease_until = mine.lease_until, updated_at = mine.now
@@ -204,11 +220,21 @@ class PostgresLedger:
         )
         return sorted((claim_of(row) for row in rows), key=lambda claim: claim.id)
 
-    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
-        rows = await self._database.hot(
-            lambda connection: connection.fetch(_RECLAIM, expired_before_us, now_us, lease_until_us, limit)
-        )
-        return [claim_of(row) for row in rows]
+    async def reclaim(
+        self,
+        *,
+        expired_before_us: int,
+        now_us: int,
+        lease_until_us: int,
+        limit: int,
+        in_hand: Sequence[DeliveryId] = (),
+    ) -> Sequence[Claim]:
+        async def work(connection: Connection) -> list[asyncpg.Record]:
+            for statement in _REDATE:
+                await connection.execute(statement, now_us, now_us + _DATED_AHEAD_US)
+            return await connection.fetch(_RECLAIM, expired_before_us, now_us, lease_until_us, limit, list(in_hand))
+
+        return [claim_of(row) for row in await self._database.hot(work)]
 
     async def orphaned_before_us(self, now_us: int) -> int:
         """Other workers may be alive, so only an expired lease tells."""

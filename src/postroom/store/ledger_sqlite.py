@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
@@ -69,9 +70,23 @@ _CLAIM = f"""
 """
 _RECLAIM = f"""
     UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, updated_at = ?
-    WHERE id IN (SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ? LIMIT ?)
+    WHERE id IN (
+        SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ?
+          AND id NOT IN (SELECT value FROM json_each(?))
+        LIMIT ?)
     RETURNING {CLAIM_COLUMNS}
 """
+_DATED_AHEAD_US: Final = 5_000_000  # as long as a write may have waited for its turn
+_REDATE = (
+    """
+    UPDATE delivery_requests SET not_before = not_before - (updated_at - ?1), updated_at = ?1
+    WHERE status = 'pending' AND not_before > ?2 AND updated_at > ?2
+    """,
+    """
+    UPDATE delivery_requests SET lease_until = lease_until - (updated_at - ?1), updated_at = ?1
+    WHERE status = 'in_progress' AND lease_until > ?2 AND updated_at > ?2
+    """,
+)
 _NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
 _MARK = """
     UPDATE delivery_requests SET sending = 1, lease_until = ?, updated_at = ?
@@ -120,9 +135,23 @@ class SqliteLedger:
     async def claim(self, channel: str, *, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
         return await self._write(lambda driver: _claim(driver, channel, now_us, lease_until_us, limit))
 
-    async def reclaim(self, *, expired_before_us: int, now_us: int, lease_until_us: int, limit: int) -> Sequence[Claim]:
-        values = (lease_until_us, now_us, expired_before_us, limit)
-        return await self._write(lambda driver: [claim_of(row) for row in driver.execute(_RECLAIM, values).fetchall()])
+    async def reclaim(
+        self,
+        *,
+        expired_before_us: int,
+        now_us: int,
+        lease_until_us: int,
+        limit: int,
+        in_hand: Sequence[DeliveryId] = (),
+    ) -> Sequence[Claim]:
+        values = (lease_until_us, now_us, expired_before_us, json.dumps(in_hand), limit)
+
+        def work(driver: sqlite3.Connection) -> list[Claim]:
+            for statement in _REDATE:
+                driver.execute(statement, (now_us, now_us + _DATED_AHEAD_US))
+            return [claim_of(row) for row in driver.execute(_RECLAIM, values).fetchall()]
+
+        return await self._write(work)
 
     async def orphaned_before_us(self, now_us: int) -> int:
         """One process owns the file, so whatever was in progress at start belongs to nobody."""

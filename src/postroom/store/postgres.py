@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -16,6 +17,8 @@ from postroom.store import migrate
 
 Result = TypeVar("Result")
 _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
+_HOT_SECONDS = 10.0  # others wait behind a hot statement
+_CLOSE_SECONDS = 2.0
 
 UNREACHABLE = (
     OSError,
@@ -46,8 +49,15 @@ class PostgresDatabase:
         """Hand-written statements straight on the driver."""
         try:
             pool = self._pool or await self._open()
-            async with pool.acquire() as connection:
-                return await work(connection)  # type: ignore[arg-type]  # the pool's proxy has the connection's shape
+            connection = await pool.acquire(timeout=_HOT_SECONDS)
+            try:
+                async with asyncio.timeout(_HOT_SECONDS):
+                    return await work(connection)  # type: ignore[arg-type]  # the pool's proxy has the connection's shape
+            except TimeoutError:
+                connection.terminate()  # giving it back in good order would need an answer, too
+                raise
+            finally:
+                await pool.release(connection)
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
@@ -60,14 +70,14 @@ class PostgresDatabase:
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         async def run() -> Result:
-            async with self._engine.connect() as connection:
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._engine.connect() as connection:
                 return await connection.run_sync(work)
 
         return await _translating(run())
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
         async def run() -> Result:
-            async with self._engine.begin() as connection:
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._engine.begin() as connection:
                 return await connection.run_sync(work)
 
         return await _translating(run())
@@ -83,7 +93,11 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         if self._pool is not None:
-            await self._pool.close()
+            try:
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await self._pool.close()
+            except TimeoutError:
+                self._pool.terminate()
         await self._engine.dispose()
 
     async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
@@ -91,8 +105,7 @@ class PostgresDatabase:
             self._url,
             min_size=1,
             max_size=self._pool_size,
-            command_timeout=_PATIENCE_SECONDS,
-            timeout=_PATIENCE_SECONDS,
+            timeout=_HOT_SECONDS,
         )
         if self._pool is not None:  # somebody was faster
             await pool.close()

@@ -1,0 +1,1 @@
+"""Break a running Postroom in every way we know of, and count what arrived."""

@@ -1,0 +1,78 @@
+"""`make chaos`: run the scenarios, print one line each, and put the table into the docs."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.services.postgres import PostgresServer
+
+from chaos.catalogue import SCENARIOS
+from chaos.nursery import Nursery
+from chaos.report import Entry, write_table
+from chaos.scenario import Scenario, World
+
+_DOCUMENT = Path(__file__).parents[1] / "docs" / "explanation" / "reliability.md"
+_SCENARIO_SECONDS = 420.0
+
+
+def main() -> None:
+    options = _options()
+    if options.list:
+        for scenario in SCENARIOS:
+            print(f"{scenario.name:32}{scenario.what}")
+        return
+    chosen = [one for one in SCENARIOS if not options.only or any(word in one.name for word in options.only)]
+    with tempfile.TemporaryDirectory(prefix="postroom-chaos-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o711)  # PostgreSQL runs as another user and has to pass through
+        server = PostgresServer(Path(name) / "postgres")
+        server.start()
+        try:
+            entries = asyncio.run(_run_all(chosen, server.url(), seed=options.seed, short=options.short))
+        finally:
+            server.kill()
+    if options.write:
+        write_table(_DOCUMENT, entries)
+    failed = [entry.scenario.name for entry in entries if not entry.passed]
+    print(f"\n{len(entries) - len(failed)} of {len(entries)} scenarios hold." + "".join(f"\n  {one}" for one in failed))
+    sys.exit(bool(failed))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="the cut that runs in the tests")
+    parser.add_argument("--only", action="append", metavar="WORD", help="scenarios whose name holds this word")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/explanation/reliability.md")
+    return parser.parse_args()
+
+
+async def _run_all(scenarios: list[Scenario], postgres_url: str, *, seed: int, short: bool) -> list[Entry]:
+    nursery = Nursery()
+    try:
+        world = World(nursery=nursery, postgres_url=postgres_url, seed=seed, short=short)
+        return [await _run(scenario, world) for scenario in scenarios]
+    finally:
+        await nursery.close()
+
+
+async def _run(scenario: Scenario, world: World) -> Entry:
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(_SCENARIO_SECONDS):
+            result = await scenario.run(world)
+    except Exception as error:  # one broken scenario must not hide the others
+        entry = Entry(scenario=scenario, result=None, error=repr(error), seconds=time.monotonic() - started)
+    else:
+        entry = Entry(scenario=scenario, result=result, seconds=time.monotonic() - started)
+    print(entry.line(), flush=True)
+    return entry
+
+
+if __name__ == "__main__":
+    main()

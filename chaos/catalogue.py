@@ -1,0 +1,34 @@
+"""Every scenario, in the order in which they run and stand in the docs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chaos.scenario import Scenario
+from chaos.scenarios import (
+    clock_jumps,
+    database_link,
+    database_restart,
+    disk_full,
+    hang_ups,
+    kill_steps,
+    provider_link,
+    provider_trouble,
+    random_kills,
+    redis_faults,
+    signals,
+)
+
+SCENARIOS: Final[list[Scenario]] = [
+    *kill_steps.SCENARIOS,
+    *random_kills.SCENARIOS,
+    *database_restart.SCENARIOS,
+    *redis_faults.SCENARIOS,
+    *provider_link.SCENARIOS,
+    *database_link.SCENARIOS,
+    *provider_trouble.SCENARIOS,
+    *disk_full.SCENARIOS,
+    *clock_jumps.SCENARIOS,
+    *signals.SCENARIOS,
+    *hang_ups.SCENARIOS,
+]

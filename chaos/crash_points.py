@@ -1,0 +1,49 @@
+"""The named moments of a delivery at which a process can be made to die."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Point(StrEnum):
+    BEFORE_INSERT = "before insert"
+    AFTER_INSERT = "after insert"
+    BEFORE_CLAIM = "before claim"
+    AFTER_CLAIM = "after claim"
+    BEFORE_MARK = "before mark"
+    AFTER_MARK = "after mark"
+    DURING_SEND = "during send"  # the provider has it, the answer is not back: killed from outside
+    AFTER_SEND = "after send"
+    BEFORE_ADVANCE = "before advance"
+    AFTER_ADVANCE = "after advance"
+    BEFORE_SETTLE = "before settle"
+    AFTER_SETTLE = "after settle"
+    BEFORE_RECLAIM = "before reclaim"
+    AFTER_RECLAIM = "after reclaim"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrashPlan:
+    """Die at the n-th passage of a point, counting only this message's passages when one is named."""
+
+    point: Point
+    passage: int = 1
+    token: str | None = None
+
+
+class Crash:
+    def __init__(self, plan: CrashPlan | None) -> None:
+        self._plan = plan
+        self._passages: Counter[Point] = Counter()
+
+    def at(self, point: Point, token: str | None = None) -> None:
+        plan = self._plan
+        if plan is None or plan.point is not point or (plan.token and token and plan.token != token):
+            return
+        self._passages[point] += 1
+        if self._passages[point] == plan.passage:
+            os.kill(os.getpid(), signal.SIGKILL)

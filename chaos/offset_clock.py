@@ -1,0 +1,21 @@
+"""The machine's clock, set wrong on purpose."""
+
+from __future__ import annotations
+
+import time
+
+from postroom.clock import SystemClock
+from postroom.domain.time import seconds
+
+
+class OffsetClock(SystemClock):
+    """Waits stay as long as they are; only the time of day is off, and may jump while the process runs."""
+
+    def __init__(self, offset_seconds: float = 0.0) -> None:
+        self._offset_us = seconds(offset_seconds)
+
+    def jump(self, by_seconds: float) -> None:
+        self._offset_us += seconds(by_seconds)
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1000 + self._offset_us

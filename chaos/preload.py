@@ -1,0 +1,20 @@
+"""Imported once, before the processes of a scenario are forked: what they would otherwise import one by one."""
+
+from __future__ import annotations
+
+import importlib
+
+_LATE = (
+    "alembic.ddl.postgresql",
+    "alembic.ddl.sqlite",
+    "postroom.store.breakers_redis",
+    "postroom.store.limits_redis",
+    "postroom.store.migrations.versions.m0001_deliveries",
+    "postroom.store.notices",
+    "redis.asyncio",
+    "sqlalchemy.dialects.postgresql.asyncpg",
+    "sqlalchemy.dialects.sqlite.pysqlite",
+)
+
+for name in ("chaos.worker_process", "chaos.household_process", *_LATE):
+    importlib.import_module(name)

@@ -1,0 +1,92 @@
+"""What a scenario is given, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from chaos.errand import Errand
+from chaos.ground import Ground, ground
+from chaos.ledger_compare import Comparison
+from chaos.nursery import Child, Nursery, Overdue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """`short` is the cut that runs in the tests: the same faults, fewer of them."""
+
+    nursery: Nursery
+    postgres_url: str
+    seed: int = 1
+    short: bool = False
+
+    def sized(self, full: int, short: int) -> int:
+        return short if self.short else full
+
+    @asynccontextmanager
+    async def sqlite(self, name: str) -> AsyncIterator[Ground]:
+        async with ground(self.nursery, None, f"{self.seed}/{name}") as found:
+            yield found
+
+    @asynccontextmanager
+    async def postgres(self, name: str) -> AsyncIterator[Ground]:
+        async with ground(self.nursery, self.postgres_url, f"{self.seed}/{name}") as found:
+            yield found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """`note` is for the table; `complaints` are what this scenario expected beside the comparison."""
+
+    comparison: Comparison
+    note: str = ""
+    complaints: tuple[str, ...] = field(default=())
+
+    @property
+    def passed(self) -> bool:
+        return self.comparison.sound and not self.complaints
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        return (*self.complaints, *self.comparison.complaints)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    name: str
+    what: str
+    run: Callable[[World], Awaitable[Result]]
+
+
+def expectations(*checks: tuple[bool, str]) -> tuple[str, ...]:
+    """The sentences of those that do not hold."""
+    return tuple(sentence for holds, sentence in checks if not holds)
+
+
+LEASES_OVER_SECONDS = 100.0  # by a clock this far ahead, every lease of a dead process has run out
+
+
+async def recover(place: Ground, *, seconds: float = 120.0) -> None:
+    """One process, started later than every lease and left alone, until nothing is left to do."""
+    await left_alone(place, place.errand(clock_offset_seconds=LEASES_OVER_SECONDS, limit_seconds=seconds))
+
+
+async def left_alone(place: Ground, errand: Errand) -> None:
+    code = await place.nursery.run(errand)
+    if code != 0:
+        raise RuntimeError(f"a process that was left alone ended with {code}\n{place.last_words()}")
+
+
+async def stop_orderly(place: Ground, children: Iterable[Child], seconds: float = 10.0) -> tuple[str, ...]:
+    """SIGTERM to all; what is wrong with how they ended."""
+    said: list[str] = []
+    for child in children:
+        child.terminate()
+        try:
+            code = await child.ended(seconds)
+        except Overdue:
+            said.append(f"a worker needed more than {seconds:.0f} s to stop")
+        else:
+            said += [f"a worker ended with {code}: {place.last_words()[-400:]}"] if code else []
+    return tuple(said)

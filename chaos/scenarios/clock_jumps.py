@@ -1,0 +1,45 @@
+"""The machine's clock is set forwards or back while messages are under way."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from chaos.ledger_compare import Cause
+from chaos.nursery import Overdue
+from chaos.scenario import Result, Scenario, World, expectations
+
+_JUMPS: Final = {"+1 h": 3_600.0, "-1 h": -3_600.0, "+1 day": 86_400.0, "-1 day": -86_400.0}
+_SECONDS: Final = 40.0
+
+
+async def clock_jumps(world: World, database: str) -> Result:
+    number = world.sized(120, 40)
+    found, complaints = None, list[str]()
+    for name, jump in _JUMPS.items():
+        open_ground = world.sqlite if database == "sqlite" else world.postgres
+        async with open_ground(f"clock {name}") as ground:
+            await ground.provider.arm("telegram", times=number // 4, status=503)
+            errand = ground.errand(parcels=ground.parcels(number), jump_seconds=jump, at_once=8, limit_seconds=_SECONDS)
+            try:
+                code = await ground.nursery.run(errand, seconds=_SECONDS)
+            except Overdue:
+                code = 1
+            comparison = await ground.compare(Cause.CLOCK)
+            found = comparison if found is None else found + comparison
+            complaints += expectations(
+                (code == 0, f"{name}: not everything was settled within {_SECONDS:.0f} s"),
+                (comparison.delivered + comparison.held == number, f"{name}: some deliveries have no outcome"),
+            )
+    assert found is not None
+    return Result(comparison=found, note=", ".join(_JUMPS), complaints=tuple(complaints))
+
+
+SCENARIOS: Final = [
+    Scenario(
+        name=f"clock-{database}",
+        what=f"the clock jumps while working, {database}",
+        run=partial(clock_jumps, database=database),
+    )
+    for database in ("sqlite", "postgres")
+]

@@ -1,0 +1,153 @@
+"""kill -9 at every step of a delivery, then a start on the same data."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from chaos.crash_points import CrashPlan, Point
+from chaos.errand import Errand, Parcel, Until
+from chaos.ground import Ground
+from chaos.ledger_compare import Cause
+from chaos.ledger_rows import read_rows
+from chaos.scenario import LEASES_OVER_SECONDS, Result, Scenario, World
+
+_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.02
+_MAIL_HAS_NO = frozenset({Point.BEFORE_ADVANCE, Point.AFTER_ADVANCE})  # one mail is one part
+_RECOVERY = frozenset({Point.BEFORE_RECLAIM, Point.AFTER_RECLAIM})
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of one message."""
+
+    copies: int  # of the part that arrived most often
+    status: str | None
+    possible_duplicate: bool
+    uncertain_attempts: int
+
+
+NOT_STORED: Final = Fate(0, None, False, 0)
+ONCE: Final = Fate(1, "delivered", False, 0)
+
+# Between the mark and the settlement nobody can know; everywhere else the message arrives exactly once.
+EXPECTED: Final[dict[Point, dict[str, Fate]]] = {
+    Point.BEFORE_INSERT: {"resend": NOT_STORED, "hold": NOT_STORED},
+    Point.AFTER_INSERT: {"resend": ONCE, "hold": ONCE},
+    Point.BEFORE_CLAIM: {"resend": ONCE, "hold": ONCE},
+    Point.AFTER_CLAIM: {"resend": ONCE, "hold": ONCE},
+    Point.BEFORE_MARK: {"resend": ONCE, "hold": ONCE},
+    Point.AFTER_MARK: {"resend": Fate(1, "delivered", True, 1), "hold": Fate(0, "dead_lettered", False, 1)},
+    Point.DURING_SEND: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+    Point.AFTER_SEND: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+    Point.BEFORE_ADVANCE: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+    Point.AFTER_ADVANCE: {"resend": Fate(1, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+    Point.BEFORE_SETTLE: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+    Point.AFTER_SETTLE: {"resend": ONCE, "hold": ONCE},
+    Point.BEFORE_RECLAIM: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+    Point.AFTER_RECLAIM: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
+}
+
+
+def points(channel: str) -> list[Point]:
+    return [point for point in EXPECTED if channel == "telegram" or point not in _MAIL_HAS_NO]
+
+
+class Murders:
+    """Each process begins later than the one before it ended, by its own clock, so that every lease has run out."""
+
+    def __init__(self, ground: Ground, channel: str, on_uncertain: str) -> None:
+        self._ground = ground
+        self._channel = channel
+        self._on_uncertain = on_uncertain
+        self._offset_seconds = 0.0
+        self.kills = 0
+
+    async def at(self, point: Point) -> Parcel:
+        parts = 2 if self._channel == "telegram" and point in _MAIL_HAS_NO else 1
+        parcel = self._ground.parcel(self._channel, parts=parts, on_uncertain=self._on_uncertain)
+        if point in (Point.BEFORE_CLAIM, Point.AFTER_CLAIM):
+            await self._live(self._errand(parcels=(parcel,), works=False, until=Until.ANSWERED))
+            await self._die(point, parcel, given=())
+        elif point in _RECOVERY:
+            await self._die(Point.AFTER_SEND, parcel)
+            await self._die(point, parcel, given=())
+        else:
+            await self._die(point, parcel)
+        await self._live(self._errand(until=Until.QUIET))
+        return parcel
+
+    async def _die(self, point: Point, parcel: Parcel, given: tuple[Parcel, ...] | None = None) -> None:
+        plan = CrashPlan(point=point, token=parcel.token)
+        errand = self._errand(parcels=(parcel,) if given is None else given, crash=plan, until=Until.TOLD)
+        if point is Point.DURING_SEND:
+            code = await self._shot_during_the_call(errand, parcel)
+        else:
+            code = await self._ground.nursery.run(errand, seconds=_SECONDS)
+        if code != -signal.SIGKILL:
+            raise RuntimeError(f"the process did not die {point}: it ended with {code}\n{self._ground.last_words()}")
+        self.kills += 1
+
+    async def _shot_during_the_call(self, errand: Errand, parcel: Parcel) -> int:
+        """The provider has the message and has not answered yet: only it can tell that moment."""
+        provider = self._ground.provider
+        await provider.arm(self._channel, delay_seconds=_SECONDS)
+        victim = self._ground.nursery.errand(errand)
+        async with asyncio.timeout(_SECONDS):
+            while parcel.token not in await provider.received():
+                await asyncio.sleep(_LOOK_SECONDS)
+        victim.kill()
+        return await victim.ended(_SECONDS)
+
+    async def _live(self, errand: Errand) -> None:
+        code = await self._ground.nursery.run(errand, seconds=_SECONDS)
+        if code != 0:
+            raise RuntimeError(f"a process that was left alone ended with {code}\n{self._ground.last_words()}")
+
+    def _errand(self, **details: object) -> Errand:
+        self._offset_seconds += LEASES_OVER_SECONDS
+        return self._ground.errand(clock_offset_seconds=self._offset_seconds, **details)
+
+
+async def fate_of(ground: Ground, parcel: Parcel) -> Fate:
+    copies = max((await ground.provider.received()).get(parcel.token, {}).values(), default=0)
+    rows = [row for row in await read_rows(ground.environment) if row.token == parcel.token]
+    if not rows:
+        return Fate(copies, None, False, 0)
+    (row,) = rows
+    return Fate(copies, row.status, row.possible_duplicate, row.uncertain_attempts)
+
+
+async def kill_steps(world: World, database: str, channel: str, on_uncertain: str) -> Result:
+    rounds = world.sized(14, 1)
+    complaints: list[str] = []
+    open_ground = world.sqlite if database == "sqlite" else world.postgres
+    async with open_ground(f"kill {channel} {on_uncertain}") as ground:
+        murders = Murders(ground, channel, on_uncertain)
+        for point in points(channel) * rounds:
+            parcel = await murders.at(point)
+            fate = await fate_of(ground, parcel)
+            if fate != EXPECTED[point][on_uncertain]:
+                complaints.append(f"killed {point}: {fate}")
+        comparison = await ground.compare(Cause.PROCESS)
+    return Result(comparison=comparison, note=f"{murders.kills} kills", complaints=tuple(complaints))
+
+
+def _scenario(database: str, channel: str, on_uncertain: str) -> Scenario:
+    return Scenario(
+        name=f"kill-{database}-{channel}-{on_uncertain}",
+        what=f"kill -9 at each of {len(points(channel))} steps: {channel}, {database}, {on_uncertain}",
+        run=partial(kill_steps, database=database, channel=channel, on_uncertain=on_uncertain),
+    )
+
+
+SCENARIOS: Final = [
+    _scenario(database, channel, on_uncertain)
+    for database in ("sqlite", "postgres")
+    for channel in ("telegram", "email")
+    for on_uncertain in ("resend", "hold")
+]

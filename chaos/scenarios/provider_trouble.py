@@ -1,0 +1,112 @@
+"""The provider asks for patience, or is not there for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from chaos import journal
+from chaos.answered import under_way
+from chaos.errand import Until
+from chaos.journal import Step
+from chaos.ledger_compare import Cause
+from chaos.scenario import Result, Scenario, World, expectations, left_alone
+
+_SLOTS: Final = 32
+_RETRY_AFTER_SECONDS: Final = 1
+
+
+async def throttle_storm(world: World) -> Result:
+    """Waiting costs no attempt, and nobody knocks again before the time is over."""
+    number, seconds = world.sized(1_000, 100), 6.0 if not world.short else 2.0
+    async with world.sqlite("429") as ground:
+        await ground.provider.arm("telegram", times=-1, status=429, retry_after=_RETRY_AFTER_SECONDS)
+        worker = ground.nursery.errand(ground.errand(parcels=ground.parcels(number), limit_seconds=90.0))
+        await under_way_or_refused(ground.journal)
+        await asyncio.sleep(seconds)
+        calls = Counter(entry.step for entry in journal.read(ground.journal))[Step.SEND]
+        await ground.provider.clear_faults()
+        code = await worker.ended(100.0)
+        comparison = await ground.compare()
+    most = _SLOTS * (int(seconds / _RETRY_AFTER_SECONDS) + 2)
+    return Result(
+        comparison=comparison,
+        note=f"{calls} calls during the storm",
+        complaints=expectations(
+            (code == 0, f"the worker ended with {code}"),
+            (comparison.delivered == number, "not everything was delivered after the storm"),
+            (calls <= most, f"{calls} calls were made although the provider had asked for patience"),
+        ),
+    )
+
+
+async def under_way_or_refused(path: object) -> None:
+    from pathlib import Path
+
+    async with asyncio.timeout(30.0):
+        while not any(entry.step is Step.SEND for entry in journal.read(Path(str(path)))):
+            await asyncio.sleep(0.05)
+
+
+async def provider_down(world: World) -> Result:
+    """Minutes in life, seconds here: every wait of ours is shortened alike."""
+    number, seconds = world.sized(300, 60), 8.0 if not world.short else 2.0
+    async with world.sqlite("down") as plain:
+        ground = plain.having(retry__max_attempts="12", breaker__recovery_seconds="0.5")
+        errand = ground.errand(
+            parcels=ground.parcels(number) + ground.parcels(number // 5, "email"),
+            until=Until.QUIET,
+            at_once=4,
+            pause_seconds=0.02,
+            limit_seconds=120.0,
+        )
+        worker = ground.nursery.errand(errand)
+        await under_way(ground)
+        await ground.provider.stop()
+        await asyncio.sleep(seconds)
+        await ground.provider.__aenter__()
+        code = await worker.ended(130.0)
+        comparison = await ground.compare(Cause.PROVIDER)
+    return Result(
+        comparison=comparison,
+        note=f"down for {seconds:.0f} s, all waits shortened",
+        complaints=expectations(
+            (code == 0, f"the worker ended with {code}"),
+            (comparison.accepted == number + number // 5, "not everything was accepted in the end"),
+            (comparison.delivered + comparison.held == comparison.accepted, "some deliveries have no outcome"),
+        ),
+    )
+
+
+async def poison(world: World) -> Result:
+    """One message kills whoever tries to send it; it must not take the others with it for ever."""
+    others, most_deaths = world.sized(60, 12), 3
+    deaths = 0
+    async with world.sqlite("poison") as ground:
+        from chaos.crash_points import CrashPlan, Point
+
+        bad = ground.parcel()
+        errand = ground.errand(
+            parcels=(bad, *ground.parcels(others)), crash=CrashPlan(point=Point.AFTER_MARK, token=bad.token)
+        )
+        while await ground.nursery.run(errand) != 0 and deaths <= most_deaths:
+            deaths += 1
+        await left_alone(ground, ground.errand())
+        comparison = await ground.compare(Cause.PROCESS)
+    return Result(
+        comparison=comparison,
+        note=f"{deaths} workers died of it",
+        complaints=expectations(
+            (deaths <= most_deaths, "the message went on killing"),
+            (comparison.held == 1, "the message was not put aside"),
+            (comparison.delivered == others, "other messages suffered"),
+        ),
+    )
+
+
+SCENARIOS: Final = [
+    Scenario(name="throttle-storm", what="429 to every call for a while", run=throttle_storm),
+    Scenario(name="provider-down", what="the provider is down for a while", run=provider_down),
+    Scenario(name="poison", what="a message that kills whoever sends it", run=poison),
+]

@@ -1,0 +1,83 @@
+"""SIGTERM to a household at random moments, and a new start each time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from sqlalchemy import Connection, func, select
+
+from chaos.errand import Until
+from chaos.ground import Ground
+from chaos.household import Household
+from chaos.nursery import Overdue
+from chaos.scenario import Result, Scenario, World, expectations, left_alone
+from postroom.app.store import connect_store
+from postroom.domain.time import SECOND_US
+from postroom.settings import load
+from postroom.store.tables.deliveries import delivery_attempts, delivery_requests
+
+_LONGEST_SECONDS: Final = 10.0
+_NOTICED_SECONDS: Final = 0.5  # from the signal to its handler on a busy machine
+
+
+async def sigterm(world: World) -> Result:
+    rounds, number = world.sized(25, 3), world.sized(3_000, 300)
+    complaints: list[str] = []
+    slowest = 0.0
+    async with world.sqlite("sigterm") as ground:
+        stock = ground.parcels(number - number // 20) + ground.parcels(number // 20, "email")
+        await left_alone(ground, ground.errand(parcels=stock, works=False, until=Until.ANSWERED))
+        await ground.provider.arm("telegram", times=-1, delay_seconds=0.05)
+        for _ in range(rounds):
+            household = Household(ground)
+            await household.up()
+            await asyncio.sleep(ground.dice.uniform(0.0, 0.8))
+            told_us, told = time.time_ns() // 1000, time.monotonic()
+            household.child.terminate()
+            try:
+                code = await household.child.ended(_LONGEST_SECONDS)
+            except Overdue:
+                code = -1
+            slowest = max(slowest, time.monotonic() - told)
+            complaints += await _complaints(ground, code, told_us)
+        await left_alone(ground, ground.errand(limit_seconds=120.0))
+        comparison = await ground.compare()
+    return Result(
+        comparison=comparison,
+        note=f"{rounds} signals, slowest stop {slowest:.1f} s",
+        complaints=(
+            *complaints,
+            *expectations(
+                (comparison.delivered == number, "not everything was delivered"),
+                (comparison.uncertain_explained == 0, "an orderly stop left outcomes unknown"),
+            ),
+        ),
+    )
+
+
+async def _complaints(ground: Ground, code: int, told_us: int) -> tuple[str, ...]:
+    in_progress, late = await _after_the_signal(ground, told_us + int(_NOTICED_SECONDS * SECOND_US))
+    return expectations(
+        (code == 0, f"a household that was told to stop ended with {code}"),
+        (in_progress == 0, f"{in_progress} deliveries were left in progress"),
+        (late == 0, f"{late} attempts were begun after the signal"),
+    )
+
+
+async def _after_the_signal(ground: Ground, since_us: int) -> tuple[int, int]:
+    def work(connection: Connection) -> tuple[int, int]:
+        in_progress = select(func.count()).where(delivery_requests.c.status == "in_progress")
+        late = select(func.count()).where(delivery_attempts.c.started_at > since_us)
+        return connection.execute(in_progress).scalar_one(), connection.execute(late).scalar_one()
+
+    settings, _ = load(ground.environment)
+    store = connect_store(settings)
+    try:
+        return await store.database.read(work)
+    finally:
+        await store.database.close()
+
+
+SCENARIOS: Final = [Scenario(name="sigterm", what="SIGTERM at random moments, and a new start", run=sigterm)]

@@ -1,0 +1,50 @@
+"""A channel that notes each call, and dies around it when told to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from chaos.crash_points import Crash, Point
+from chaos.journal import Journal, Step
+from chaos.tokens import token_in
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.errors import OutcomeUncertain
+from postroom.ports import Channel
+
+_current: ContextVar[str] = ContextVar("token", default="-")
+
+
+class WatchedChannel:
+    """An attempt prepares and sends in one task, so the message's token travels with the task."""
+
+    def __init__(self, inner: Channel, journal: Journal, crash: Crash) -> None:
+        self._inner = inner
+        self._journal = journal
+        self._crash = crash
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def address(self, text: str) -> str | None:
+        return self._inner.address(text)
+
+    def prepare(self, message: Message) -> Sequence[Any]:
+        _current.set(token_in(message.text) or "-")
+        return self._inner.prepare(message)
+
+    async def send(self, part: Any, timeout_seconds: float) -> Receipt:
+        token = _current.get()
+        self._journal.note(Step.SEND, token)
+        try:
+            receipt = await self._inner.send(part, timeout_seconds)
+        except OutcomeUncertain:
+            self._journal.note(Step.UNCERTAIN, token)
+            raise
+        self._crash.at(Point.AFTER_SEND, token)
+        return receipt
+
+    async def close(self) -> None:
+        await self._inner.close()

@@ -1,0 +1,143 @@
+"""A real process that runs the delivery plane from the app's own builders, watched and ready to die."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+import uvloop
+from prometheus_client import CollectorRegistry
+from sqlalchemy import Connection, func, select
+
+from chaos.crash_points import Crash
+from chaos.errand import Errand, Parcel, Until
+from chaos.journal import Journal, Step
+from chaos.offset_clock import OffsetClock
+from chaos.watched_channel import WatchedChannel
+from chaos.watched_ledger import WatchedLedger
+from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.plane import build_plane, running_plane
+from postroom.app.shared_state import shared_state
+from postroom.app.store import OpenedStore, open_store
+from postroom.delivery.plane import Plane
+from postroom.domain.delivery import IN_FLIGHT
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ids import IdMint
+from postroom.ports import Channel
+from postroom.settings import Settings, load
+from postroom.store.tables.deliveries import delivery_requests
+from postroom.telemetry import log
+
+_LOOK_SECONDS = 0.03
+_AGAIN_SECONDS = 0.1
+_PR_SET_PDEATHSIG = 1
+
+
+def main(errand: Errand) -> None:
+    """The target of a forked process."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if errand.log:
+        target = os.open(errand.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(target, 1)
+        os.dup2(target, 2)
+    if errand.file_size_limit_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (errand.file_size_limit_bytes, errand.file_size_limit_bytes))
+    log.configure("ERROR")
+    uvloop.run(Worker(errand).run())
+
+
+class Worker:
+    def __init__(self, errand: Errand) -> None:
+        self._errand = errand
+        self._settings, _ = load(errand.environment)
+        self._journal = Journal(errand.journal)
+        self._crash = Crash(errand.crash)
+        self._clock = OffsetClock(errand.clock_offset_seconds)
+        self._stop = asyncio.Event()
+
+    async def run(self) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._stop.set)
+        async with asyncio.timeout(self._errand.limit_seconds), AsyncExitStack() as stack:
+            store = await self._open(stack)
+            plane = await stack.enter_async_context(self._plane(store))
+            self._journal.note(Step.UP)
+            work = asyncio.ensure_future(self._work(plane, store))
+            told = asyncio.ensure_future(self._stop.wait())
+            await asyncio.wait([work, told], return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+            for task in (work, told):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    async def _open(self, stack: AsyncExitStack) -> OpenedStore:
+        store = await stack.enter_async_context(open_store(self._settings))
+        return replace(store, ledger=WatchedLedger(store.ledger, self._journal, self._crash))
+
+    @asynccontextmanager
+    async def _plane(self, store: OpenedStore) -> AsyncIterator[Plane]:
+        channels = watched_channels(self._settings, self._journal, self._crash)
+        registry, mint = CollectorRegistry(), IdMint()
+        if self._errand.works:
+            async with running_plane(self._settings, store, channels, registry, self._clock, mint) as plane:
+                yield plane
+            return
+        async with shared_state(self._settings, self._clock) as shared:
+            yield build_plane(self._settings, store, channels, shared, registry, self._clock, mint)
+
+    async def _work(self, plane: Plane, store: OpenedStore) -> None:
+        half = len(self._errand.parcels) // 2
+        await self._submit_all(plane, self._errand.parcels[:half])
+        self._clock.jump(self._errand.jump_seconds)
+        await self._submit_all(plane, self._errand.parcels[half:])
+        if self._errand.until is Until.TOLD:
+            await self._stop.wait()
+        while self._errand.until is Until.QUIET and await open_deliveries(store):
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _submit_all(self, plane: Plane, parcels: tuple[Parcel, ...]) -> None:
+        places = asyncio.Semaphore(self._errand.at_once)
+
+        async def one(parcel: Parcel) -> None:
+            async with places:
+                await self._submit(plane, parcel)
+                await asyncio.sleep(self._errand.pause_seconds)
+
+        await asyncio.gather(*(one(parcel) for parcel in parcels))
+
+    async def _submit(self, plane: Plane, parcel: Parcel) -> None:
+        while True:
+            answer = await plane.deliver(
+                parcel.envelope(), request_id=parcel.token, wait_seconds=self._errand.wait_seconds
+            )
+            stored = "delivery_id" in (answer.get("delivery") or {})
+            self._journal.note(Step.ANSWER, parcel.token, "stored" if stored else "refused")
+            if stored or not self._errand.persistent or not answer.get("retryable"):
+                return
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def watched_channels(settings: Settings, journal: Journal, crash: Crash) -> dict[str, Channel]:
+    """The sandbox lives in a process of its own; the ports say where, directly or through a proxy."""
+    sandbox = SandboxAddress(settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp)
+    channels = build_channels(settings, sandbox)
+    return {name: WatchedChannel(channel, journal, crash) for name, channel in channels.items()}
+
+
+async def open_deliveries(store: OpenedStore) -> int:
+    def count(connection: Connection) -> int:
+        waiting = delivery_requests.c.status.in_([str(status) for status in IN_FLIGHT])
+        return connection.execute(select(func.count()).where(waiting)).scalar_one()
+
+    try:
+        return await store.database.read(count)
+    except StoreUnavailable:
+        return 1
