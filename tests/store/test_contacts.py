@@ -96,3 +96,24 @@ async def test_the_settings_contacts_are_kept_in_step(contacts: StoredContacts) 
     assert first == again
     assert set(third) == {"Own", "Bob", "Carl"}
     assert (third["Own"], third["Bob"]) == (own.id, first["Bob"])
+
+
+async def test_two_people_of_one_name_in_the_settings_stay_two(contacts: StoredContacts) -> None:
+    wanted = [new_contact(name="Alice", telegram_chat_id=chat) for chat in ("1", "2")]
+
+    for _ in range(2):
+        await contacts.keep_in_step(OWNER, wanted, source="settings", now_us=1)
+
+    assert sorted(one.telegram_chat_id or "" for one in await contacts.named(OWNER, "alice")) == ["1", "2"]
+    await contacts.keep_in_step(OWNER, wanted[1:], source="settings", now_us=1)
+    assert [one.telegram_chat_id for one in await contacts.named(OWNER, "alice")] == ["2"]
+
+
+@pytest.mark.parametrize("address", ["bob@x.org", "BOB@X.org", "2001", "@bobm", "agent://home/bob"])
+async def test_a_contact_is_found_under_each_of_its_addresses(contacts: StoredContacts, address: str) -> None:
+    chat = "@BobM" if address.startswith("@") else "2001"
+    bob = new_contact(name="Bob", email="bob@x.org", telegram_chat_id=chat, agent="agent://home/bob")
+    made = await contacts.create(OWNER, bob, source="api", now_us=1)
+
+    assert await contacts.by_address(OWNER, address) == made
+    assert await contacts.by_address(OWNER, "Bob") is None

@@ -8,9 +8,6 @@ from typing import Annotated
 import typer
 
 from postroom.cli.output import Home, Json, say, say_json
-from postroom.connectors.export import chatgpt_files, gemini_files
-from postroom.connectors.face import CHATGPT, FACES
-from postroom.connectors.standalone import adapter_parts
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
 
@@ -27,6 +24,8 @@ def export(
     which: Which, out: Out = None, url: Url = "", mcp_url: McpUrl = "", home: Home = None, json: Json = False
 ) -> None:
     """Write the files a host imports: an OpenAPI document, an extension manifest, function declarations."""
+    from postroom.connectors.face import FACES
+
     settings, _ = from_process({"home": home})
     if which not in FACES:
         raise SettingsError(f"There is no connector '{which}'; there are {', '.join(FACES)}.")
@@ -43,6 +42,10 @@ def export(
 
 
 def _files(which: str, settings: Settings, url: str, mcp_url: str) -> dict[str, str]:
+    from postroom.connectors.export import chatgpt_files, gemini_files
+    from postroom.connectors.face import CHATGPT, FACES
+    from postroom.connectors.standalone import adapter_parts
+
     api = f"http://{settings.host}:{settings.ports.api}"
     face = FACES[which]
     own = url or settings.connector(which).public_url or f"http://{settings.host}:{getattr(settings.ports, which)}"

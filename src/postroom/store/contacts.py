@@ -13,6 +13,7 @@ from postroom.store.contacts_rows import (
     as_new,
     compatible,
     contact_columns,
+    contact_of,
     key_columns,
     lowered,
     raise_version,
@@ -24,6 +25,8 @@ from postroom.store.contacts_rows import (
 from postroom.store.database import Database
 from postroom.store.tables.contacts import contact_aliases, contacts
 from postroom.store.twice import write_twice
+
+_CARDS_AT_ONCE = 200
 
 
 class StoredContacts:
@@ -112,6 +115,16 @@ class StoredContacts:
         self, owner_agent: str, cards: Sequence[NewContact], *, source: str, now_us: int
     ) -> tuple[int, int]:
         """How many were new, and how many added something to a contact that was there."""
+        created = updated = 0
+        for start in range(0, len(cards), _CARDS_AT_ONCE):  # others want to write meanwhile
+            some = cards[start : start + _CARDS_AT_ONCE]
+            more = await write_twice(self._database, self._merging(owner_agent, some, source, now_us))
+            created, updated = created + more[0], updated + more[1]
+        return created, updated
+
+    def _merging(
+        self, owner_agent: str, cards: Sequence[NewContact], source: str, now_us: int
+    ) -> Callable[[Connection], tuple[int, int]]:
         ids = [self._mint(now_us) for _ in cards]
 
         def work(connection: Connection) -> tuple[int, int]:
@@ -126,7 +139,7 @@ class StoredContacts:
                     updated += 1
             return created, updated
 
-        return await write_twice(self._database, work)
+        return work
 
     async def keep_in_step(self, owner_agent: str, wanted: Sequence[NewContact], *, source: str, now_us: int) -> None:
         """The contacts of one source become exactly these, keeping the ids of those that stay."""
@@ -135,15 +148,17 @@ class StoredContacts:
         def work(connection: Connection) -> None:
             asked = select(contacts.c.id).where(contacts.c.owner_agent == owner_agent, contacts.c.source == source)
             found = read_contacts(connection, owner_agent, list(connection.execute(asked).scalars()))
-            known = {contact.name: contact for contact in found}
-            for gone in known.keys() - {one.name for one in wanted}:
-                connection.execute(delete(contacts).where(contacts.c.id == known[gone].id))
-                raise_version(connection, owner_agent)
+            left: dict[str, list[Contact]] = {}
+            for contact in found:
+                left.setdefault(contact.name, []).append(contact)
             for contact_id, new in zip(ids, wanted, strict=True):
-                if new.name not in known:
-                    known[new.name] = self._insert(connection, owner_agent, contact_id, new, source, now_us)
-                elif as_new(known[new.name]) != self._as_kept(new, known[new.name].id):
-                    self._update(connection, owner_agent, known[new.name].id, new, now_us)
+                if not (namesakes := left.get(new.name)):
+                    self._insert(connection, owner_agent, contact_id, new, source, now_us)
+                elif as_new(known := namesakes.pop(0)) != self._as_kept(new, known.id):
+                    self._update(connection, owner_agent, known.id, new, now_us)
+            for gone in (contact for contacts_left in left.values() for contact in contacts_left):
+                connection.execute(delete(contacts).where(contacts.c.id == gone.id))
+                raise_version(connection, owner_agent)
 
         await write_twice(self._database, work)
 
@@ -151,7 +166,8 @@ class StoredContacts:
         self, connection: Connection, owner_agent: str, contact_id: str, new: NewContact, source: str, now_us: int
     ) -> Contact:
         address = new.agent_address or CONTACT_PREFIX + contact_id
-        refuse_taken(connection, owner_agent, contact_id, address)
+        if new.agent_address is not None:
+            refuse_taken(connection, owner_agent, contact_id, address)
         row = {
             "id": contact_id,
             "owner_agent": owner_agent,
@@ -161,9 +177,10 @@ class StoredContacts:
             "updated_at": now_us,
         }
         connection.execute(insert(contacts), row)
-        self._name(connection, owner_agent, contact_id, new, now_us)
+        names = self._aliases(new)
+        self._add_names(connection, owner_agent, contact_id, names, now_us)
         raise_version(connection, owner_agent)
-        return read_contacts(connection, owner_agent, [contact_id])[0]
+        return contact_of(row, tuple(alias for alias, is_name in names if not is_name))
 
     def _update(
         self, connection: Connection, owner_agent: str, contact_id: str, new: NewContact, now_us: int
@@ -189,6 +206,17 @@ class StoredContacts:
         gone = [row_id for key, row_id in known.items() if key not in wanted]
         if gone:
             connection.execute(delete(contact_aliases).where(contact_aliases.c.id.in_(gone)))
+        missing = {key: keys for key, keys in wanted.items() if key not in known}
+        self._add_names(connection, owner_agent, contact_id, missing, now_us)
+
+    def _add_names(
+        self,
+        connection: Connection,
+        owner_agent: str,
+        contact_id: str,
+        names: Mapping[tuple[str, bool], Keys],
+        now_us: int,
+    ) -> None:
         rows = [
             {
                 "id": self._mint(now_us),
@@ -198,8 +226,7 @@ class StoredContacts:
                 "is_name": is_name,
                 **key_columns(keys),
             }
-            for (alias, is_name), keys in wanted.items()
-            if (alias, is_name) not in known
+            for (alias, is_name), keys in names.items()
         ]
         if rows:
             connection.execute(insert(contact_aliases), rows)

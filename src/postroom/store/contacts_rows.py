@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, or_, select, update
+from sqlalchemy import Column, Connection, RowMapping, insert, select, update
 
+from postroom.domain.agent_address import SCHEME
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Entry, Keys
 from postroom.domain.refused import Code, Refused
 from postroom.store.tables.contacts import contact_aliases, contact_books, contacts
 
 _MOST_PARAMETERS = 500
+_CHAT = re.compile(r"-?[0-9]+|@[a-z0-9_]+")
 
 
 def raise_version(connection: Connection, owner_agent: str) -> None:
@@ -24,11 +27,12 @@ def raise_version(connection: Connection, owner_agent: str) -> None:
 
 def read_contacts(connection: Connection, owner_agent: str, ids: Sequence[str]) -> list[Contact]:
     """In the order of the ids that were found."""
-    found: dict[str, Row[Any]] = {}
+    found: dict[str, RowMapping] = {}
     names: dict[str, list[str]] = {}
     for some in _slices(ids):
         mine = contacts.c.owner_agent == owner_agent
-        found |= {row.id: row for row in connection.execute(select(contacts).where(mine, contacts.c.id.in_(some)))}
+        rows = connection.execute(select(contacts).where(mine, contacts.c.id.in_(some))).mappings()
+        found |= {row["id"]: row for row in rows}
         asked = (
             select(contact_aliases.c.contact_id, contact_aliases.c.alias)
             .where(contact_aliases.c.contact_id.in_(some), contact_aliases.c.is_name.is_(False))
@@ -36,22 +40,27 @@ def read_contacts(connection: Connection, owner_agent: str, ids: Sequence[str]) 
         )
         for row in connection.execute(asked):
             names.setdefault(row.contact_id, []).append(row.alias)
-    return [_contact(found[one], tuple(names.get(one, ()))) for one in dict.fromkeys(ids) if one in found]
+    return [contact_of(found[one], tuple(names.get(one, ()))) for one in dict.fromkeys(ids) if one in found]
 
 
 def with_address(connection: Connection, owner_agent: str, address: str) -> Contact | None:
     """The one contact that is reached under this address, of whatever kind."""
     lowered = address.strip().lower()
-    asked = select(contacts.c.id).where(
-        contacts.c.owner_agent == owner_agent,
-        or_(
-            contacts.c.agent_address == lowered,
-            contacts.c.telegram_chat_id == lowered,
-            contacts.c.email == lowered,
-        ),
-    )
+    column = _column_of(lowered)
+    if column is None:
+        return None
+    asked = select(contacts.c.id).where(contacts.c.owner_agent == owner_agent, column == lowered)
     ids = list(connection.execute(asked.limit(2)).scalars())
     return read_contacts(connection, owner_agent, ids)[0] if len(ids) == 1 else None
+
+
+def _column_of(address: str) -> Column[Any] | None:
+    """Where such an address would stand: one column has an index that serves, a choice of three has none."""
+    if address.startswith(SCHEME):
+        return contacts.c.agent_address
+    if _CHAT.fullmatch(address):
+        return contacts.c.telegram_chat_id
+    return contacts.c.email if "@" in address else None
 
 
 def as_new(contact: Contact) -> NewContact:
@@ -93,19 +102,19 @@ def read_entries(connection: Connection, owner_agent: str, only: set[str] | None
     ]
 
 
-def _contact(row: Row[Any], aliases: tuple[str, ...]) -> Contact:
+def contact_of(row: Mapping[str, Any] | RowMapping, aliases: tuple[str, ...]) -> Contact:
     return Contact(
-        id=row.id,
-        owner_agent=row.owner_agent,
-        name=row.name,
+        id=row["id"],
+        owner_agent=row["owner_agent"],
+        name=row["name"],
         aliases=aliases,
-        agent_address=row.agent_address,
-        telegram_chat_id=row.telegram_chat_id,
-        email=row.email,
-        trusted=bool(row.trusted),
-        source=row.source,
-        created_at_us=row.created_at,
-        updated_at_us=row.updated_at,
+        agent_address=row["agent_address"],
+        telegram_chat_id=row["telegram_chat_id"],
+        email=row["email"],
+        trusted=bool(row["trusted"]),
+        source=row["source"],
+        created_at_us=row["created_at"],
+        updated_at_us=row["updated_at"],
     )
 
 
