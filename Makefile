@@ -9,7 +9,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check lock clean
+.PHONY: help up test chaos check lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,10 @@ test: $(VENV)/.dev-installed ## install what the tests need, then check and run 
 	@sh scripts/debian-packages.sh
 	@$(MAKE) --no-print-directory check
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+chaos: $(VENV)/.dev-installed ## break everything on purpose and write what was lost into the docs; ARGS="--short --only kill"
+	@sh scripts/debian-packages.sh
+	@exec $(BIN)/python -m chaos --write $(ARGS)
 
 check: $(VENV)/.dev-installed ## style, types and layers, without running anything
 	@$(BIN)/ruff check .

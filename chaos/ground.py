@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tests.services import databases
+
 from chaos import journal
 from chaos.errand import Errand, Parcel
 from chaos.ledger_compare import Cause, Comparison, compare
 from chaos.ledger_rows import read_rows
 from chaos.nursery import Nursery
 from chaos.provider import Provider
-from tests.services import databases
 
 _LIFTED = 50_000_000
 _ADDRESSES = 100

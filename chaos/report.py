@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos.scenario import Result, Scenario
 from tests.services.postgres import find_programs
+
+from chaos.scenario import Result, Scenario
 
 BEGIN = "<!-- written by `make chaos`: begin -->"
 END = "<!-- written by `make chaos`: end -->"

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from tests.services.postgres import PostgresServer
+
 from chaos.answered import all_answered, under_way
 from chaos.errand import Until
 from chaos.ledger_compare import Cause
 from chaos.scenario import Result, Scenario, World, expectations, recover, stop_orderly
-from tests.services.postgres import PostgresServer
 
 _WORKERS: Final = 2
 

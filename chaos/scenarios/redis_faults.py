@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from redis.asyncio import Redis
-
-from chaos.errand import Until
-from chaos.scenario import Result, Scenario, World, expectations, left_alone, stop_orderly
-from chaos.answered import all_answered
 from tests.services.ports import free_port
 from tests.services.redis import RedisServer
+
+from chaos.answered import all_answered
+from chaos.errand import Until
+from chaos.scenario import Result, Scenario, World, expectations, left_alone, stop_orderly
 
 _WORKERS: Final = 2
 
@@ -30,8 +30,8 @@ async def kill(server: RedisServer) -> None:
 
 async def flush(server: RedisServer) -> None:
     client = Redis.from_url(server.url())
-    await client.execute_command("FLUSHALL")  # scripts are forgotten, too
-    await client.execute_command("SCRIPT", "FLUSH")
+    await client.flushall()
+    await client.script_flush()  # as after a restart
     await client.aclose()
 
 
