@@ -22,6 +22,10 @@ test: $(VENV)/.dev-installed ## install what the tests need, then check and run 
 	@$(MAKE) --no-print-directory check
 	@exec $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
+chaos: $(VENV)/.dev-installed ## break everything on purpose and write what was lost into the docs; ARGS="--short --only kill"
+	@sh scripts/debian-packages.sh
+	@exec $(BIN)/python -m chaos --write $(ARGS)
+
 check: $(VENV)/.dev-installed ## style, types and layers, without running anything
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -30,9 +34,6 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 
 bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, inbox, intents or desk
 	@exec $(BIN)/python -m benchmarks $(ARGS)
-
-chaos: $(VENV)/.dev-installed ## break everything we can reach, for up to 15 minutes; options in ARGS="--short"
-	@exec $(BIN)/python -m chaos $(ARGS)
 
 lock: ## choose the newest allowed versions again and pin them in requirements/
 	@sh scripts/lock.sh $(PYTHON)

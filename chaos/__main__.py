@@ -26,7 +26,7 @@ def main() -> None:
         for scenario in SCENARIOS:
             print(f"{scenario.name:32}{scenario.what}")
         return
-    chosen = [one for one in SCENARIOS if not options.only or any(word in one.name for word in options.only)]
+    chosen = [one for one in SCENARIOS if _is_chosen(one, options)]
     with tempfile.TemporaryDirectory(prefix="postroom-chaos-", ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o711)  # PostgreSQL runs as another user and has to pass through
         server = PostgresServer(Path(name) / "postgres")
@@ -40,6 +40,12 @@ def main() -> None:
     failed = [entry.scenario.name for entry in entries if not entry.passed]
     print(f"\n{len(entries) - len(failed)} of {len(entries)} scenarios hold." + "".join(f"\n  {one}" for one in failed))
     sys.exit(bool(failed))
+
+
+def _is_chosen(scenario: Scenario, options: argparse.Namespace) -> bool:
+    if options.short and not scenario.in_short:
+        return False
+    return not options.only or any(word in scenario.name for word in options.only)
 
 
 def _options() -> argparse.Namespace:
@@ -58,7 +64,7 @@ async def _run_all(scenarios: list[Scenario], postgres_url: str, *, seed: int, s
         world = World(nursery=nursery, postgres_url=postgres_url, seed=seed, short=short)
         return [await _run(scenario, world) for scenario in scenarios]
     finally:
-        await nursery.close()
+        nursery.close()
 
 
 async def _run(scenario: Scenario, world: World) -> Entry:

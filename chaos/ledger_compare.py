@@ -132,7 +132,7 @@ def _is_whole(row: Row, copies: Copies) -> bool:
 
 
 def _duplicates(rows: Mapping[str, Sequence[Row]], copies: Copies) -> tuple[list[str], list[str]]:
-    marked, unmarked = [], []
+    marked, unmarked = list[str](), list[str]()
     for token, parts in copies.items():
         if max(parts.values()) > 1:
             found = rows.get(token, ())

@@ -55,14 +55,18 @@ class Child:
             async with asyncio.timeout(seconds):
                 await over.wait()
         except TimeoutError:
-            self.kill()
-            self._process.join(_END_SECONDS)
+            self.end()
             raise Overdue(f"a process was still running after {seconds:.0f} s") from None
         finally:
             loop.remove_reader(self._process.sentinel)
         self._process.join(_END_SECONDS)
         assert self._process.exitcode is not None
         return self._process.exitcode
+
+    def end(self) -> None:
+        if self.alive:
+            self.kill()
+        self._process.join(_END_SECONDS)
 
     def _send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):
@@ -89,9 +93,6 @@ class Nursery:
     async def run(self, errand: Errand, *, seconds: float | None = None) -> int:
         return await self.errand(errand).ended(seconds or errand.limit_seconds + _END_SECONDS)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         for child in self._children:
-            if child.alive:
-                child.kill()
-                with suppress(Overdue):
-                    await child.ended(_END_SECONDS)
+            child.end()

@@ -54,9 +54,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
+    """`in_short`: quick enough for every test run."""
+
     name: str
     what: str
     run: Callable[[World], Awaitable[Result]]
+    in_short: bool = True
 
 
 def expectations(*checks: tuple[bool, str]) -> tuple[str, ...]:

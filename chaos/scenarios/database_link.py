@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from chaos.answered import under_way
 from chaos.ledger_compare import Cause
-from chaos.proxy import Proxy, Toxic
+from chaos.proxy import NOTHING, Proxy, Toxic
 from chaos.scenario import Result, Scenario, World, expectations, recover
 
 Harm = Callable[[Proxy, float], Awaitable[None]]
@@ -52,7 +52,7 @@ async def black_hole(proxy: Proxy, seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def _from_now_on(proxy: Proxy, seconds: float, *, request: Toxic = Toxic(), answer: Toxic = Toxic()) -> None:
+async def _from_now_on(proxy: Proxy, seconds: float, *, request: Toxic = NOTHING, answer: Toxic = NOTHING) -> None:
     proxy.request, proxy.answer = request, answer
     proxy.reset_all()
     await asyncio.sleep(seconds)
@@ -95,6 +95,11 @@ async def troubled(world: World, harm: Harm) -> Result:
 
 
 SCENARIOS: Final = [
-    Scenario(name=f"database-{name}", what=f"between us and PostgreSQL: {what}", run=partial(troubled, harm=harm))
+    Scenario(
+        name=f"database-{name}",
+        what=f"between us and PostgreSQL: {what}",
+        run=partial(troubled, harm=harm),
+        in_short=harm is not black_hole,  # a silent line is given up after ten seconds, and that twice
+    )
     for name, (what, harm) in HARMS.items()
 ]

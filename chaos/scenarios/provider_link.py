@@ -19,7 +19,10 @@ class Trouble:
     request: Toxic = NOTHING
     answer: Toxic = NOTHING
     refuse: bool = False
+    mail: bool = True  # SMTP's own codes leave no such doubt
 
+
+_BAD_GATEWAY: Final = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
 
 TROUBLES: Final = {
     "latency": Trouble(what="answers come late", answer=Toxic(latency_seconds=0.3)),
@@ -28,6 +31,7 @@ TROUBLES: Final = {
     "reset": Trouble(what="connections are reset at once", refuse=True),
     "cut-request": Trouble(what="the request is cut after 150 bytes", request=Toxic(cut_after_bytes=150)),
     "cut-answer": Trouble(what="the answer is cut after 140 bytes", answer=Toxic(cut_after_bytes=140)),
+    "lies": Trouble(what="it accepts, and the answer is 502", answer=Toxic(instead=_BAD_GATEWAY), mail=False),
     "black-hole": Trouble(what="nothing comes back", answer=Toxic(black_hole=True)),
 }
 
@@ -37,7 +41,7 @@ async def troubled(world: World, trouble: Trouble) -> Result:
     async with world.sqlite(trouble.what) as plain:
         provider = plain.provider
         async with Proxy(provider.bot_api_port) as bot_api, Proxy(provider.smtp_port) as smtp:
-            for proxy in (bot_api, smtp):
+            for proxy in (bot_api, smtp) if trouble.mail else (bot_api,):
                 proxy.request, proxy.answer, proxy.refuse = trouble.request, trouble.answer, trouble.refuse
             ground = _patient(plain, bot_api, smtp)
             parcels = ground.parcels(number // 2) + ground.parcels(number // 2, "email")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 from typing import Final
 
 from chaos import journal
@@ -11,7 +12,7 @@ from chaos.answered import under_way
 from chaos.errand import Until
 from chaos.journal import Step
 from chaos.ledger_compare import Cause
-from chaos.scenario import Result, Scenario, World, expectations, left_alone
+from chaos.scenario import Result, Scenario, World, expectations
 
 _SLOTS: Final = 32
 _RETRY_AFTER_SECONDS: Final = 1
@@ -23,7 +24,7 @@ async def throttle_storm(world: World) -> Result:
     async with world.sqlite("429") as ground:
         await ground.provider.arm("telegram", times=-1, status=429, retry_after=_RETRY_AFTER_SECONDS)
         worker = ground.nursery.errand(ground.errand(parcels=ground.parcels(number), limit_seconds=90.0))
-        await under_way_or_refused(ground.journal)
+        await _first_call(ground.journal)
         await asyncio.sleep(seconds)
         calls = Counter(entry.step for entry in journal.read(ground.journal))[Step.SEND]
         await ground.provider.clear_faults()
@@ -41,11 +42,9 @@ async def throttle_storm(world: World) -> Result:
     )
 
 
-async def under_way_or_refused(path: object) -> None:
-    from pathlib import Path
-
+async def _first_call(path: Path) -> None:
     async with asyncio.timeout(30.0):
-        while not any(entry.step is Step.SEND for entry in journal.read(Path(str(path)))):
+        while not any(entry.step is Step.SEND for entry in journal.read(path)):
             await asyncio.sleep(0.05)
 
 
@@ -79,34 +78,7 @@ async def provider_down(world: World) -> Result:
     )
 
 
-async def poison(world: World) -> Result:
-    """One message kills whoever tries to send it; it must not take the others with it for ever."""
-    others, most_deaths = world.sized(60, 12), 3
-    deaths = 0
-    async with world.sqlite("poison") as ground:
-        from chaos.crash_points import CrashPlan, Point
-
-        bad = ground.parcel()
-        errand = ground.errand(
-            parcels=(bad, *ground.parcels(others)), crash=CrashPlan(point=Point.AFTER_MARK, token=bad.token)
-        )
-        while await ground.nursery.run(errand) != 0 and deaths <= most_deaths:
-            deaths += 1
-        await left_alone(ground, ground.errand())
-        comparison = await ground.compare(Cause.PROCESS)
-    return Result(
-        comparison=comparison,
-        note=f"{deaths} workers died of it",
-        complaints=expectations(
-            (deaths <= most_deaths, "the message went on killing"),
-            (comparison.held == 1, "the message was not put aside"),
-            (comparison.delivered == others, "other messages suffered"),
-        ),
-    )
-
-
 SCENARIOS: Final = [
     Scenario(name="throttle-storm", what="429 to every call for a while", run=throttle_storm),
     Scenario(name="provider-down", what="the provider is down for a while", run=provider_down),
-    Scenario(name="poison", what="a message that kills whoever sends it", run=poison),
 ]

@@ -30,8 +30,8 @@ async def kill(server: RedisServer) -> None:
 
 async def flush(server: RedisServer) -> None:
     client = Redis.from_url(server.url())
-    await client.execute_command("FLUSHALL")  # scripts are forgotten, too
-    await client.execute_command("SCRIPT", "FLUSH")
+    await client.flushall()
+    await client.script_flush()  # as after a restart
     await client.aclose()
 
 

@@ -13,6 +13,7 @@ from postroom.channels.telegram import Telegram
 from postroom.domain.errors import (
     DeliveryTimeout,
     OutcomeUncertain,
+    ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
@@ -64,8 +65,13 @@ _TELEGRAM = [
         retry_after_seconds=1.0,
     ),
     *(
-        Situation(id=f"unavailable/{status}", script=refused(status, "try later"), raises=TargetUnavailable)
-        for status in (500, 502, 503, 504)
+        Situation(id=f"unavailable/{status}", script=refused(status, "try later"), raises=raises)
+        for status, raises in {
+            500: ProviderFailed,
+            502: ProviderFailed,
+            503: TargetUnavailable,
+            504: ProviderFailed,
+        }.items()
     ),
     Situation(
         id="unavailable/redirect",

@@ -15,6 +15,7 @@ from postroom.domain.mistake import Mistake
 
 _BACKLOG = 2048
 _GRACE_SECONDS = 3
+_KEEP_ALIVE_SECONDS = 75  # longer than any client keeps one: or else a call may meet a connection just being closed
 
 
 class PortTaken(Mistake):
@@ -60,6 +61,7 @@ async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[uvicor
         access_log=False,
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         server_header=False,
     )
     server = _Server(config)

@@ -19,6 +19,7 @@ from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
     PostroomError,
+    ProviderFailed,
     ProviderThrottled,
     TargetUnavailable,
     ValidationError,
@@ -33,6 +34,7 @@ _USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
 _MESSAGE_ID = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[A-Za-z0-9_:-]+")
 _LARGEST_ID = 2**63 - 1
+_BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +128,7 @@ def read_refusal(
         return TargetUnavailable("Telegram does not accept our bot token")
     if 400 <= status < 500:
         return ValidationError(said)
-    return TargetUnavailable(said)
+    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
 
 
 def _parse(body: bytes) -> Mapping[str, Any]:

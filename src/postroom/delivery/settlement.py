@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.domain.delivery import Event, Failure, Outcome, QuarantineReason, Status, Verdict, after
-from postroom.domain.errors import OutcomeUncertain, PostroomError
+from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderFailed
 from postroom.domain.ids import DeadLetterId
 from postroom.domain.ledger import Attempt, Claim, Quarantine, Settlement
 from postroom.domain.time import seconds
@@ -30,7 +30,7 @@ def failed(
     """A call was made (or may have been) and did not end well."""
     failure = Failure(error.error_class, error.message, error.retry_after_seconds)
     status = after(Status.IN_PROGRESS, verdict.event)
-    resends_uncertain = isinstance(error, OutcomeUncertain) and verdict.event is Event.RETRY
+    resends_uncertain = isinstance(error, OutcomeUncertain | ProviderFailed) and verdict.event is Event.RETRY
     return Settlement(
         claim=claim,
         status=status,

@@ -6,6 +6,7 @@ Every error this system can hand to a caller.
     ├─ OverloadRejected       our own limits refuse for now
     ├─ TargetUnavailable      the provider refused, or could not be reached: not sent
     │  ├─ ProviderThrottled   it told us to wait (429)
+    │  ├─ ProviderFailed      it broke while answering (500, 502, 504): believed, but not sworn to
     │  ├─ CircuitOpenError    we did not even try
     │  └─ StoreUnavailable    our own database; nothing was accepted
     ├─ DeliveryTimeout        nothing was handed over before the deadline
@@ -82,6 +83,15 @@ class ProviderThrottled(TargetUnavailable):
     """The provider asked for patience. Waiting costs the delivery none of its attempts."""
 
     limit_type: ClassVar[str] = "provider"
+
+
+class ProviderFailed(TargetUnavailable):
+    """
+    The provider's own failure, told after it had the whole request.
+
+    It is taken as a refusal and tried again; but something behind it may have
+    carried the message out, so a second copy is announced as possible.
+    """
 
 
 class CircuitOpenError(TargetUnavailable):

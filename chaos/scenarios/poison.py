@@ -1,0 +1,35 @@
+"""A message that kills every process that tries to send it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chaos.crash_points import CrashPlan, Point
+from chaos.ledger_compare import Cause
+from chaos.scenario import Result, Scenario, World, expectations, left_alone
+
+
+async def poison(world: World) -> Result:
+    """One message kills whoever tries to send it; it must not take the others with it for ever."""
+    others, most_deaths = world.sized(60, 12), 3
+    deaths = 0
+    async with world.sqlite("poison") as ground:
+        bad = ground.parcel()
+        plan = CrashPlan(point=Point.AFTER_MARK, token=bad.token)
+        errand = ground.errand(parcels=(bad, *ground.parcels(others)), crash=plan)
+        while await ground.nursery.run(errand) != 0 and deaths <= most_deaths:
+            deaths += 1
+        await left_alone(ground, ground.errand())
+        comparison = await ground.compare(Cause.PROCESS)
+    return Result(
+        comparison=comparison,
+        note=f"{deaths} workers died of it",
+        complaints=expectations(
+            (deaths <= most_deaths, "the message went on killing"),
+            (comparison.held == 1, "the message was not put aside"),
+            (comparison.delivered == others, "other messages suffered"),
+        ),
+    )
+
+
+SCENARIOS: Final = [Scenario(name="poison", what="a message that kills whoever sends it", run=poison)]

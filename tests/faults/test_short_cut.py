@@ -1,0 +1,35 @@
+"""The short cut of `make chaos`: the same faults with fixed seeds, in every test run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from chaos.catalogue import SCENARIOS
+from chaos.nursery import Nursery
+from chaos.scenario import Scenario, World
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.in_short], ids=lambda one: one.name)
+@pytest.mark.requirement("messenger:duplicate-detection")
+async def test_nothing_is_lost_and_no_duplicate_is_unmarked(
+    scenario: Scenario, nursery: Nursery, postgres_server_url: str
+) -> None:
+    result = await scenario.run(World(nursery=nursery, postgres_url=postgres_server_url, seed=1, short=True))
+
+    assert result.said == ()
+    assert result.passed
+
+
+def test_every_scenario_has_a_name_of_its_own() -> None:
+    names = [scenario.name for scenario in SCENARIOS]
+
+    assert len(set(names)) == len(names)
