@@ -11,8 +11,9 @@ import pytest
 from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.registry import Registration
 from postroom.switchboard.deliver import Deliver, check_origin, read_route_response
-from tests.clock import FakeClock
+from tests.clock import START_US, FakeClock
 from tests.domain.envelopes import REPLY, SEND
 
 HEALTH = Principal(Role.BUTLER, "health")
@@ -54,9 +55,22 @@ class Log:
         self.rows[int(row_id)]["answer"] = answer
 
 
-def switchboard(messenger: Messenger, log: Log) -> Deliver:
+class Roster:
+    """The part of the registry that a delivery asks: the messenger, seen just now unless told otherwise."""
+
+    def __init__(self, *, known: bool = True) -> None:
+        self.known = known
+
+    async def find(self, name: str) -> Registration | None:
+        if not self.known:
+            return None
+        return Registration(name=name, endpoint_url="", description="", modules=(), last_seen_at_us=START_US)
+
+
+def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) -> Deliver:
     return Deliver(
         messenger=messenger,
+        registry=roster or Roster(),  # type: ignore[arg-type]  # a delivery only looks up
         log=log,
         clock=FakeClock(),
         mint=IdMint().mint,
@@ -171,3 +185,15 @@ async def test_an_answer_is_given_even_if_it_cannot_be_written_down() -> None:
 
     assert await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0) == OK
     assert log.rows == []
+
+
+async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log, Roster(known=False)).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0
+    )
+
+    assert answer["status"] == "error"
+    assert messenger.calls == []
+    assert log.rows[0]["answer"] == answer
