@@ -9,7 +9,7 @@ from tests.running_household import CHATGPT, OWNER, settings_for, telephone
 from tests.runtimes.installed import install
 
 from postroom.app.household import shipped
-from postroom.butler.config import RuntimeSettings
+from postroom.butler.config import RuntimeKind
 from postroom.domain.principal import OPERATOR
 
 
@@ -17,7 +17,7 @@ async def test_a_butlers_model_answers_an_assistant(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "home")
     path = install(tmp_path / "bin", ["codex"])
     roster = [
-        one.model_copy(update={"runtime": RuntimeSettings(type="codex")}) if one.name == "health" else one
+        one.model_copy(update={"runtime": RuntimeKind(type="codex")}) if one.name == "health" else one
         for one in shipped(settings)
     ]
     question = json.dumps({"steps": [], "say": "At noon"})
@@ -38,8 +38,20 @@ async def test_a_butlers_model_answers_an_assistant(tmp_path: Path) -> None:
     )
 
 
+async def test_a_butler_whose_model_cannot_start_fails_the_ask_with_a_reason(tmp_path: Path) -> None:
+    async with telephone(settings_for(tmp_path), environment={"PATH": ""}) as line:
+        body = {"requester_agent": OWNER, "target_agent": "agent://butler/health", "message": "Are you there?"}
+        sent = await line.adapt(body, CHATGPT)
+
+        failed = await line.until(sent.body["delivery"]["intent_id"], "FAILED")
+
+    assert (failed["status"], failed["result"]["error"]["code"]) == ("failed", "delivery_failed")
+
+
 async def test_a_butler_without_a_model_is_asked_again_later(tmp_path: Path) -> None:
-    async with telephone(settings_for(tmp_path)) as line:
+    settings = settings_for(tmp_path)
+    roster = [one.model_copy(update={"runtime": RuntimeKind(type="none")}) for one in shipped(settings)]
+    async with telephone(settings, roster=roster) as line:
         body = {"requester_agent": OWNER, "target_agent": "agent://butler/health", "message": "Are you there?"}
         sent = await line.adapt(body, CHATGPT)
 

@@ -59,6 +59,7 @@ def butler_route(intent: Intent, received_at: str) -> dict[str, Any]:
                 "intent_type": intent.intent_type,
                 "from_agent": intent.from_agent,
                 "context": intent.payload.get("context"),
+                "how_to_answer": "The last thing you say is given to the asker as your answer.",
             },
         },
     }
