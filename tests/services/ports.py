@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 _LOWEST = 20_000
 _DEFAULT_EPHEMERAL = 32_768
 _handed_out: set[int] = set()
+_dice = random.SystemRandom()  # a property test seeds the other one, and every worker alike
+_SHARES = 8
 
 
 def free_port() -> int:
@@ -19,11 +22,19 @@ def free_port() -> int:
     and servers on port 0, so it is still free when its server comes to bind it.
     """
     for _ in range(1_000):
-        port = random.randrange(_LOWEST, _ephemeral_start())
+        port = _dice.randrange(*_share())
         if port not in _handed_out and _is_free(port):
             _handed_out.add(port)
             return port
     raise RuntimeError("no free loopback port found")
+
+
+def _share() -> tuple[int, int]:
+    """Workers draw from lots of their own, so that two of them never reach for one port."""
+    size = (_ephemeral_start() - _LOWEST) // _SHARES
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    place = (1 + int(worker.removeprefix("gw"))) % _SHARES if worker.startswith("gw") else 0
+    return _LOWEST + place * size, _LOWEST + (place + 1) * size
 
 
 def _is_free(port: int) -> bool:

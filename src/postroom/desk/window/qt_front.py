@@ -196,7 +196,9 @@ class QtWindow(QWidget):
             return
         outcome = self._sitting.pulse()
         if outcome is not None:
-            self._end(outcome)
+            QApplication.processEvents()  # keys that were pressed before the end belong to the draft
+            if not self._sitting.over:
+                self._end(outcome)
             return
         text, warning = self._sitting.notice()
         if self._notice.text() != text:

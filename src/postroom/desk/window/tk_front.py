@@ -237,7 +237,9 @@ class TkWindow:
             return
         outcome = self._sitting.pulse()
         if outcome is not None:
-            self._end(outcome)
+            self._root.update()  # keys that were pressed before the end belong to the draft
+            if not self._sitting.over:
+                self._end(outcome)
             return
         text, warning = self._sitting.notice()
         self._notice.configure(text=text, fg=self._palette.warning if warning else self._palette.muted)
