@@ -1,10 +1,12 @@
-"""`make bench`: every figure the documentation quotes, as ratios within one run."""
+"""`make bench`: the figures the documentation quotes, as ratios within one run."""
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 import uvloop
@@ -15,26 +17,33 @@ from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
+PARTS = ("delivery", "history", "inbox", "intents", "desk")
 
 
-async def delivery_plane(sqlite_url: str, postgres_url: str) -> None:
+async def both_databases(sqlite_url: str, postgres_url: str) -> None:
     await delivery.measure("sqlite", sqlite_url, rounds=ROUNDS, count=COUNT)
     await delivery.measure("postgres", postgres_url, rounds=ROUNDS, count=COUNT)
 
 
-def main() -> None:
-    log.configure("WARNING")
-    trace.configure(None)
-    cores = os.cpu_count()
-    print(f"{platform.machine()}, {cores} cores, Python {platform.python_version()}; medians of {ROUNDS} rounds\n")
+def delivery_plane() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         server = PostgresServer(Path(folder) / "postgres")
         server.start()
         try:
-            uvloop.run(delivery_plane(f"sqlite:///{folder}/bench.db", server.url("butlers")))
+            uvloop.run(both_databases(f"sqlite:///{folder}/bench.db", server.url("butlers")))
         finally:
             server.stop()
+
+
+def main() -> None:
+    log.configure("WARNING")
+    trace.configure(None)
+    cores, load = os.cpu_count(), os.getloadavg()[0]
+    print(f"{platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}, {ROUNDS} rounds")
+    for part in sys.argv[1:] or PARTS:
+        print(f"\n{part}")
+        delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
 
 
 if __name__ == "__main__":

@@ -133,5 +133,5 @@ def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     return [
         (pg._INSERT, [*pg._columns([rows.insert_values(new, 2**60) for new in batch]), True]),
         (pg._MARK, pg._columns([(new.id, 1, 2**60, 1) for new in batch])),
-        (pg._SETTLE, [*settled, *attempts, *pg._columns([], width=7)]),
+        (pg._SETTLE, [*settled, *attempts, *pg._columns([], width=7), True]),
     ]

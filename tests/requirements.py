@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.desk import requirements_popup
 
-ENFORCE_COMPLETE = False  # True: a full run fails while an id has no test
+ENFORCE_COMPLETE = True  # True: a full run fails while an id has no test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,13 @@ async def test_every_butler_has_the_core_tools(home: Path) -> None:
             assert set(CORE_TOOL_NAMES) <= listed, name
 
 
-@pytest.mark.requirement("messenger:identity-and-port", "messenger:no-custom-skills", "messenger:no-scheduled-tasks")
+@pytest.mark.requirement(
+    "messenger:messenger-butler-identity-and-runtime",
+    "messenger:identity-and-port",
+    "messenger:messenger-has-no-schedules-or-skills",
+    "messenger:no-custom-skills",
+    "messenger:no-scheduled-tasks",
+)
 async def test_the_messenger_is_what_its_specification_says(home: Path) -> None:
     from postroom.app.household import shipped
     from postroom.app.roster import shipped_roster

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from postroom.app.trust import SettingsTrust
+from postroom.app.address_book import stored_contacts
+from postroom.app.trust import HouseholdTrust, SettingsTrust
 from postroom.channels.telegram import Telegram
+from postroom.contacts.new_contact import new_contact
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.ids import IdMint
 from postroom.settings import Contact, Owner
+from postroom.store.sqlite import SqliteDatabase
 
 
 @pytest.mark.parametrize(
@@ -33,3 +40,20 @@ async def test_only_contacts_marked_trusted_are_trusted() -> None:
     trust = SettingsTrust(Owner(), contacts, {"telegram": Telegram("1:t", "http://127.0.0.1:1")})
 
     assert [await trust.is_trusted("telegram", one) for one in "12"] == [True, False]
+
+
+async def test_a_stored_contact_marked_trusted_is_trusted_like_one_of_the_settings(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "postroom.db")
+    await database.migrate()
+    contacts = stored_contacts(database, IdMint())
+    other = "agent://user/x"
+    for book, chat, trusted in ((HOUSEHOLD_OWNER, "1", True), (HOUSEHOLD_OWNER, "2", False), (other, "3", True)):
+        new = new_contact(name=f"Contact {chat}", telegram_chat_id=chat, trusted=trusted)
+        await contacts.create(book, new, source="api", now_us=1)
+    channels = {"telegram": Telegram("1:t", "http://127.0.0.1:1")}
+    trust = HouseholdTrust(SettingsTrust(Owner(telegram_chat_id="9"), [], channels), contacts)
+    try:
+        assert [await trust.is_trusted("telegram", one) for one in "1239"] == [True, False, False, True]
+        assert not await trust.is_trusted("pigeon", "1")
+    finally:
+        await database.close()

@@ -71,7 +71,7 @@ async def sandbox(variables: Mapping[str, str], verb: str, path: str, body: obje
 
 async def arrived(variables: Mapping[str, str], channel: str, texts: list[str]) -> None:
     async with asyncio.timeout(WAIT_SECONDS):
-        while await received(variables, channel) != texts:  # noqa: ASYNC110 - it happens in another process
+        while await received(variables, channel) != texts:
             await asyncio.sleep(0.05)
 
 
@@ -164,7 +164,7 @@ async def test_a_stop_takes_ten_seconds_at_most_whoever_is_waiting(home: Path) -
 async def in_progress(variables: Mapping[str, str], number: int) -> None:
     """Until that many calls are being made, as the ledger has it."""
     async with asyncio.timeout(WAIT_SECONDS):
-        while await asyncio.to_thread(_sending, variables) < number:  # noqa: ASYNC110 - it happens in another process
+        while await asyncio.to_thread(_sending, variables) < number:
             await asyncio.sleep(0.05)
 
 

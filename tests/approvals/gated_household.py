@@ -17,9 +17,9 @@ from postroom.domain.errors import PostroomError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
-from postroom.settings import load
+from postroom.settings import Ports, load
 
-PORTS = ("SWITCHBOARD", "GENERAL", "HEALTH", "MESSENGER", "API", "SANDBOX", "SANDBOX_SMTP")
+PORTS = tuple(name.upper() for name in Ports.model_fields)
 OWNER_CHAT = "1000"
 CONTACTS = [
     {"name": "Alice", "email": "alice@friends.example", "telegram_chat_id": "2000", "trusted": True},

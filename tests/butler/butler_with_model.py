@@ -32,6 +32,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
+from postroom.guard.visitors import visitors
 from postroom.peers.http import HttpPeer
 from postroom.ports import Clock
 from postroom.runtimes.catalogue import RUNTIMES
@@ -113,7 +114,7 @@ async def butler_with_model(
         butler = build_butler(
             config, world, switchboard=peer, sessions=sessions, modules=LoadedModules(), verifier=tokens
         )
-        app = mcp_app(build_server(butler, tokens), tokens, hosts=(), origins=())
+        app = mcp_app(build_server(butler, tokens), tokens, hosts=(), origins=(), allow=visitors("general"))
         await stack.enter_async_context(serving(app, listener))
         await sessions.start()
         stack.push_async_callback(sessions.stop)

@@ -168,7 +168,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
     try:
         async with listening(here, lambda: None, settled):
             await asyncio.wait_for(heard.get(), _SECONDS)
-            claim = (await ledger.insert(new_delivery(), LEASE_US)).claim
+            claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE_US)).claim
             assert claim is not None
             waiting = asyncio.create_task(outcomes.wait(claim.id, 600, look_first=True))
             await clock.parked()

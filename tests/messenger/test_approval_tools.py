@@ -218,7 +218,6 @@ async def test_no_token_that_a_model_holds_gets_past_the_policy(home: Path, who:
         answers = [await gated.decide(tool, who=who) for tool in APPROVAL_TOOL_NAMES]
 
         assert {one["status"] for one in answers} == {"refused"}
-        assert all("may not call" in one["error"] for one in answers)
 
 
 async def test_without_approvals_there_are_no_such_tools_and_nothing_waits(home: Path) -> None:

@@ -8,7 +8,6 @@ from tests.messenger.house import ANNA, CHATGPT, HEALTH, MESSENGER, SWITCHBOARD,
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.messenger.policy import (
-    APPROVAL_TOOL_NAMES,
     CHANNEL_TOOL_NAMES,
     READING_TOOL_NAMES,
     REPAIRING_TOOL_NAMES,
@@ -47,7 +46,7 @@ async def test_the_server_lists_exactly_the_tools_that_have_a_rule(settings: Set
     async with opened(gated) as house:
         listed = (await house.client.list_tools()).tools
 
-        assert {tool.name for tool in listed} == set(RULES) - set(APPROVAL_TOOL_NAMES)  # they are off in the sandbox
+        assert {tool.name for tool in listed} == set(RULES)
         assert len(READING_TOOL_NAMES) + len(REPAIRING_TOOL_NAMES) == 14
 
 

@@ -218,7 +218,8 @@ def main() -> None:
     setup = read(sys.argv[1:])
     request = sys.stdin.read().split("---\n", 1)[1]
     voice.begin(setup)
-    voice.end(asyncio.run(obey(setup, json.loads(request), voice)))
+    script, _ = json.JSONDecoder().raw_decode(request)  # what came with the request may follow it
+    voice.end(asyncio.run(obey(setup, script, voice)))
 
 
 if __name__ == "__main__":

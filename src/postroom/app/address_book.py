@@ -1,31 +1,57 @@
-"""The people a household knows from its settings."""
+"""The people a household knows: stored contacts by exact name, and its owner."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom.settings import Contact, Owner
+from postroom.contacts.new_contact import new_contact
+from postroom.contacts.normalise import keys_of
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.contact import Contact as StoredContact
+from postroom.domain.ids import IdMint
+from postroom.settings import Contact, Owner, Settings
+from postroom.store.contacts import StoredContacts
+from postroom.store.database import Database
+
+_SOURCE = "settings"
 
 
-class SettingsAddressBook:
+class HouseholdAddressBook:
     """Contacts by exact name or alias, never by likeness."""
 
-    def __init__(self, owner: Owner, contacts: Sequence[Contact]) -> None:
+    def __init__(self, owner: Owner, contacts: StoredContacts) -> None:
         self._owner = owner
-        self._by_name: dict[str, list[Contact]] = {}
-        for contact in contacts:
-            for name in {_folded(name) for name in (contact.name, *contact.aliases)}:
-                self._by_name.setdefault(name, []).append(contact)
+        self._contacts = contacts
 
     async def addresses(self, name: str, channel: str) -> Sequence[str]:
-        found = [address_on(contact, channel) for contact in self._by_name.get(_folded(name), [])]
+        found = [address_on(contact, channel) for contact in await self._contacts.named(HOUSEHOLD_OWNER, name)]
         return [address for address in found if address]
 
     async def owner(self, channel: str) -> str | None:
         return address_on(self._owner, channel)
 
 
-def address_on(person: Owner | Contact, channel: str) -> str | None:
+def stored_contacts(database: Database, mint: IdMint) -> StoredContacts:
+    return StoredContacts(database, mint.mint, keys_of)
+
+
+async def import_settings_contacts(settings: Settings, contacts: StoredContacts, now_us: int) -> None:
+    """The contacts of the settings file stand in the household's book beside all others."""
+    wanted = [
+        new_contact(
+            name=one.name,
+            aliases=one.aliases,
+            agent=one.agent,
+            telegram_chat_id=one.telegram_chat_id,
+            email=one.email,
+            trusted=one.trusted,
+        )
+        for one in settings.contacts
+    ]
+    await contacts.keep_in_step(HOUSEHOLD_OWNER, wanted, source=_SOURCE, now_us=now_us)
+
+
+def address_on(person: Owner | Contact | StoredContact, channel: str) -> str | None:
     match channel:
         case "telegram":
             return person.telegram_chat_id
@@ -33,7 +59,3 @@ def address_on(person: Owner | Contact, channel: str) -> str | None:
             return person.email
         case _:
             return None
-
-
-def _folded(name: str) -> str:
-    return " ".join(name.split()).casefold()

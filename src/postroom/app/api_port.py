@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Response
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
 from postroom.guard.http import Guard, Verifier
+from postroom.guard.json_door import answer_in_one_shape
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
 
@@ -18,10 +23,21 @@ def api_app(
     verifier: Verifier,
     *,
     routers: Sequence[APIRouter] = (),
+    server: MCPServer[Any] | None = None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
 ) -> ASGIApp:
-    app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None)
+    """With an MCP server, assistants find its tools at /mcp of the same port."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        if server is None:
+            yield
+            return
+        async with server.session_manager.run():
+            yield
+
+    app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
 
     @app.get("/health", operation_id="health", summary="Whether this part is up")
     async def health() -> dict[str, str]:
@@ -31,6 +47,13 @@ def api_app(
     async def metrics() -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
+    answer_in_one_shape(app)
     for router in routers:
         app.include_router(router)
+    if server is not None:
+        inner = server.streamable_http_app(
+            json_response=True,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+        )
+        app.router.routes.extend(inner.routes)
     return Guard(app, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)

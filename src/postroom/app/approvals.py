@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from postroom.app.address_book import address_on
+from postroom.app.address_book import address_on, stored_contacts
 from postroom.app.channels import KNOWN_CHANNELS, owner_of
-from postroom.app.trust import SettingsTrust
+from postroom.app.trust import HouseholdTrust, SettingsTrust
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.gate import ApprovalGate, Mailboxes
 from postroom.approvals.policy import ApprovalPolicy
@@ -36,7 +36,9 @@ def build_gate(
     if not settings.approvals_on:
         return None
     return ApprovalGate(
-        trust=SettingsTrust(owner_of(settings), settings.contacts, channels),
+        trust=HouseholdTrust(
+            SettingsTrust(owner_of(settings), settings.contacts, channels), stored_contacts(database, mint)
+        ),
         record=StoredApprovals(database, mint.mint, expiration),
         policy=approval_policy(settings),
         mailboxes=mailboxes,

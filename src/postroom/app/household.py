@@ -9,18 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import uvicorn
+from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.api_port import api_app
 from postroom.app.approvals import approving
+from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
 from postroom.app.endpoints import Endpoints, port_for
+from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts
 from postroom.app.modules import check_modules, loaded_modules
+from postroom.app.outbound import PeerOutbound, PeerRoutes
 from postroom.app.peers import Peers
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.roster import load_roster
@@ -33,22 +38,28 @@ from postroom.butler.daemon import Butler
 from postroom.butler.server import add_core_tools, build_server, core_rules
 from postroom.butler.session_tools import add_route_tool
 from postroom.clock import SystemClock
+from postroom.connectors.adapter_app import adapter_app
+from postroom.connectors.face import FACES
+from postroom.connectors.standalone import adapter_parts
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.gateway.assistant_tools import add_tools
 from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy, policy_of
+from postroom.guard.visitors import visitors
 from postroom.messenger.server import build_server as build_messenger
 from postroom.messenger.straight_to_delivery import StraightToDelivery
 from postroom.modules.module import ModuleContext
-from postroom.ports import Peer
+from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Secret, Settings
 from postroom.switchboard.server import RULES, add_switchboard_tools
 
 SWITCHBOARD: Final = "switchboard"
 WORKER: Final = "worker"
+ADAPTERS: Final = tuple(FACES)
 SANDBOX: Final = "sandbox"
 SANDBOX_SMTP: Final = "sandbox_smtp"
 
@@ -60,13 +71,14 @@ class Household:
     settings: Settings
     parts: tuple[str, ...]
     addresses: dict[str, str] = field(default_factory=dict)
+    inbox: Inbox | None = None
 
 
 def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
     """Every part this household has; without a roster, the shipped one."""
     names = [config.name for config in (shipped(settings) if roster is None else roster)]
     ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
-    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api")
+    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
 
 
 def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
@@ -111,22 +123,29 @@ class _Builder:
         self._endpoints = Endpoints(settings, roster)
         self._peers = Peers(self._tokens, self._endpoints, stack)
         self._household = Household(settings=settings, parts=self._parts)
+        self._routers: list[APIRouter] = []
+        self._assistant_doors: list[AddTools] = []
         self._servers: dict[str, MCPServer[Any]] = {}
         self._butlers: list[Butler] = []
         self._sockets: dict[str, socket.socket] = {}
         self._serving: list[uvicorn.Server] = []
         self._plane: Plane | None = None
+        self._channels: Mapping[str, Channel] = {}
+        self._correspondence: Correspondence | None = None
 
     async def build(self) -> Household:
         self._bind()
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
+        self._tokens.ensure(Principal(Role.CONNECTOR, name) for name in ADAPTERS)
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
-        if mine or WORKER in self._parts:
+        if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_store(self._settings))
+            inbox = await self._open_inbox(store)
             if WORKER in self._parts:
-                await self._start_plane(store, sandbox)
-            await self._build_butlers(mine, store, sandbox)
+                await self._start_plane(store, sandbox, inbox)
+            await self._build_butlers(mine, store, sandbox, inbox)
+            await self._build_correspondence(store)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -141,7 +160,7 @@ class _Builder:
     def _bind(self) -> None:
         """All ports or none, before anything is started."""
         wanted = {config.name: port_for(self._settings, config) for config in self._roster}
-        wanted["api"] = self._settings.ports.api
+        wanted |= {name: getattr(self._settings.ports, name) for name in ("api", *ADAPTERS)}
         for part in self._parts:
             if part in wanted:
                 self._bind_one(part, wanted[part])
@@ -172,8 +191,17 @@ class _Builder:
         self._household.addresses["sandbox_smtp"] = f"smtp://{self._settings.host}:{sandbox.smtp_port}"
         return SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
 
+    async def _open_inbox(self, store: OpenedStore) -> Inbox:
+        inbox = await self._stack.enter_async_context(
+            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint)
+        )
+        self._household.inbox = inbox
+        self._routers.append(inbox.router())
+        self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
+        return inbox
+
     async def _build_butlers(
-        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None
+        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox
     ) -> None:
         world = ButlerWorld(
             settings=self._settings,
@@ -186,7 +214,8 @@ class _Builder:
         )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
-                await self._build_messenger(config, world, store, sandbox)
+                plane = await self._start_plane(store, sandbox, inbox)
+                await self._build_messenger(config, world, store, plane)
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config, world)
             else:
@@ -229,17 +258,40 @@ class _Builder:
         self._butlers.append(butler)
         return butler
 
-    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None) -> Plane:
+    async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox)
-        self._plane = await self._stack.enter_async_context(
+        plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
         )
-        return self._plane
+        await self._stack.enter_async_context(releasing(self._settings, store.database, inbox, plane, self._mint))
+        self._plane, self._channels = plane, channels
+        return plane
+
+    async def _build_correspondence(self, store: OpenedStore) -> None:
+        """The API works on intents; the messenger, which has the bot, hears what people answer."""
+        if not {"api", MESSENGER} & set(self._parts):
+            return
+        world = World(
+            settings=self._settings,
+            database=store.database,
+            tokens=self._tokens,
+            clock=self._clock,
+            mint=self._mint,
+            butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
+        )
+        switchboard = await self._peers.operator(SWITCHBOARD)
+        built = build_correspondence(world, self._plane or PeerOutbound(switchboard), PeerRoutes(switchboard))
+        if "api" in self._parts:
+            await self._stack.enter_async_context(working(built))
+            self._correspondence = built
+            self._routers += built.routers
+            self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
+        if MESSENGER in self._parts:
+            await self._stack.enter_async_context(listening(world, self._channels, built.replies))
 
     async def _build_messenger(
-        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, sandbox: SandboxAddress | None
+        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
-        plane = await self._start_plane(store, sandbox)
         approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
         butler = await self._butler(config, world, StraightToDelivery(plane))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
@@ -262,14 +314,41 @@ class _Builder:
     async def _serve(self) -> None:
         hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
-            butler.name: mcp_app(self._servers[butler.name], butler.verifier, hosts=hosts, origins=origins)
+            butler.name: mcp_app(
+                self._servers[butler.name],
+                butler.verifier,
+                hosts=hosts,
+                origins=origins,
+                allow=visitors(butler.name),
+            )
             for butler in self._butlers
         }
         if "api" in self._parts:
-            apps["api"] = api_app(self._registry, self._tokens, hosts=hosts, origins=origins)
+            apps["api"] = api_app(
+                self._registry,
+                self._tokens,
+                routers=self._routers,
+                server=assistant_server(self._tokens, self._assistant_doors),
+                hosts=hosts,
+                origins=origins,
+            )
+        apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():
             self._serving.append(await self._stack.enter_async_context(serving(application, self._sockets[name])))
-            path = "" if name == "api" else "/mcp"
-            self._household.addresses[name] = f"http://{self._settings.host}:{port_of(self._sockets[name])}{path}"
+            self._household.addresses[name] = self._url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
             await start_sessions(butler.sessions, self._stack)
+        if inbox := self._household.inbox:
+            self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
+        if self._correspondence:
+            self._stack.callback(self._correspondence.gateway.bulletin.close)
+
+    def _adapter(self, name: str) -> ASGIApp:
+        face, elsewhere = FACES[name], self._settings.connector(name).household_url
+        api_url = self._url("api") if "api" in self._parts or not elsewhere else elsewhere
+        return adapter_app(face, adapter_parts(face, self._settings, api_url=api_url, own_url=self._url(name)))
+
+    def _url(self, name: str) -> str:
+        listener = self._sockets.get(name)
+        port = port_of(listener) if listener else getattr(self._settings.ports, name)
+        return f"http://{self._settings.host}:{port}"

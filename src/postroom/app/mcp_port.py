@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,10 +14,18 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from postroom.domain.principal import Principal
 from postroom.guard.http import Guard, Verifier
 
 
-def mcp_app(server: MCPServer[Any], verifier: Verifier, *, hosts: tuple[str, ...], origins: tuple[str, ...]) -> ASGIApp:
+def mcp_app(
+    server: MCPServer[Any],
+    verifier: Verifier,
+    *,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    allow: Callable[[Principal], bool],
+) -> ASGIApp:
     """JSON answers: measured at half the cost of event streams, and every tool here answers once."""
     inner = server.streamable_http_app(
         json_response=True,
@@ -36,7 +44,8 @@ def mcp_app(server: MCPServer[Any], verifier: Verifier, *, hosts: tuple[str, ...
             yield
 
     routes = [Route("/health", health), Route("/openapi.json", openapi), *inner.routes]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), verifier=verifier, hosts=hosts, origins=origins)
+    app = Starlette(routes=routes, lifespan=lifespan)
+    return Guard(app, verifier=verifier, hosts=hosts, origins=origins, allow=allow)
 
 
 def _document(server: MCPServer[Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 
 from postroom.app.endpoints import Endpoints
 from postroom.domain.errors import TargetUnavailable
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
@@ -51,6 +51,20 @@ class Peers:
         self._stack.push_async_callback(peer.close)
         self._connected[target, caller] = peer
 
+    async def operator(self, target: str) -> MemoryPeer | HttpPeer | Nobody:
+        """For parts of the household that are no butler; belongs in the task that will close the stack."""
+        token, url = self._tokens.token_of(OPERATOR) or "", self._endpoints.url(target)
+        peer: MemoryPeer | HttpPeer
+        if target in self._here:
+            peer = MemoryPeer(self._here[target], token)
+            await peer.connect()
+        elif url is not None:
+            peer = HttpPeer(target, url, token)
+        else:
+            return Nobody(target)
+        self._stack.push_async_callback(peer.close)
+        return peer
+
     def find(self, target: str, caller: str) -> MemoryPeer | HttpPeer:
         known = self._connected.get((target, caller))
         if known is not None:
@@ -65,6 +79,16 @@ class Peers:
 
     def _token(self, caller: str) -> str:
         return self._tokens.token_of(Principal(Role.BUTLER, caller)) or ""
+
+
+class Nobody:
+    """A part that this household has not."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        raise TargetUnavailable(f"{self._target} is not running")
 
 
 class LatePeer:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from postroom.app.address_book import SettingsAddressBook
+from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts, stored_contacts
 from postroom.app.approvals import build_gate
 from postroom.app.channels import KNOWN_CHANNELS, owner_of
 from postroom.app.policy import delivery_policy
@@ -25,6 +25,7 @@ from postroom.domain.ids import DeliveryId, IdMint
 from postroom.ports import Channel, Clock
 from postroom.settings import Settings
 from postroom.store.circuits import StoredCircuits
+from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.limits_memory import MemoryLimits
 from postroom.telemetry.meter import DeliveryMeter
 
@@ -61,7 +62,7 @@ def build_plane(
     acceptance = Acceptance(
         ledger=store.ledger,
         channels=channels,
-        book=SettingsAddressBook(owner_of(settings), settings.contacts),
+        book=HouseholdAddressBook(owner_of(settings), stored_contacts(store.database, mint)),
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,
@@ -69,7 +70,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
-        gate=build_gate(settings, store.database, channels, mint),
+        gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
 
@@ -87,6 +88,7 @@ async def running_plane(
     async with sole_worker(settings), shared_state(settings, clock) as shared:
         for name, circuit in (await StoredCircuits(store.database).load()).items():
             await shared.breakers.restore(name, circuit)
+        await import_settings_contacts(settings, stored_contacts(store.database, mint), clock.now_us())
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
         working = asyncio.create_task(plane.dispatcher.run())

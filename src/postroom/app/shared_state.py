@@ -31,13 +31,12 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
         yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
         return
     try:
-        from redis.asyncio import Redis
-
+        from postroom.store import redis_script
         from postroom.store.breakers_redis import RedisBreakers
         from postroom.store.limits_redis import RedisLimits
     except ImportError:
         raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
-    client = Redis.from_url(settings.redis_url.reveal(), socket_timeout=1.0, socket_connect_timeout=1.0)
+    client = redis_script.connect(settings.redis_url.reveal())
     try:
         shared = RedisLimits(client, _PREFIX, clock)
         breakers = RedisBreakers(client, _PREFIX, policy, clock, _token)

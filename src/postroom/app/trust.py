@@ -1,4 +1,4 @@
-"""Whom the settings trust, by address."""
+"""Whom the household trusts, by address."""
 
 from __future__ import annotations
 
@@ -6,8 +6,23 @@ from collections.abc import Iterable, Mapping
 
 from postroom.app.address_book import address_on
 from postroom.approvals.addresses import folded
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.ports import Channel
 from postroom.settings import Contact, Owner
+from postroom.store.contacts import StoredContacts
+
+
+class HouseholdTrust:
+    """Whoever the settings trust, and stored contacts of the household's own book that are marked so."""
+
+    def __init__(self, settings: SettingsTrust, contacts: StoredContacts) -> None:
+        self._settings = settings
+        self._contacts = contacts
+
+    async def is_trusted(self, channel: str, address: str) -> bool:
+        if await self._settings.is_trusted(channel, address):
+            return True
+        return await self._contacts.is_trusted(HOUSEHOLD_OWNER, channel, address)
 
 
 class SettingsTrust:

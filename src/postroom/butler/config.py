@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from postroom.domain.mistake import Mistake
 
 MESSENGER: Final = "messenger"
+RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
 SENDING_MODULES: Final = frozenset({"telegram", "email"})
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
@@ -144,6 +145,8 @@ def check_roster(configs: Iterable[ButlerConfig]) -> None:
 
 
 def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
+    if config.name in RESERVED:
+        raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself.")
     if config.name != MESSENGER:
         sending = sorted(SENDING_MODULES & config.modules.keys())
         if sending:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.fields import printable, text_problem
 from postroom.domain.notify import NOTIFY_V1, parse_notify
 from postroom.domain.route import notify_error
 from postroom.ports import Peer
 
 MAX_WAIT_SECONDS: Final = 600.0
 _ANSWER_MARGIN_SECONDS: Final = 10.0
+_NOTE_SECONDS: Final = 2.0
+_NOTED_CHARACTERS: Final = 500
+_SHOWN_CHARACTERS: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class NotifyArguments:
 def build_envelope(arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]) -> dict[str, Any]:
     """Raises ValidationError with the sentence the contract promises."""
     intent = arguments.intent if arguments.intent is not None else "send"
-    if intent != Intent.REACT and (arguments.message is None or arguments.message == ""):
+    if intent != Intent.REACT and _is_missing(arguments.message):
         raise ValidationError("Missing required 'message' parameter: say what should be delivered.")
     if not isinstance(arguments.channel, str) or arguments.channel not in channels:
         known = ", ".join(sorted(channels))
@@ -88,6 +93,7 @@ async def notify(
         envelope = build_envelope(arguments, origin_butler=origin_butler, channels=channels)
         wait = wait_seconds(arguments.wait_seconds, default_wait_seconds)
     except ValidationError as error:
+        await _note(switchboard, arguments, request_id, error)
         return argument_error(error)
     try:
         return await switchboard.call(
@@ -96,13 +102,27 @@ async def notify(
             wait + _ANSWER_MARGIN_SECONDS,
         )
     except DeliveryTimeout:
-        silent = DeliveryTimeout(f"the switchboard did not answer within {wait + _ANSWER_MARGIN_SECONDS:.0f} s")
+        silent = DeliveryTimeout(
+            f"the switchboard did not answer within {wait + _ANSWER_MARGIN_SECONDS:.0f} s; it may still be delivered"
+        )
         return notify_error(silent, request_id=request_id, channel=str(arguments.channel))
     except TargetUnavailable:
         unreachable = TargetUnavailable("the switchboard cannot be reached; nothing was sent")
         return notify_error(unreachable, request_id=request_id, channel=str(arguments.channel))
     except PostroomError as error:
         return notify_error(error, request_id=request_id, channel=str(arguments.channel))
+
+
+async def _note(switchboard: Peer, arguments: NotifyArguments, request_id: str, error: ValidationError) -> None:
+    """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
+    told = {"channel": arguments.channel, "intent": arguments.intent}
+    call = {
+        "notify_request": {"delivery": {name: text for name, text in told.items() if isinstance(text, str)}},
+        "request_id": request_id,
+        "refusal": error.message[:_NOTED_CHARACTERS],
+    }
+    with suppress(PostroomError):
+        await switchboard.call("deliver", call, _NOTE_SECONDS)
 
 
 def argument_error(error: ValidationError) -> dict[str, Any]:
@@ -129,5 +149,12 @@ def _decoded(context: object) -> object:
     return decoded if isinstance(decoded, Mapping) else context
 
 
+def _is_missing(message: object) -> bool:
+    return message is None or (isinstance(message, str) and not message.strip())
+
+
 def _quoted(value: object) -> str:
-    return f"'{value}'" if isinstance(value, str) else repr(value)[:80]
+    """What was asked for, as far as it can be repeated."""
+    if not isinstance(value, str):
+        return repr(value)[:_SHOWN_CHARACTERS]
+    return f"'{printable(value) if text_problem(value) else value[:_SHOWN_CHARACTERS]}'"

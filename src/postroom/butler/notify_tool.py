@@ -122,7 +122,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 subject=given(subject),
                 intent=intent,
                 emoji=given(emoji),
-                request_context=request_context or inside_session(context, intent),
+                request_context=inside_session(context, intent) if request_context is None else request_context,
                 idempotency_key=given(idempotency_key),
                 priority=priority,
                 on_uncertain=on_uncertain,

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from postroom.cli import config, desk, doctor, init, migrate, notify, token, trace, up
+from postroom.cli import config, connectors, desk, doctor, init, migrate, notify, token, trace, up
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -23,6 +23,7 @@ app.command("trace")(trace.trace)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.add_typer(token.app, name="token")
+app.add_typer(connectors.app, name="connectors")
 app.command("desk")(desk.desk)
 app.command("migrate")(migrate.migrate)
 app.command("worker")(up.worker)

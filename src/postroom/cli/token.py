@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
 import typer
 
-from postroom.cli.output import Home, Json, say, say_json
+from postroom.app.known_address import remember_address
+from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.domain.agent_address import parse_address
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import SettingsError
@@ -17,6 +20,8 @@ app = typer.Typer(help="Make, list and revoke the tokens callers identify themse
 User = Annotated[str | None, typer.Option("--user", help="A person, by id.")]
 Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
 Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
+Email = Annotated[str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --user.")]
+Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's token speaks for.")]
 Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
 
 
@@ -26,12 +31,17 @@ def create(
     butler: Butler = None,
     connector: Connector = None,
     operator: Operator = False,
+    email: Email = None,
+    agent: Agent = None,
     home: Home = None,
+    database: Database = None,
     json: Json = False,
 ) -> None:
     """Make a new token; an older one of the same caller stops working."""
     principal = _principal(user, butler, connector, operator)
-    token = _file(home).create(principal)
+    if email is not None:
+        _remember(principal, email, home, database)
+    token = _file(home).create(principal, agent=_agent(principal, agent))
     if json:
         say_json({"principal": str(principal), "token": token})
     else:
@@ -66,6 +76,22 @@ def revoke(
         say_json({"revoked": str(principal)})
     else:
         say(f"{principal} has no token any more.")
+
+
+def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:
+    if principal.role is not Role.USER:
+        raise SettingsError("--email goes with --user: only people get e-mail copies.")
+    settings, _ = from_process({"home": home, "database_url": database})
+    asyncio.run(remember_address(settings, principal.name, email))
+
+
+def _agent(principal: Principal, text: str | None) -> str | None:
+    if text is None:
+        return None
+    address = parse_address(text)
+    if principal.role is not Role.CONNECTOR or address is None:
+        raise SettingsError("--agent goes with --connector, and is an address such as agent://household/owner.")
+    return address
 
 
 def _file(home: str | None) -> TokenFile:

@@ -8,12 +8,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from opentelemetry import trace
-
 from postroom.delivery import breaker, limits
 from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.idempotency import Identity, identify
-from postroom.delivery.lineage import current_trace_id
+from postroom.delivery.lineage import span, trace_id_for_delivery
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
 from postroom.domain.delivery import Failure, Message, Status
@@ -24,7 +22,7 @@ from postroom.domain.limits import Admission
 from postroom.domain.notify import Notify
 from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
-_tracer = trace.get_tracer("postroom.delivery")
+_document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +56,7 @@ class Acceptance:
         A caller who hangs up in the middle cancels nothing: the work runs in a task
         of its own, which requests with the same key that arrive together share.
         """
-        with _tracer.start_as_current_span("postroom.accept", record_exception=False):
+        with span("postroom.accept", {"postroom.channel": notify.channel}):
             channel = self._channel(notify.channel)
             target = await resolve_target(notify, channel, self.book)
             identity = identify(notify, request_id=request_id, target_identity=target.identity)
@@ -160,11 +158,11 @@ class Acceptance:
             message=notify.message,
             subject=notify.subject,
             emoji=notify.emoji,
-            envelope=json.dumps(dict(notify.document), ensure_ascii=False, separators=(",", ":")),
+            envelope=_document(dict(notify.document)),
             priority=notify.priority,
             on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
             created_at_us=now,
-            trace_id=current_trace_id(),
+            trace_id=trace_id_for_delivery(),
         )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from postroom.domain.notify import Notify
 
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -54,4 +56,4 @@ def _normal(text: str) -> str:
 
 
 def _digest(parts: list[str]) -> str:
-    return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(_canonical(parts).encode()).hexdigest()

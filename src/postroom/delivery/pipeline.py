@@ -9,10 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from opentelemetry import trace
-
 from postroom.delivery.breaker import report_of
-from postroom.delivery.lineage import continued
+from postroom.delivery.lineage import span
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.retry import DEFAULT_THROTTLE_SECONDS, after_failure
 from postroom.delivery.settlement import delivered, failed, put_back
@@ -34,7 +32,6 @@ _GRACE_SECONDS: Final = 5.0  # a channel keeps its own deadline; this one only c
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
-_tracer = trace.get_tracer("postroom.delivery")
 
 
 class FenceLost(Exception):
@@ -167,14 +164,12 @@ class Pipeline:
     async def _call(self, channel: Channel, part: Any, claim: Claim) -> Receipt:
         deadline = self.policy.timeout_seconds(claim.channel)
         attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
-        with _tracer.start_as_current_span(
-            "postroom.send", context=continued(claim.trace_id), attributes=attributes, record_exception=False
-        ) as span:
+        with span("postroom.send", attributes, claim.trace_id) as sending:
             try:
                 async with asyncio.timeout(deadline + _GRACE_SECONDS):
                     return await channel.send(part, deadline)
             except PostroomError as error:
-                span.set_attribute("error.type", str(error.error_class))
+                sending.set_attribute("error.type", str(error.error_class))
                 raise
             except TimeoutError:
                 raise OutcomeUncertain(f"{claim.channel} did not answer in time") from None

@@ -21,20 +21,17 @@ class Fields:
     def __init__(self, payload: object, path: str = "", complaints: list[FieldError] | None = None) -> None:
         self.complaints = complaints if complaints is not None else []
         self._path = path
-        self._is_object = True
         self._data: Mapping[str, Any] = {}
         if isinstance(payload, Mapping):
             self._data = payload
         else:
             self.complain(None, "must be an object", "object_required")
-            self._is_object = False
 
     def path(self, name: str | None) -> str:
         return ".".join(part for part in (self._path, name) if part) or "$"
 
     def complain(self, name: str | None, error: str, code: str) -> None:
-        if self._is_object:  # of what is no object nothing else needs to be said
-            self.complaints.append(FieldError(self.path(name), error, code))
+        self.complaints.append(FieldError(self.path(name), error, code))
 
     def refuse_unknown(self, known: Iterable[str]) -> None:
         allowed = frozenset(known)
@@ -51,7 +48,12 @@ class Fields:
         return self._data.get(name)
 
     def nested(self, name: str) -> Fields:
-        return Fields(self._data.get(name), self.path(name), self.complaints)
+        """Of what is no object that is all that needs to be said: its own fields complain to nobody."""
+        inner = self._data.get(name)
+        if isinstance(inner, Mapping):
+            return Fields(inner, self.path(name), self.complaints)
+        self.complain(name, "must be an object", "object_required")
+        return Fields({}, self.path(name))
 
     def text(self, name: str, *, maximum: int, required: bool = True, blank: bool = False) -> str:
         """The text as it came, or '' when it is absent or wrong (which is then on the list)."""

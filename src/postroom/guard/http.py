@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
 from starlette.datastructures import Headers
@@ -37,14 +37,19 @@ class Guard:
         public: Iterable[str] = ("/health", "/openapi.json"),
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
+        allow: Callable[[Principal], bool] = lambda _: True,
     ) -> None:
         self._app = app
         self._verifier = verifier
         self._public = frozenset(public)
-        self._hosts = _LOOPBACK | frozenset(hosts)
+        self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._origins = frozenset(origins)
+        self._allow = allow
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":  # no door speaks it, so none needs to be guarded
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -52,19 +57,31 @@ class Guard:
         if refusal := self._refusal(scope, headers):
             await _answer(send, *refusal)
             return
-        await self._app(scope, _limited(receive), send)
+        if "content-length" not in headers or "transfer-encoding" in headers:
+            body = await _read(receive)
+            if body is None:
+                await _answer(send, 413, "the body is too large")
+                return
+            receive = _again(body, receive)
+        await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
-        if len(headers.getlist("host")) != 1 or _hostname(headers["host"]) not in self._hosts:
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1 or _hostname(hosts[0]) not in self._hosts:
             return 421, "this host is not served here"
-        origin = headers.get("origin")
-        if origin is not None and not self._is_own(origin, headers["host"]):
+        if any(not self._is_own(origin, hosts[0]) for origin in origins):
             return 403, "this origin is not allowed"
         if _declared_size(headers) > MAX_BODY_BYTES:
             return 413, "the body is too large"
+        return self._stranger(scope, headers)
+
+    def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         principal = self._principal(headers)
-        if principal is None and scope["path"] not in self._public:
-            return 401, "a valid bearer token is required"
+        if scope["path"] not in self._public:
+            if principal is None:
+                return 401, "a valid bearer token is required"
+            if not self._allow(principal):
+                return 403, f"{principal} has no business here"
         scope[PRINCIPAL] = principal
         return None
 
@@ -77,32 +94,44 @@ class Guard:
         return self._verifier.verify(key.strip()) if key else None
 
     def _is_own(self, origin: str, host: str) -> bool:
-        return origin in self._origins or origin in (f"http://{host}", f"https://{host}")
+        return origin in self._origins or origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 
 def _hostname(host: str) -> str:
-    name, separator, port = host.rpartition(":")
-    return name if separator and port.isdigit() else host
+    name, separator, port = host.lower().rpartition(":")
+    return name if separator and port.isascii() and port.isdigit() else host.lower()
 
 
 def _declared_size(headers: Headers) -> int:
     length = headers.get("content-length", "0")
-    return int(length) if length.isdigit() else MAX_BODY_BYTES + 1
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else MAX_BODY_BYTES + 1
 
 
-def _limited(receive: Receive) -> Receive:
-    """A body that says nothing of its size is counted as it comes."""
-    seen = 0
-
-    async def counted() -> Message:
-        nonlocal seen
+async def _read(receive: Receive) -> bytes | None:
+    """A body that says nothing of its size is read before anybody works on it; None when it is too large or cut."""
+    body = b""
+    while len(body) <= MAX_BODY_BYTES:
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MAX_BODY_BYTES:
-            return {"type": "http.disconnect"}
-        return message
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            return body if len(body) <= MAX_BODY_BYTES else None
+    return None
 
-    return counted
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body that was read, then whatever else comes."""
+    told = False
+
+    async def replay() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
 
 
 async def _answer(send: Send, status: int, detail: str) -> None:

@@ -18,6 +18,8 @@ class StraightToDelivery:
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         if tool != "deliver":
             raise InternalError(f"the messenger has no {tool}")
+        if "refusal" in arguments:
+            return {}  # it never became an envelope, and the switchboard's record is not ours
         return await self._plane.deliver(
             arguments["notify_request"], request_id=arguments["request_id"], wait_seconds=arguments["wait_seconds"]
         )

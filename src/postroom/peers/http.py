@@ -9,11 +9,12 @@ from typing import Any, Final
 import aiohttp
 from opentelemetry.propagate import inject
 
-from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
+from postroom.domain.errors import DeliveryTimeout, InternalError, OutcomeUncertain, TargetUnavailable, ValidationError
 
 _REVISION: Final = "2026-07-28"
 _META: Final = "io.modelcontextprotocol/"
 _CONNECT_SECONDS: Final = 3.0
+_IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
 
 
 class HttpPeer:
@@ -41,27 +42,39 @@ class HttpPeer:
         if self._session is not None:
             await self._session.close()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        timeout_seconds: float,
+        *,
+        meta: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """`meta` travels beside the arguments, where no model sees it."""
         try:
-            status, answer = await self._post(tool, arguments, timeout_seconds)
+            status, answer = await self._post(tool, arguments, timeout_seconds, meta or {})
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError):
             raise TargetUnavailable(f"{self._name} cannot be reached") from None
         except TimeoutError:
             raise DeliveryTimeout(f"{self._name} did not answer in time") from None
-        except (aiohttp.ClientError, ValueError) as error:
-            raise TargetUnavailable(f"{self._name} broke off ({type(error).__name__})") from None
+        except (aiohttp.ClientError, ValueError) as error:  # it may have done what we asked
+            raise OutcomeUncertain(f"{self._name} broke off ({type(error).__name__})") from None
         return self._read(tool, status, answer)
 
-    async def _post(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> tuple[int, Any]:
+    async def _post(
+        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, extra: Mapping[str, Any]
+    ) -> tuple[int, Any]:
         if self._session is None:
-            self._session = aiohttp.ClientSession(headers=self._headers)
+            connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
+            self._session = aiohttp.ClientSession(headers=self._headers, connector=connector)
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
-        body = self._request(tool, arguments)
+        body = self._request(tool, arguments, extra)
         async with self._session.post(self._url, json=body, headers={"Mcp-Name": tool}, timeout=timeout) as response:
             return response.status, await response.json()
 
-    def _request(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, tool: str, arguments: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         meta: dict[str, Any] = {
+            **extra,
             f"{_META}protocolVersion": _REVISION,
             f"{_META}clientInfo": {"name": "postroom", "version": "1"},
             f"{_META}clientCapabilities": {},
@@ -78,8 +91,8 @@ class HttpPeer:
         if error := answer.get("error"):
             text = error.get("message", "") if isinstance(error, dict) else error
             raise ValidationError(f"{self._name} refused: {text}")
-        result = answer.get("result", {})
-        content = result.get("structuredContent")
-        if result.get("isError") or not isinstance(content, dict):
+        result = answer.get("result")
+        content = result.get("structuredContent") if isinstance(result, dict) else None
+        if not isinstance(result, dict) or result.get("isError") or not isinstance(content, dict):
             raise InternalError(f"{self._name} failed in {tool}")
         return content

@@ -2,6 +2,6 @@
 
 from postroom.settings.load import SettingsError, load
 from postroom.settings.model import Contact, Owner, Ports, Settings
-from postroom.settings.secret import Secret
+from postroom.settings.secret import Secret, SecretUrl
 
-__all__ = ["Contact", "Owner", "Ports", "Secret", "Settings", "SettingsError", "load"]
+__all__ = ["Contact", "Owner", "Ports", "Secret", "SecretUrl", "Settings", "SettingsError", "load"]

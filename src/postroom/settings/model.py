@@ -7,24 +7,27 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
-from postroom.settings.secret import Secret
+from postroom.settings.secret import Secret, SecretUrl
 
-Positive = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
+_LONGEST_SECONDS = 366 * 24 * 3600
+Positive = Annotated[int, Field(gt=0, le=10**9)]
+Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
+ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
 
 
 class LimitSettings(Section):
     global_per_minute: Positive = 60
     in_flight: Positive = 100
     recipient_per_minute: Positive = 10
-    reply_multiplier: Annotated[float, Field(ge=1)] = 2.0
+    reply_multiplier: Annotated[float, Field(ge=1, le=1000)] = 2.0
     channels: dict[str, Positive] = Field(default_factory=dict)  # on top of the built-in ones
 
 
@@ -55,7 +58,7 @@ class DeliverySettings(Section):
     lease_seconds: Seconds = 30.0
     sweep_seconds: Seconds = 5.0
     notify_wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0
-    telegram_chat_interval_seconds: Annotated[float, Field(ge=0)] = 1.0
+    telegram_chat_interval_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
     slots_per_channel: Positive = 32
 
 
@@ -87,7 +90,10 @@ class ApprovalSettings(Section):
 
 class InboxSettings(Section):
     hourly_cap: Positive = 10
-    email_enabled: bool = False
+    email_enabled: bool = False  # off: nobody gets e-mail copies, whatever their preferences say
+    digest: bool = True  # what waited for the end of quiet hours leaves as one e-mail
+    lease_seconds: Seconds = 60.0
+    sweep_seconds: Seconds = 5.0
 
 
 class DeskSettings(Section):
@@ -102,21 +108,23 @@ class DeskSettings(Section):
 
 class Owner(Section):
     name: str = ""
-    telegram_chat_id: str | None = None
+    telegram_chat_id: ChatId | None = None
     email: str | None = None
 
 
 class Contact(Section):
     name: Annotated[str, Field(min_length=1)]
     aliases: tuple[str, ...] = ()
-    telegram_chat_id: str | None = None
+    telegram_chat_id: ChatId | None = None
     email: str | None = None
     agent: str | None = None
     trusted: bool = False
 
 
 class ConnectorSettings(Section):
-    agents: tuple[str, ...] = ()
+    agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)  # the senders its token may speak for
+    public_url: str = ""  # where the assistant reaches the adapter
+    household_url: str = ""  # where an adapter that runs alone reaches the API
 
 
 class Ports(Section):
@@ -138,8 +146,10 @@ class TelemetrySettings(Section):
 
 class Settings(Section):
     home: Path
-    database_url: str = ""
-    redis_url: Secret = Secret("")
+    url: str = ""  # of a household's API elsewhere; unset: the one on this machine
+    token: Secret = Secret("")  # what to show there
+    database_url: SecretUrl = SecretUrl("")
+    redis_url: SecretUrl = SecretUrl("")
     roster: Path | None = None
     host: str = "127.0.0.1"
     allowed_hosts: tuple[str, ...] = ()  # names this machine is reached by, beside localhost
@@ -178,10 +188,19 @@ class Settings(Section):
     def ask_owner_on(self) -> bool:
         return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
 
+    def connector(self, name: str) -> ConnectorSettings:
+        """One that nobody configured and that is not ours speaks for nobody."""
+        known = ConnectorSettings() if name in ("chatgpt", "gemini") else ConnectorSettings(agents=())
+        return self.connectors.get(name, known)
+
     @property
     def tokens_file(self) -> Path:
         return self.home / "tokens.json"
 
     @property
+    def api_url(self) -> str:
+        return self.url.rstrip("/") or f"http://{self.host}:{self.ports.api}"
+
+    @property
     def database(self) -> str:
-        return self.database_url or f"sqlite:///{self.home / 'postroom.db'}"
+        return self.database_url.reveal() or f"sqlite:///{self.home / 'postroom.db'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -39,6 +40,26 @@ class Secret:
             lambda value: value if isinstance(value, Secret) else cls(_text(value)),
             serialization=core_schema.plain_serializer_function_ser_schema(repr),
         )
+
+
+class SecretUrl(Secret):
+    """An address that may hold a password: shows where, never how to get in."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        try:
+            parts = urlsplit(self._value)
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:
+            return super().__repr__()
+        if not parts.username and not parts.password and not parts.query:
+            return self._value
+        who = "***@" if parts.username or parts.password else ""
+        query = "***" if parts.query else ""
+        return parts._replace(netloc=f"{who}{parts.hostname or ''}{port}", query=query).geturl()
+
+    __str__ = __repr__
 
 
 def _text(value: object) -> str:

@@ -46,9 +46,19 @@ class Deliver:
     channels: frozenset[str]
 
     async def deliver(
-        self, caller: Principal, envelope: Mapping[str, Any], *, request_id: str | None, wait_seconds: float
+        self,
+        caller: Principal,
+        envelope: Mapping[str, Any],
+        *,
+        request_id: str | None,
+        wait_seconds: float,
+        refusal: str | None = None,
     ) -> dict[str, Any]:
-        """The row is on disk before the answer; its last words follow without delaying it."""
+        """
+        The row is on disk before the answer; its last words follow without delaying it.
+
+        With a `refusal` the butler has turned the call away itself, and it is only written down.
+        """
         now = self.clock.now_us()
         request_id = request_id or self.mint(now)
         opening = asyncio.ensure_future(
@@ -60,7 +70,10 @@ class Deliver:
                 now_us=now,
             )
         )
-        answer = await self._answer(caller, envelope, request_id, wait_seconds)
+        if refusal is not None:
+            answer = notify_error(ValidationError(refusal), request_id=request_id)
+        else:
+            answer = await self._answer(caller, envelope, request_id, wait_seconds)
         with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
             await self.log.closed(await opening, answer, now_us=self.clock.now_us())
         return answer

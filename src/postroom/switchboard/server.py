@@ -58,7 +58,8 @@ class OwnSwitchboard:
             self._caller,
             arguments["notify_request"],
             request_id=arguments["request_id"],
-            wait_seconds=arguments["wait_seconds"],
+            wait_seconds=arguments.get("wait_seconds", 0.0),
+            refusal=arguments.get("refusal"),
         )
 
 
@@ -73,10 +74,15 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         notify_request: dict[str, Any],
         request_id: Annotated[str | None, Field(max_length=128)] = None,
         wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
+        refusal: Annotated[str | None, Field(max_length=500, description="why the butler did not send it")] = None,
     ) -> dict[str, Any]:
         """Hand a notify.v1 envelope to the messenger and answer with its notify_response.v1."""
         return await board.deliver.deliver(
-            caller(context, verifier), notify_request, request_id=request_id, wait_seconds=wait_seconds
+            caller(context, verifier),
+            notify_request,
+            request_id=request_id,
+            wait_seconds=wait_seconds,
+            refusal=refusal,
         )
 
     async def route(

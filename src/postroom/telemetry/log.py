@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+import traceback
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 import structlog
 
+_PLACES: Final = 3
+_HIDDEN_VALUE: Final = "***"
 _HIDDEN: Final = frozenset(
     {"token", "password", "authorization", "secret", "message_content", "message_text", "body", "subject", "envelope"}
 )
@@ -22,6 +26,7 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _tell_exception,
         redact,
     ]
     structlog.configure(
@@ -33,7 +38,8 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            processor=structlog.processors.JSONRenderer(ensure_ascii=False), foreign_pre_chain=processors
+            processor=structlog.processors.JSONRenderer(ensure_ascii=False),
+            foreign_pre_chain=[_first_line, *processors],
         )
     )
     root = logging.getLogger()
@@ -41,15 +47,45 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     root.setLevel(logging.WARNING)
 
 
+def _tell_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Its kind and its place: what an exception says may be what somebody wrote to somebody."""
+    told = event.pop("exc_info", None)
+    error = told if isinstance(told, BaseException) else (told[1] if isinstance(told, tuple) else None)
+    error = sys.exc_info()[1] if told is True else error
+    if isinstance(error, BaseException):
+        event["error_type"] = type(error).__name__
+        places = traceback.extract_tb(error.__traceback__)[-_PLACES:]
+        event["error_at"] = " < ".join(f"{Path(one.filename).name}:{one.lineno}" for one in reversed(places))
+    return event
+
+
+def _first_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Libraries put a repr of what failed, and with it what was said, on the lines after the first."""
+    event["event"] = str(event.get("event")).split("\n", 1)[0]
+    return event
+
+
 def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     for name, value in event.items():
-        if name in _HIDDEN:
-            event[name] = "***"
-        elif isinstance(value, str):
-            event[name] = scrub(value)
+        if not name.startswith("_"):  # structlog's own
+            event[name] = _HIDDEN_VALUE if name in _HIDDEN else _redacted(value)
     return event
+
+
+def _redacted(value: Any) -> Any:
+    match value:
+        case str():
+            return scrub(value)
+        case Mapping():
+            return {key: _HIDDEN_VALUE if key in _HIDDEN else _redacted(inner) for key, inner in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_redacted(inner) for inner in value]
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return scrub(str(value))
 
 
 def scrub(text: str) -> str:
     """Bot tokens, our own tokens and credentials inside URLs, wherever they turn up."""
-    return _TOKENS.sub("***", text)
+    return _TOKENS.sub(_HIDDEN_VALUE, text)

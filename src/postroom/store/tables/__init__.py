@@ -2,7 +2,10 @@
 
 from postroom.store.tables import approvals as approvals
 from postroom.store.tables import butlers as butlers
+from postroom.store.tables import contacts as contacts
 from postroom.store.tables import deliveries as deliveries
+from postroom.store.tables import inbox as inbox
+from postroom.store.tables import intents as intents
 from postroom.store.tables import notifications_log as notifications_log
 from postroom.store.tables import sessions as sessions
 from postroom.store.tables.metadata import MESSENGER, SCHEMAS, SHARED, SWITCHBOARD, metadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.store.migrations.statements import run
 
 revision = "0005"
-down_revision = "0002"
+down_revision = "0004"
 
 _TABLES = [
     """

@@ -1,0 +1,125 @@
+"""How long it takes to find out whom a name means, and until an assistant's message is accepted."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import uvloop
+from tests.contacts.queries import NAMES, queries
+
+from postroom.app.address_book import stored_contacts
+from postroom.app.household import running
+from postroom.app.store import open_store
+from postroom.clock import SystemClock
+from postroom.contacts.new_contact import new_contact
+from postroom.contacts.normalise import keys_of
+from postroom.contacts.resolve import Resolver
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.contact import NewContact
+from postroom.domain.ids import IdMint
+from postroom.domain.principal import Principal, Role
+from postroom.guard.tokens import TokenFile
+from postroom.settings import Settings
+from postroom.settings.load import load
+from postroom.store.contacts_memory import StoredMemory
+from postroom.telemetry import log
+
+BOOKS = {2_000: 20.0, 100_000: 40.0}  # aliases: goal for p95 in ms
+ADAPT_P50_MS = 15.0
+RESOLVES = 400
+ADAPTS = 300
+_BATCH = 10_000
+_SYLLABLES = [
+    "ka", "ri", "mo", "ten", "lu", "sa", "vi", "dor", "eth", "an", "bel", "gor", "zu", "mi", "shan", "pet", "rov", "el",
+]  # fmt: skip
+
+
+def main() -> None:
+    log.configure("ERROR")
+    for aliases, goal in BOOKS.items():
+        times = uvloop.run(measure_resolve(aliases))
+        p95 = statistics.quantiles(times, n=100)[94]
+        print(
+            f"resolve, {aliases} aliases: p50 {statistics.median(times):.1f} ms, p95 {p95:.1f} ms (goal {goal:.0f} ms)"
+        )
+    adapted = uvloop.run(measure_adapt())
+    print(f"adapt until accepted, SQLite: p50 {statistics.median(adapted):.1f} ms (goal {ADAPT_P50_MS:.0f} ms)")
+
+
+async def measure_resolve(aliases: int) -> list[float]:
+    """From the query to the stored offer, with the book already in memory."""
+    with tempfile.TemporaryDirectory(prefix="postroom-bench-") as home:
+        clock, mint = SystemClock(), IdMint()
+        async with open_store(_settings(home)) as store:
+            contacts, everybody = stored_contacts(store.database, mint), _people(aliases)
+            for start in range(0, len(everybody), _BATCH):
+                await contacts.keep_in_step(
+                    HOUSEHOLD_OWNER, everybody[start : start + _BATCH], source=str(start), now_us=clock.now_us()
+                )
+            numbers = iter(range(10**9))
+            resolver = Resolver(
+                books=contacts,
+                memories=StoredMemory(store.database, keys_of),
+                clock=clock,
+                new_token=lambda: f"benchmark-{next(numbers)}",
+            )
+            await resolver.resolve(HOUSEHOLD_OWNER, "warm")
+            asked = random.Random(1).sample(queries(), RESOLVES)
+            return [await _timed(lambda one=one: resolver.resolve(HOUSEHOLD_OWNER, one.text)) for one in asked]  # type: ignore[misc]
+
+
+async def measure_adapt() -> list[float]:
+    """Over HTTP to the adapter, from there to registry and gateway, until the intent is on disk."""
+    with tempfile.TemporaryDirectory(prefix="postroom-bench-") as home:
+        settings = _settings(home)
+        async with running(settings, ("api", "chatgpt")) as household:
+            token = TokenFile(Path(home) / "tokens.json").token_of(Principal(Role.CONNECTOR, "chatgpt"))
+            headers = {"Authorization": f"Bearer {token}"}
+            async with aiohttp.ClientSession(household.addresses["chatgpt"], headers=headers) as http:
+                await _contact(household.addresses["api"], Path(home))
+                return [await _timed(lambda: _adapt(http)) for _ in range(ADAPTS)]
+
+
+async def _contact(api: str, home: Path) -> None:
+    """Somebody whose post waits in an inbox, so that nothing but accepting is measured."""
+    operator = TokenFile(home / "tokens.json").token_of(Principal(Role.OPERATOR, "operator"))
+    body = {"name": "Bob", "agent": "agent://bench/bob"}
+    headers = {"Authorization": f"Bearer {operator}"}
+    async with aiohttp.ClientSession(api, headers=headers) as http, http.post("/contacts", json=body) as answer:
+        answer.raise_for_status()
+
+
+async def _adapt(http: aiohttp.ClientSession) -> None:
+    body = {"requester_agent": HOUSEHOLD_OWNER, "recipient_name": "Bob", "message": "The train is late"}
+    async with http.post("/v1/adapt", json=body) as answer:
+        if (await answer.json())["decision_mode"] != "sent":
+            raise RuntimeError("the message was not sent")
+
+
+async def _timed(call: Callable[[], Awaitable[object]]) -> float:
+    started = time.perf_counter()
+    await call()
+    return (time.perf_counter() - started) * 1000
+
+
+def _people(count: int) -> list[NewContact]:
+    dice, made = random.Random(7), dict.fromkeys(NAMES)
+    while len(made) < count:
+        given, family = (dice.choices(_SYLLABLES, k=dice.randint(1, 4)) for _ in range(2))
+        made[f"{''.join(given).title()} {''.join(family).title()}"] = None
+    return [new_contact(name=name) for name in made]
+
+
+def _settings(home: str) -> Settings:
+    ports = {f"ports.{name}": 0 for name in ("api", "chatgpt", "sandbox", "sandbox_smtp")}
+    return load({}, {"home": home, **ports})[0]
+
+
+if __name__ == "__main__":
+    main()

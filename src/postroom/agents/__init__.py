@@ -1,0 +1,24 @@
+"""`send_notification` for agents: a function tool for the OpenAI Agents SDK, and an MCP tool for everybody else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from postroom.agents.function_tool import notification_tool, send_notification
+    from postroom.agents.household import RemoteHousehold
+
+__all__ = ["RemoteHousehold", "notification_tool", "send_notification"]
+
+
+def __getattr__(name: str) -> object:
+    """Looked up when first asked for, because the SDK is an extra that the household itself does without."""
+    if name == "RemoteHousehold":
+        from postroom.agents.household import RemoteHousehold
+
+        return RemoteHousehold
+    if name in __all__:
+        from postroom.agents import function_tool
+
+        return getattr(function_tool, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

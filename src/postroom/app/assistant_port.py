@@ -1,0 +1,24 @@
+"""The MCP server of the API port: the tools that assistants call on a person's behalf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from mcp.server.mcpserver import MCPServer
+
+from postroom.guard.http import Verifier
+from postroom.guard.tool_policy import Rule, ToolPolicy
+
+DESCRIPTION: Final = "Reaches the people of a household: notifications that outlast the conversation"
+
+AddTools = Callable[[MCPServer[Any]], dict[str, Rule]]
+
+
+def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> MCPServer[Any]:
+    """Each door adds its tools and says who may call them; what has no rule may be called by nobody."""
+    policy = ToolPolicy({}, verifier)
+    server: MCPServer[Any] = MCPServer("postroom", description=DESCRIPTION, log_level="WARNING", middleware=[policy])
+    for add_tools in doors:
+        policy.rules.update(add_tools(server))
+    return server

@@ -1,0 +1,168 @@
+"""Put contacts and intents together, and keep them running."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from postroom.app.address_book import HouseholdAddressBook, stored_contacts
+from postroom.app.channels import owner_of
+from postroom.app.inbound import Inbound, Updates, hearing_handler, reply_handler
+from postroom.app.webhook_post import WebhookPost
+from postroom.connectors.standalone import agency_of
+from postroom.contacts.confirm import Confirmer
+from postroom.contacts.normalise import keys_of
+from postroom.contacts.resolve import Resolver
+from postroom.domain.ids import IdMint
+from postroom.gateway.assistant_tools import AssistantParts
+from postroom.gateway.inbox_routes import inbox_router
+from postroom.gateway.intent_routes import intent_router
+from postroom.gateway.parts import GatewayParts
+from postroom.gateway.webhook_routes import webhook_router
+from postroom.guard.tokens import TokenFile
+from postroom.intents.bulletin import Bulletin
+from postroom.intents.courier import ButlerRoutes, Courier, Outbound
+from postroom.intents.directory import Directory
+from postroom.intents.intake import Intake
+from postroom.intents.replies import Replies
+from postroom.intents.runner import Runner
+from postroom.intents.threads import Threads
+from postroom.intents.webhooks import Webhooks
+from postroom.ports import Channel, Clock
+from postroom.registry.routes import RegistryParts, registry_router
+from postroom.settings import Settings
+from postroom.store.contacts_memory import StoredMemory
+from postroom.store.conversations import StoredConversations
+from postroom.store.database import Database
+from postroom.store.intents import StoredIntents
+from postroom.store.intents_inbox import StoredInbox
+from postroom.store.intents_webhooks import StoredWebhooks
+
+_GRACE_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correspondence:
+    """Everything the API port needs of contacts and intents."""
+
+    registry: RegistryParts
+    gateway: GatewayParts
+    assistant: AssistantParts
+    runner: Runner
+    replies: Replies
+
+    @property
+    def routers(self) -> list[APIRouter]:
+        return [
+            registry_router(self.registry),
+            intent_router(self.gateway),
+            inbox_router(self.gateway),
+            webhook_router(self.gateway),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What the household lends: storage, time, the way out and the butlers."""
+
+    settings: Settings
+    database: Database
+    tokens: TokenFile
+    clock: Clock
+    mint: IdMint
+    butlers: frozenset[str]
+
+
+def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
+    clock, mint = world.clock, world.mint.mint
+    contacts = stored_contacts(world.database, world.mint)
+    memory = StoredMemory(world.database, keys_of)
+    intents, inbox = StoredIntents(world.database, mint), StoredInbox(world.database)
+    webhooks = StoredWebhooks(world.database)
+    agency, bulletin = agency_of(world.settings, world.tokens), Bulletin(clock)
+    owner = owner_of(world.settings)
+    directory = Directory(
+        contacts=contacts,
+        household=HouseholdAddressBook(owner, contacts),
+        butlers=world.butlers,
+        owner_name=owner.name,
+    )
+    resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
+    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
+    intake = Intake(store=intents, directory=directory, bulletin=bulletin, clock=clock, mint=mint)
+    threads = Threads(store=intents, inbox=inbox, directory=directory, bulletin=bulletin, clock=clock, mint=mint)
+    courier = Courier(
+        store=intents,
+        directory=directory,
+        outbound=outbound,
+        routes=routes,
+        bulletin=bulletin,
+        clock=clock,
+        mint=mint,
+    )
+    gateway = GatewayParts(
+        intake=intake,
+        threads=threads,
+        subscriptions=webhooks,
+        agency=agency,
+        bulletin=bulletin,
+        clock=clock,
+        mint=mint,
+    )
+    return Correspondence(
+        registry=RegistryParts(
+            resolver=resolver, confirmer=confirmer, contacts=contacts, memory=memory, agency=agency, clock=clock
+        ),
+        gateway=gateway,
+        assistant=AssistantParts(gateway=gateway, resolver=resolver, confirmer=confirmer, verifier=world.tokens),
+        runner=Runner(
+            agenda=intents,
+            courier=courier,
+            webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
+            bulletin=bulletin,
+            clock=clock,
+            mint=mint,
+        ),
+        replies=Replies(store=intents, sent=intents, contacts=contacts, bulletin=bulletin, clock=clock, mint=mint),
+    )
+
+
+@asynccontextmanager
+async def working(built: Correspondence) -> AsyncIterator[None]:
+    """Takes up what an earlier process left, works until told to stop."""
+    running = asyncio.create_task(built.runner.run())
+    try:
+        yield
+    finally:
+        await built.runner.stop(_GRACE_SECONDS)
+        await running
+        await built.runner.webhooks.close()
+
+
+@asynccontextmanager
+async def listening(world: World, channels: Mapping[str, Channel | Updates], replies: Replies) -> AsyncIterator[None]:
+    """Reads what people write to the bot, for as long as there is one."""
+    bot = channels.get("telegram")
+    if not hasattr(bot, "updates"):
+        yield
+        return
+    inbound = Inbound(
+        source="telegram",
+        bot=bot,  # type: ignore[arg-type]  # it can tell: we have just looked
+        offsets=StoredIntents(world.database, world.mint.mint),
+        handlers=[hearing_handler(StoredConversations(world.database), world.clock), reply_handler(replies)],
+        clock=world.clock,
+    )
+    reading = asyncio.create_task(inbound.run())
+    try:
+        yield
+    finally:
+        inbound.stopping.set()
+        reading.cancel()  # a poll may wait for half a minute; what it would have fetched is fetched next time
+        with suppress(asyncio.CancelledError):
+            await reading

@@ -1,0 +1,141 @@
+"""Put the inbox together, and keep it running."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter
+from mcp.server.mcpserver import MCPServer
+from prometheus_client import CollectorRegistry
+
+from postroom.agents import mcp_tool
+from postroom.channels.mailbox import mailbox
+from postroom.delivery.plane import Plane
+from postroom.domain.ids import IdMint
+from postroom.guard.http import Verifier
+from postroom.guard.tool_policy import Rule
+from postroom.inbox.feed import Feed
+from postroom.inbox.notifications import Notifications
+from postroom.inbox.ports import HourlyCap
+from postroom.inbox.release import ReleasePolicy, Releaser
+from postroom.inbox_rest.router import InboxParts, inbox_router
+from postroom.ports import Clock
+from postroom.settings import Settings, SettingsError
+from postroom.store.database import Database
+from postroom.store.hourly_cap_database import NoQuickCap
+from postroom.store.inbox import StoredNotes
+from postroom.store.inbox_emails import StoredEmails
+from postroom.store.inbox_preferences import StoredPreferences
+from postroom.telemetry.inbox_meter import PrometheusInboxMeter
+
+_PREFIX = "postroom"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inbox:
+    notifications: Notifications
+    notes: StoredNotes
+    preferences: StoredPreferences
+    feed: Feed
+    clock: Clock
+    meter: PrometheusInboxMeter
+
+    def router(self) -> APIRouter:
+        return inbox_router(
+            InboxParts(
+                notes=self.notes,
+                preferences=self.preferences,
+                feed=self.feed,
+                clock=self.clock,
+                address=mailbox,
+            )
+        )
+
+    def add_tools(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
+        return mcp_tool.add_tools(server, self.notifications, verifier)
+
+
+@asynccontextmanager
+async def running_inbox(
+    settings: Settings, database: Database, registry: CollectorRegistry, clock: Clock, mint: IdMint
+) -> AsyncIterator[Inbox]:
+    notes, meter = StoredNotes(database, mint.mint), PrometheusInboxMeter(registry)
+    feed = Feed(notes, clock)
+    async with _hourly_cap(settings, clock) as cap:
+        inbox = Inbox(
+            notifications=Notifications(
+                notes=notes,
+                cap=cap,
+                feed=feed,
+                email_due=asyncio.Event(),
+                clock=clock,
+                meter=meter,
+                mint=mint.mint,
+                hourly_cap=settings.inbox.hourly_cap,
+                email_enabled=settings.inbox.email_enabled,
+            ),
+            notes=notes,
+            preferences=StoredPreferences(database),
+            feed=feed,
+            clock=clock,
+            meter=meter,
+        )
+        watching = asyncio.create_task(feed.run())
+        try:
+            yield inbox
+        finally:
+            feed.stop()
+            await watching
+
+
+@asynccontextmanager
+async def releasing(
+    settings: Settings, database: Database, inbox: Inbox, plane: Plane, mint: IdMint
+) -> AsyncIterator[Releaser]:
+    """Runs where the delivery plane runs: there its letters become deliveries."""
+    releaser = Releaser(
+        emails=StoredEmails(database),
+        plane=plane,
+        policy=release_policy(settings),
+        clock=inbox.clock,
+        meter=inbox.meter,
+        mint=mint.mint,
+        wake=inbox.notifications.email_due,
+        stopping=asyncio.Event(),
+    )
+    working = asyncio.create_task(releaser.run())
+    try:
+        yield releaser
+    finally:
+        releaser.stop()
+        await working
+
+
+def release_policy(settings: Settings) -> ReleasePolicy:
+    return ReleasePolicy(
+        email_enabled=settings.inbox.email_enabled,
+        digest=settings.inbox.digest,
+        lease_seconds=settings.inbox.lease_seconds,
+        sweep_seconds=settings.inbox.sweep_seconds,
+    )
+
+
+@asynccontextmanager
+async def _hourly_cap(settings: Settings, clock: Clock) -> AsyncIterator[HourlyCap]:
+    if not settings.redis_url:
+        yield NoQuickCap()
+        return
+    try:
+        from postroom.store.hourly_cap_redis import RedisHourlyCap
+        from postroom.store.redis_script import connect
+    except ImportError:
+        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
+    client = connect(settings.redis_url.reveal())
+    try:
+        yield RedisHourlyCap(client, _PREFIX, clock, settings.inbox.hourly_cap)
+    finally:
+        await client.aclose()

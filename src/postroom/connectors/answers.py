@@ -1,0 +1,53 @@
+"""Bodies an adapter answers with."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+
+class CandidateBody(BaseModel):
+    agent_address: str
+    display_name: str
+    alias: str
+    match_type: Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
+    score: float
+    hint: str
+    why: str
+    resolution_token: str | None = None
+
+
+class ResolutionBody(BaseModel):
+    resolved: bool
+    matched_alias: str | None
+    match_type: Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"] | None
+    agent_address: str | None
+    score: float | None
+    query_normalized: str
+    why: str
+    candidates: list[CandidateBody]
+    resolution_token: str | None = Field(description="Give it back with confirm_send once the person has agreed.")
+    expires_at: str | None
+
+
+class DeliveryBody(BaseModel):
+    submitted: bool
+    via: Literal["gateway"]
+    intent_id: str
+    status: Literal["accepted", "running", "done", "failed"]
+    lifecycle_status: str
+    created_at: str
+
+
+class AdaptAnswer(BaseModel):
+    ok: bool
+    decision_mode: Literal["sent", "resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
+    resolution: ResolutionBody
+    envelope: dict[str, Any] | None
+    delivery: DeliveryBody | None
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+    part: str

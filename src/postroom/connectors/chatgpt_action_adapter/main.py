@@ -1,0 +1,8 @@
+"""The adapter for ChatGPT: `uvicorn postroom.connectors.chatgpt_action_adapter.main:app --port 40201`."""
+
+from __future__ import annotations
+
+from postroom.connectors.face import CHATGPT
+from postroom.connectors.standalone import standalone
+
+app = standalone(CHATGPT)

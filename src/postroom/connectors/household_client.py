@@ -1,0 +1,95 @@
+"""The household's registry and gateway, over HTTP, under the token of whoever called the adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+
+from postroom.domain.contact import InputMode, Resolution, read_resolution
+from postroom.domain.errors import FieldError
+from postroom.domain.refused import Code, Refused
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
+_UNREACHABLE: Final = "the household cannot be reached; nothing was sent"
+
+
+class HouseholdClient:
+    """Shared connections; `under` gives a view for one caller."""
+
+    def __init__(self, base_url: str) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def under(self, token: str) -> CallerClient:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
+        return CallerClient(self._session, self._base_url, token)
+
+
+class CallerClient:
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
+        self._session = session
+        self._base_url = base_url
+        self._headers = {"Authorization": f"Bearer {token}"}
+
+    async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
+        body = {"owner_agent": owner_agent, "query": query, "input_mode": str(input_mode)}
+        answer = await self._post("/contacts/resolve", body)
+        try:
+            return read_resolution(answer)
+        except (KeyError, TypeError, ValueError):
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, "the registry's answer could not be read") from None
+
+    async def confirm(
+        self, owner_agent: str, query: str, *, resolution_token: str | None, agent_address: str | None
+    ) -> None:
+        body = {
+            "owner_agent": owner_agent,
+            "query": query,
+            "resolution_token": resolution_token,
+            "agent_address": agent_address,
+            "source": "confirm_send",
+        }
+        await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
+
+    async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
+        answer = await self._post("/v1/intents", envelope)
+        return {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            async with self._session.post(
+                f"{self._base_url}{path}", json=dict(body), headers=self._headers, allow_redirects=False
+            ) as response:
+                answer = await response.json()
+                status = response.status
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, _UNREACHABLE) from None
+        if isinstance(answer, dict) and 200 <= status < 300 and answer.get("ok") is True:
+            return answer
+        raise _refusal(status, answer)
+
+
+def _refusal(status: int, answer: Any) -> Refused:
+    """The household's own words and code, when it gave any."""
+    error = answer.get("error") if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        code = {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status, Code.UPSTREAM_UNAVAILABLE)
+        return Refused(code, _UNREACHABLE if code is Code.UPSTREAM_UNAVAILABLE else "the household refused the token")
+    try:
+        code = Code(str(error.get("code")))
+    except ValueError:
+        code = Code.UPSTREAM_UNAVAILABLE
+    fields = [
+        FieldError(str(item.get("field")), str(item.get("error")), str(item.get("code")))
+        for item in error.get("fields", [])
+        if isinstance(item, dict)
+    ]
+    return Refused(code, str(error.get("message", "")), fields=fields)

@@ -1,0 +1,42 @@
+"""An adapter by itself: everything it needs from the settings of this process."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from postroom.clock import SystemClock
+from postroom.connectors.adapter_app import AdapterParts, adapter_app
+from postroom.connectors.face import Face
+from postroom.connectors.household_client import HouseholdClient
+from postroom.domain.ids import IdMint
+from postroom.guard.tokens import TokenFile
+from postroom.intents.agency import Agency
+from postroom.settings import Settings
+from postroom.settings.load import from_process
+
+
+def standalone(face: Face) -> FastAPI:
+    """For uvicorn: the household is looked for where the settings say."""
+    settings, _ = from_process()
+    api_url = settings.connector(face.name).household_url or f"http://{settings.host}:{settings.ports.api}"
+    own_url = f"http://{settings.host}:{getattr(settings.ports, face.name)}"
+    return adapter_app(face, adapter_parts(face, settings, api_url=api_url, own_url=own_url))
+
+
+def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str, public_url: str = "") -> AdapterParts:
+    tokens = TokenFile(settings.tokens_file)
+    return AdapterParts(
+        verifier=tokens,
+        agency=agency_of(settings, tokens),
+        client=HouseholdClient(api_url),
+        clock=SystemClock(),
+        mint=IdMint().mint,
+        public_url=public_url or settings.connector(face.name).public_url or own_url,
+        hosts=(*settings.allowed_hosts, settings.host),
+        origins=settings.allowed_origins,
+    )
+
+
+def agency_of(settings: Settings, tokens: TokenFile) -> Agency:
+    """What a token was made for wins over what the settings say of its connector."""
+    return Agency(lambda name: tokens.agents_of(name) or settings.connector(name).agents)

@@ -1,0 +1,33 @@
+"""Addresses of agents: agent:// and one to three names."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+SCHEME: Final = "agent://"
+HOUSEHOLD_OWNER: Final = "agent://household/owner"
+BUTLER_PREFIX: Final = "agent://butler/"
+CONTACT_PREFIX: Final = "agent://contact/"
+USER_PREFIX: Final = "agent://user/"
+MAX_ADDRESS_CHARACTERS: Final = 255
+
+_NAME = r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?"
+_ADDRESS = re.compile(rf"agent://{_NAME}(?:/{_NAME}){{0,2}}")
+_NOT_A_NAME = re.compile(r"[^a-z0-9._-]+")
+
+
+def parse_address(text: str) -> str | None:
+    """The address as it is kept, or None when it is not one."""
+    candidate = text.strip().lower()
+    return candidate if _ADDRESS.fullmatch(candidate) else None
+
+
+def butler_name(address: str) -> str | None:
+    return address.removeprefix(BUTLER_PREFIX) if address.startswith(BUTLER_PREFIX) else None
+
+
+def user_address(user_id: str) -> str:
+    """A user's own address; whatever the id holds that an address cannot becomes a dash."""
+    name = _NOT_A_NAME.sub("-", user_id.strip().lower()).strip("._-")[:63].rstrip("._-")
+    return USER_PREFIX + (name or "unnamed")

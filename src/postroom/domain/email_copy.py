@@ -1,0 +1,66 @@
+"""The e-mail copy of a notification: whether it goes, with what it goes, and how that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from postroom.domain.notification import Notification, Preferences
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defer:
+    until_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    reason: str
+
+
+Verdict = Send | Defer | Drop
+Judge = Callable[[Notification, Preferences], Verdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """
+    What leaves as one e-mail. `fence` is the right to hand it over.
+
+    Address and zone are those of the moment it was decided, so that a second
+    worker writes the same letter to the same person under the same key.
+    """
+
+    id: str
+    fence: int
+    attempts: int
+    user_id: str
+    address: str
+    zone: str
+    notifications: Sequence[Notification]
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """`delivery_id` is unknown when an earlier hand-over turned out to have succeeded."""
+
+    delivery_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TryAgain:
+    at_us: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    reason: str
+
+
+Ending = HandedOver | TryAgain | GivenUp

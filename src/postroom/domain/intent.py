@@ -1,0 +1,198 @@
+"""What an intent is, and the one table of moves it may make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from postroom.domain.refused import Code, Refused
+
+ASK: Final = "intent.ask.v1"
+REPLY: Final = "intent.reply.v1"
+INTENT_TYPES: Final = (ASK, REPLY)
+MAX_STEPS: Final = 100
+
+
+class IntentStatus(StrEnum):
+    CREATED = "CREATED"
+    SUBMITTED = "SUBMITTED"  # durably stored
+    DELIVERED = "DELIVERED"
+    ACKNOWLEDGED = "ACKNOWLEDGED"
+    IN_PROGRESS = "IN_PROGRESS"
+    WAITING = "WAITING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELED = "CANCELED"
+    TIMED_OUT = "TIMED_OUT"
+
+
+class WaitingReason(StrEnum):
+    HUMAN = "WAITING_FOR_HUMAN"
+    TOOL = "WAITING_FOR_TOOL"
+    AGENT = "WAITING_FOR_AGENT"
+    TIME = "WAITING_FOR_TIME"
+
+
+class EventType(StrEnum):
+    CREATED = "intent.created"
+    SUBMITTED = "intent.submitted"
+    DELIVERED = "intent.delivered"
+    ACKNOWLEDGED = "intent.acknowledged"
+    IN_PROGRESS = "intent.in_progress"
+    WAITING = "intent.waiting"
+    COMPLETED = "intent.completed"
+    FAILED = "intent.failed"
+    CANCELED = "intent.canceled"
+    TIMED_OUT = "intent.timed_out"
+    TRANSFER = "intent.transfer"
+    REMINDER = "intent.reminder"
+    ESCALATED = "intent.escalated"
+    DELIVERY_FAILED = "intent.delivery_failed"
+    HUMAN_TASK_ASSIGNED = "intent.human_task_assigned"
+
+
+_S = IntentStatus
+_ENDS: Final = (_S.FAILED, _S.CANCELED, _S.TIMED_OUT)
+TRANSITIONS: Final[dict[IntentStatus, tuple[IntentStatus, ...]]] = {
+    _S.CREATED: (_S.SUBMITTED,),
+    _S.SUBMITTED: (_S.IN_PROGRESS, _S.DELIVERED, _S.WAITING, *_ENDS),
+    _S.DELIVERED: (_S.IN_PROGRESS, _S.ACKNOWLEDGED, _S.WAITING, *_ENDS),
+    _S.ACKNOWLEDGED: (_S.IN_PROGRESS, _S.WAITING, *_ENDS),
+    _S.IN_PROGRESS: (_S.WAITING, _S.COMPLETED, *_ENDS),
+    _S.WAITING: (_S.IN_PROGRESS, *_ENDS),
+    _S.COMPLETED: (),
+    _S.FAILED: (),
+    _S.CANCELED: (),
+    _S.TIMED_OUT: (),
+}
+TERMINAL: Final = frozenset(status for status, after in TRANSITIONS.items() if not after)
+
+# The receipt speaks the specification's four words; the full status stands beside them.
+RECEIPT: Final[dict[IntentStatus, str]] = {
+    _S.CREATED: "accepted",
+    _S.SUBMITTED: "accepted",
+    _S.DELIVERED: "running",
+    _S.ACKNOWLEDGED: "running",
+    _S.IN_PROGRESS: "running",
+    _S.WAITING: "running",
+    _S.COMPLETED: "done",
+    _S.FAILED: "failed",
+    _S.CANCELED: "failed",
+    _S.TIMED_OUT: "failed",
+}
+
+
+def steps_to(status: IntentStatus, goal: IntentStatus) -> tuple[IntentStatus, ...]:
+    """
+    The moves from one status to another, each of them in the table.
+
+    An answer may come before anybody noted that work began, so the move in
+    between is made, and the log stays legal. Raises Refused when there is no way.
+    """
+    if goal in TRANSITIONS[status]:
+        return (goal,)
+    between = _S.IN_PROGRESS
+    if goal is _S.COMPLETED and between in TRANSITIONS[status]:
+        return (between, goal)
+    raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {status} cannot become {goal}")
+
+
+def event_of(status: IntentStatus) -> EventType:
+    return EventType(f"intent.{status.lower()}")
+
+
+class StepKind(StrEnum):
+    ASK = "ask"
+    REMIND = "remind"
+    ESCALATE = "escalate"
+    EXPIRE = "expire"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do for an intent that is still open at that moment."""
+
+    kind: StepKind
+    at_us: int
+    to_agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    id: str
+    intent_type: str
+    correlation_id: str
+    from_agent: str
+    to_agent: str
+    handler: str
+    payload: Mapping[str, Any]
+    metadata: Mapping[str, str]
+    idempotency_key: str | None
+    fingerprint: str
+    submitted_by: str
+    reply_to: str | None
+    deadline_at_us: int | None
+    macro_id: str | None
+    status: IntentStatus
+    waiting_reason: WaitingReason | None
+    seq: int
+    plan: tuple[Step, ...]
+    position: int
+    next_at_us: int | None
+    carried: bool  # a delivery is under way whose end nobody here has seen
+    result: Mapping[str, Any] | None
+    created_at_us: int
+    updated_at_us: int
+
+    @property
+    def is_open(self) -> bool:
+        return self.status not in TERMINAL
+
+    @property
+    def text(self) -> str:
+        """What was said, whichever kind it is."""
+        return str(self.payload.get("question") or self.payload.get("answer") or "")
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Everybody this intent was put to: they may answer."""
+        steps = self.plan[: max(self.position, 1)]
+        return frozenset({self.to_agent, self.handler, *(one.to_agent for one in steps if one.kind in _ASKING)})
+
+
+_ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentEvent:
+    """Something that happened to an intent; `seq` counts from 1 without a gap."""
+
+    id: str
+    intent_id: str
+    seq: int
+    event_type: EventType
+    status: IntentStatus
+    at_us: int
+    actor: str | None = None
+    waiting_reason: WaitingReason | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """An intent as it becomes, and the events that tell of it."""
+
+    intent: Intent
+    events: tuple[IntentEvent, ...]
+    says: Mapping[str, Any] | None = None  # a message somebody added to the thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What there is to do about intents at one moment."""
+
+    due: tuple[Intent, ...]
+    carried: tuple[Intent, ...]
+    next_due_us: int | None

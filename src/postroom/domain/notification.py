@@ -1,0 +1,119 @@
+"""What a notification is, and what its reader wants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import time
+from enum import StrEnum
+from typing import Final, NewType
+
+from postroom.domain.delivery import Priority
+
+NotificationId = NewType("NotificationId", str)
+
+MAX_NOTIFICATION_CHARACTERS: Final = 500
+
+
+class NotificationType(StrEnum):
+    REMINDER = "reminder"
+    INFO = "info"
+    WARNING = "warning"
+
+
+# A warning is worth waking somebody for, if that somebody allows it.
+PRIORITY_OF: Final = {
+    NotificationType.REMINDER: Priority.MEDIUM,
+    NotificationType.INFO: Priority.MEDIUM,
+    NotificationType.WARNING: Priority.HIGH,
+}
+
+
+class DeliveryChannel(StrEnum):
+    """Where a person wants notifications; the row itself is kept in every case."""
+
+    IN_APP = "in_app"
+    EMAIL = "email"
+    BOTH = "both"
+
+    @property
+    def has_bell(self) -> bool:
+        return self is not DeliveryChannel.EMAIL
+
+    @property
+    def has_email(self) -> bool:
+        return self is not DeliveryChannel.IN_APP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification:
+    """`has_bell` is False for people who chose e-mail alone: kept as history, never counted as unread."""
+
+    id: NotificationId
+    user_id: str
+    message: str
+    type: NotificationType
+    priority: Priority
+    created_at_us: int
+    updated_at_us: int
+    conversation_id: str | None = None
+    correlation_id: str | None = None
+    link: str | None = None
+    has_bell: bool = True
+    seen_at_us: int | None = None
+    read_at_us: int | None = None
+    archived_at_us: int | None = None
+    dismissed_at_us: int | None = None
+    snoozed_until_us: int | None = None
+
+
+class Change(StrEnum):
+    """What a person can do to one notification."""
+
+    SEE = "see"
+    READ = "read"
+    UNREAD = "unread"
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+    SNOOZE = "snooze"
+    DISMISS = "dismiss"
+
+
+class View(StrEnum):
+    """Which part of the inbox is looked at; what was dismissed is in none of them."""
+
+    ACTIVE = "active"
+    SNOOZED = "snoozed"
+    ARCHIVED = "archived"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preferences:
+    """As they are for somebody who never said anything: in the app, at any hour."""
+
+    delivery_channel: DeliveryChannel = DeliveryChannel.IN_APP
+    email: str | None = None
+    quiet_hours_start: time | None = None
+    quiet_hours_end: time | None = None
+    quiet_hours_timezone: str = "UTC"
+    high_priority_passes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a list that newer arrivals do not shift: the notification a page ended with."""
+
+    created_at_us: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which notifications are asked for, newest first."""
+
+    view: View = View.ACTIVE
+    type: NotificationType | None = None
+    is_read: bool | None = None
+    conversation_id: str | None = None
+    after: Cursor | None = None
+    limit: int = 20

@@ -1,0 +1,38 @@
+"""What the gateway's doors need, and who is acting through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from postroom.domain.principal import Principal, Role
+from postroom.domain.webhook import Subscription
+from postroom.intents.agency import Agency
+from postroom.intents.bulletin import Bulletin
+from postroom.intents.intake import Intake
+from postroom.intents.threads import Acting, Threads
+from postroom.ports import Clock
+
+
+class SubscriptionStore(Protocol):
+    async def save(self, subscription: Subscription) -> Subscription: ...
+
+    async def listed(self, owner_agent: str) -> Sequence[Subscription]: ...
+
+    async def delete(self, owner_agent: str, subscription_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayParts:
+    intake: Intake
+    threads: Threads
+    subscriptions: SubscriptionStore
+    agency: Agency
+    bulletin: Bulletin
+    clock: Clock
+    mint: Callable[[int], str]
+
+    def acting(self, caller: Principal, owner_agent: str | None) -> Acting:
+        agent = self.agency.sender(caller, owner_agent, "owner_agent")
+        return Acting(agent, caller.is_person, anyone=caller.role is Role.OPERATOR)

@@ -1,0 +1,45 @@
+"""Server-sent events that end by themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from fastapi.responses import StreamingResponse
+
+from postroom.domain.time import seconds
+from postroom.intents.bulletin import Bulletin
+from postroom.ports import Clock
+
+Frame = tuple[str, str, dict[str, Any]]  # event, id, data
+Fetch = Callable[[], Awaitable[tuple[list[Frame], bool]]]  # what is new, and whether nothing more will come
+
+
+def stream(fetch: Fetch, bulletin: Bulletin, clock: Clock, wait_seconds: float) -> StreamingResponse:
+    return StreamingResponse(
+        _frames(fetch, bulletin, clock, wait_seconds),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _frames(fetch: Fetch, bulletin: Bulletin, clock: Clock, wait_seconds: float) -> AsyncIterator[str]:
+    """News as it comes; `stream.end` when there can be no more, `stream.timeout` when the time is up."""
+    until = clock.now_us() + seconds(wait_seconds)
+    while True:
+        frames, ended = await fetch()
+        for event, frame_id, data in frames:
+            yield _frame(event, data, frame_id)
+        if ended:
+            yield _frame("stream.end", {})
+            return
+        if clock.now_us() >= until or bulletin.closed:
+            yield _frame("stream.timeout", {})
+            return
+        await bulletin.wait(until)
+
+
+def _frame(event: str, data: dict[str, Any], frame_id: str | None = None) -> str:
+    head = f"id: {frame_id}\n" if frame_id else ""
+    return f"{head}event: {event}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

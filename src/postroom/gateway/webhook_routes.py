@@ -1,0 +1,102 @@
+"""Subscriptions to the news of an inbox over HTTP."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Path
+
+from postroom.domain.errors import FieldError
+from postroom.domain.principal import Principal
+from postroom.domain.refused import Code, Refused
+from postroom.domain.webhook import Subscription, WebhookEvent
+from postroom.gateway.intent_routes import OwnAgent
+from postroom.gateway.models import (
+    UUID,
+    Done,
+    SubscriptionAnswer,
+    SubscriptionBody,
+    SubscriptionRequest,
+    SubscriptionsAnswer,
+)
+from postroom.gateway.parts import GatewayParts
+from postroom.guard.depends import Caller
+from postroom.guard.json_door import JsonRoute, failures
+
+_REFUSALS = failures(400, 401, 403, 404, 413, 422, 503)
+
+
+def webhook_router(parts: GatewayParts) -> APIRouter:
+    router = APIRouter(route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions")
+
+    @router.post(
+        "",
+        operation_id="saveSubscription",
+        summary="Be told of news at a URL; saving the same URL again changes it",
+        response_model=SubscriptionAnswer,
+        responses=_REFUSALS,
+    )
+    async def save(body: SubscriptionRequest, caller: Caller, owner: OwnAgent = None) -> SubscriptionAnswer:
+        agent, now = _person(parts, caller, owner), parts.clock.now_us()
+        _check_url(body.callback_url)
+        saved = await parts.subscriptions.save(
+            Subscription(
+                id=parts.mint(now),
+                owner_agent=agent,
+                callback_url=body.callback_url,
+                event_types=tuple(WebhookEvent(one) for one in dict.fromkeys(body.event_types)),
+                secret=body.secret,
+                active=body.active,
+                description=body.description,
+                created_at_us=now,
+                updated_at_us=now,
+            )
+        )
+        return SubscriptionAnswer(ok=True, subscription=SubscriptionBody.of(saved))
+
+    @router.get(
+        "",
+        operation_id="listSubscriptions",
+        summary="Who is told",
+        response_model=SubscriptionsAnswer,
+        responses=_REFUSALS,
+    )
+    async def listed(caller: Caller, owner: OwnAgent = None) -> SubscriptionsAnswer:
+        found = await parts.subscriptions.listed(_person(parts, caller, owner))
+        return SubscriptionsAnswer(ok=True, subscriptions=[SubscriptionBody.of(one) for one in found])
+
+    @router.delete(
+        "/{subscription_id}",
+        operation_id="deleteSubscription",
+        summary="Be told no more",
+        response_model=Done,
+        responses=_REFUSALS,
+    )
+    async def delete(
+        subscription_id: Annotated[str, Path(pattern=UUID)], caller: Caller, owner: OwnAgent = None
+    ) -> Done:
+        if not await parts.subscriptions.delete(_person(parts, caller, owner), subscription_id.lower()):
+            raise Refused(Code.NOT_FOUND, "there is no such subscription")
+        return Done(ok=True)
+
+    return router
+
+
+def _person(parts: GatewayParts, caller: Principal, owner: str | None) -> str:
+    """A model that could subscribe could have the household's news sent anywhere."""
+    agent = parts.acting(caller, owner).agent
+    if not caller.is_person:
+        raise Refused(Code.POLICY_DENIED, "only a person can subscribe to news")
+    return agent
+
+
+def _check_url(url: str) -> None:
+    try:
+        split = urlsplit(url)
+        valid = bool(split.hostname) and split.username is None and split.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        error = "must be a plain http or https URL"
+        raise Refused(Code.SCHEMA_INVALID, f"callback_url: {error}", fields=[FieldError("callback_url", error, "url")])

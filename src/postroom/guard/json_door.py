@@ -1,0 +1,133 @@
+"""How a JSON door says no: always `ok: false`, a code, a sentence and the fields concerned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from postroom.domain.errors import FieldError, PostroomError
+from postroom.domain.fields import printable
+from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
+
+_MOST_FIELDS = 20
+_CODES = {
+    401: (Code.AUTH_FAILED, Category.AUTH),
+    403: (Code.POLICY_DENIED, Category.POLICY),
+    404: (Code.NOT_FOUND, Category.VALIDATION),
+    405: (Code.NOT_FOUND, Category.VALIDATION),
+}
+
+
+class FailedField(BaseModel):
+    field: str
+    error: str
+    code: str
+
+
+class FailureDetail(BaseModel):
+    code: str = Field(description="One of a fixed set of codes.")
+    message: str
+    category: str
+    retryable: bool
+    fields: list[FailedField]
+
+
+class Failure(BaseModel):
+    ok: bool = Field(description="Always false.")
+    error: FailureDetail
+
+
+class GateFailure(BaseModel):
+    """The gate in front of the routes says no in fewer words."""
+
+    ok: bool = False
+    error: FailureDetail | str
+
+
+def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the OpenAPI document: which refusals a route knows."""
+    told = {
+        400: "The body is not JSON",
+        401: "No valid token",
+        403: "Not allowed for this caller",
+        404: "Not known",
+        409: "Does not fit what is already there",
+        413: "Too large",
+        422: "Does not follow the schema",
+        503: "Something behind this cannot be reached",
+    }
+    models = {401: GateFailure, 413: GateFailure}
+    return {status: {"model": models.get(status, Failure), "description": told[status]} for status in statuses}
+
+
+def answer_in_one_shape(app: FastAPI) -> None:
+    """For what no route has a chance to answer: paths that nobody serves."""
+
+    async def handle(_request: Request, error: Exception) -> Response:
+        return failure_response(error) if isinstance(error, HTTPException) else Response(status_code=500)
+
+    app.add_exception_handler(HTTPException, handle)
+
+
+class JsonRoute(APIRoute):
+    """Turns every error of a route into the one shape."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except (RequestValidationError, HTTPException, PostroomError) as error:
+                return failure_response(error)
+
+        return answer
+
+
+def failure_response(error: RequestValidationError | HTTPException | PostroomError) -> JSONResponse:
+    if isinstance(error, RequestValidationError):
+        return _invalid(error.errors())
+    if isinstance(error, HTTPException):
+        code, category = _CODES.get(error.status_code, (Code.INVALID_JSON, Category.VALIDATION))
+        headers: Mapping[str, str] | None = error.headers
+        document = failure_document(code, str(error.detail), category=category, retryable=False)
+        return JSONResponse(document, status_code=error.status_code, headers=headers)
+    if isinstance(error, Refused):
+        headers = {"WWW-Authenticate": 'Bearer realm="postroom"'} if error.wire.status == 401 else None
+        return JSONResponse(refused_document(error), status_code=error.wire.status, headers=headers)
+    document = failure_document(
+        Code.UPSTREAM_UNAVAILABLE if error.retryable else str(error.error_class),
+        error.message,
+        category=Category.TRANSPORT if error.retryable else Category.VALIDATION,
+        retryable=error.retryable,
+    )
+    return JSONResponse(document, status_code=503 if error.retryable else 422)
+
+
+def _invalid(errors: Sequence[Any]) -> JSONResponse:
+    """In our own words: the library's would repeat what was sent."""
+    if any(item["type"] == "json_invalid" for item in errors):
+        document = failure_document(
+            Code.INVALID_JSON, "the body is not JSON", category=Category.VALIDATION, retryable=False
+        )
+        return JSONResponse(document, status_code=400)
+    fields = [_field(item) for item in errors[:_MOST_FIELDS]]
+    message = "; ".join(f"{item.field}: {item.error}" for item in fields)
+    document = failure_document(
+        Code.SCHEMA_INVALID, message, category=Category.VALIDATION, retryable=False, fields=fields
+    )
+    return JSONResponse(document, status_code=422)
+
+
+def _field(item: Mapping[str, Any]) -> FieldError:
+    path = ".".join(printable(part) for part in item["loc"] if part not in ("body", "query", "path", "header"))
+    code = str(item["type"])
+    message = "unknown field" if code == "extra_forbidden" else str(item["msg"])
+    return FieldError(path or "$", message, code)

@@ -1,0 +1,76 @@
+"""Tells open streams that something happened in somebody's inbox, here or in another process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.time import seconds
+from postroom.inbox.ports import Notes
+from postroom.ports import Clock
+
+LOOK_SECONDS: Final = 0.5
+# Another machine's clock may lag, and a transaction may commit later than its row says.
+_OVERLAP_SECONDS: Final = 10.0
+
+
+class Feed:
+    """
+    What happens in this process rings at once; for the rest one question to the
+    store, for all who listen together, twice a second and only while anybody does.
+    """
+
+    def __init__(self, notes: Notes, clock: Clock) -> None:
+        self._notes = notes
+        self._clock = clock
+        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._pulses: dict[str, tuple[int, int]] = {}
+        self._anybody = asyncio.Event()
+        self.stopping = asyncio.Event()
+
+    def ring(self, user_id: str) -> None:
+        for bell in self._bells.get(user_id, ()):
+            bell.set()
+
+    @contextmanager
+    def listening(self, user_id: str) -> Iterator[asyncio.Event]:
+        bell = asyncio.Event()
+        self._bells.setdefault(user_id, set()).add(bell)
+        self._anybody.set()
+        try:
+            yield bell
+        finally:
+            self._bells[user_id].discard(bell)
+            if not self._bells[user_id]:
+                del self._bells[user_id]
+                self._pulses.pop(user_id, None)
+
+    def stop(self) -> None:
+        """Streams end by themselves, so that nobody has to cut them off."""
+        self.stopping.set()
+        self._anybody.set()
+        for user_id in list(self._bells):
+            self.ring(user_id)
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            if not self._bells:
+                self._anybody.clear()
+                await self._anybody.wait()
+                continue
+            await self._look()
+            await self._clock.wait(self.stopping, self._clock.now_us() + seconds(LOOK_SECONDS))
+
+    async def _look(self) -> None:
+        now_us = self._clock.now_us()
+        try:
+            found = await self._notes.pulses(frozenset(self._bells), now_us - seconds(_OVERLAP_SECONDS), now_us)
+        except StoreUnavailable:
+            return  # the next look will do
+        for user_id, pulse in found.items():
+            if user_id in self._bells and self._pulses.get(user_id) != pulse:
+                self._pulses[user_id] = pulse
+                self.ring(user_id)

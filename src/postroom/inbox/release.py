@@ -1,0 +1,109 @@
+"""Hands e-mail copies over to the delivery plane when their time has come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from postroom.delivery.plane import Plane
+from postroom.domain.email_copy import Batch, Ending, GivenUp, HandedOver, TryAgain
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.time import seconds
+from postroom.inbox.deferral import judge
+from postroom.inbox.letter import envelope
+from postroom.inbox.ports import EmailQueue, InboxMeter
+from postroom.ports import Clock
+
+_STORE_PAUSE_SECONDS: Final = 0.5
+_RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in somebody's hands
+_LONGEST_PAUSE_SECONDS: Final = 900.0
+_MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePolicy:
+    email_enabled: bool
+    digest: bool
+    lease_seconds: float
+    sweep_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releaser:
+    """
+    Take, hand over, settle.
+
+    Whatever happens between the first and the last, the batch keeps its id, and
+    the plane keeps one delivery for each id: lost workers and rivals send nothing twice.
+    """
+
+    emails: EmailQueue
+    plane: Plane
+    policy: ReleasePolicy
+    clock: Clock
+    meter: InboxMeter
+    mint: Callable[[int], str]
+    wake: asyncio.Event
+    stopping: asyncio.Event
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            self.wake.clear()
+            try:
+                while await self.release_due() and not self.stopping.is_set():
+                    pass
+                next_us = await self._next_look_us()
+            except StoreUnavailable:
+                next_us = self.clock.now_us() + seconds(_STORE_PAUSE_SECONDS)
+            await self.clock.wait(self.wake, next_us)
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.wake.set()
+
+    async def release_due(self) -> int:
+        """One round; returns how many e-mails were handed over or put off."""
+        now_us = self.clock.now_us()
+        batches = await self.emails.take(
+            now_us=now_us,
+            lease_until_us=now_us + seconds(self.policy.lease_seconds),
+            digest=self.policy.digest,
+            judge=partial(judge, email_enabled=self.policy.email_enabled, now_us=now_us),
+            mint=self.mint,
+        )
+        for batch in batches:
+            await self._release(batch)
+        return len(batches)
+
+    async def _release(self, batch: Batch) -> None:
+        answer = await self.plane.deliver(envelope(batch), request_id=batch.id, wait_seconds=0)
+        now_us = self.clock.now_us()
+        ending = ending_of(answer, batch.attempts, now_us)
+        if await self.emails.settle(batch, ending, now_us):
+            self.meter.handed_over(batch, ending)
+
+    async def _next_look_us(self) -> int:
+        """Another process may add an e-mail without a word to this one, so it never sleeps for long."""
+        now_us, due_us = self.clock.now_us(), await self.emails.next_due_us()
+        sweep_us = now_us + seconds(self.policy.sweep_seconds)
+        if due_us is None:
+            return sweep_us
+        return min(due_us if due_us > now_us else now_us + seconds(_RIVAL_PAUSE_SECONDS), sweep_us)
+
+
+def ending_of(answer: Mapping[str, Any], attempts: int, now_us: int) -> Ending:
+    """The plane keeps whatever it accepted; from here on only a refusal is ours to deal with."""
+    error = answer.get("error") or {}
+    delivery_id = answer.get("delivery", {}).get("delivery_id")
+    if answer["status"] != "error" or delivery_id is not None:
+        return HandedOver(delivery_id)
+    if any(item["code"] == "key_reused" for item in error.get("fields", ())):
+        return HandedOver(None)  # accepted before, in words an earlier version of us chose
+    reason = str(error.get("class", "internal_error"))
+    if not answer.get("retryable") or attempts + 1 >= _MOST_ATTEMPTS:
+        return GivenUp(reason)
+    pause = max(min(2.0**attempts, _LONGEST_PAUSE_SECONDS), float(error.get("retry_after_seconds") or 0.0))
+    return TryAgain(now_us + seconds(pause), reason)

@@ -1,0 +1,89 @@
+"""Server-sent events: what arrives in one person's inbox, as it arrives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.notification import Notification
+from postroom.domain.time import seconds
+from postroom.inbox.feed import Feed
+from postroom.inbox.ports import Notes
+from postroom.inbox_rest.models import NotificationOut
+from postroom.ports import Clock
+
+# A stream is cut now and then, so that a token taken back stops working soon; clients reconnect by themselves.
+LIFE_SECONDS: Final = 300.0
+HEARTBEAT_SECONDS: Final = 15.0
+_OVERLAP_US: Final = seconds(10)
+_MOST_AT_ONCE: Final = 100
+
+
+class Arrivals:
+    """
+    What came in since the last look.
+
+    A row may become visible a little later than its own time says, so every look
+    goes back over the last seconds and leaves out what was told before.
+    """
+
+    def __init__(self, notes: Notes, user_id: str, since_us: int, told: str | None = None) -> None:
+        self._notes = notes
+        self._user_id = user_id
+        self._since_us = since_us
+        self._told: dict[str, int] = {told: since_us} if told else {}
+
+    async def look(self) -> Sequence[Notification]:
+        limit = _MOST_AT_ONCE + len(self._told)
+        found = await self._notes.since(self._user_id, self._since_us, limit)
+        fresh = [one for one in found if one.id not in self._told]
+        self._told |= {one.id: one.created_at_us for one in fresh}
+        if found:
+            self._since_us = max(self._since_us, found[-1].created_at_us - _OVERLAP_US)
+            self._told = {id_: moment for id_, moment in self._told.items() if moment >= self._since_us}
+        return fresh
+
+
+async def arrivals(notes: Notes, user_id: str, last_event_id: str | None, now_us: int) -> Arrivals:
+    """From where an earlier stream stopped, or from now on."""
+    moment, _, told = (last_event_id or "").partition(".")
+    if moment.isascii() and moment.isdigit() and len(moment) < 19:
+        return Arrivals(notes, user_id, int(moment), told)
+    from_now_on = Arrivals(notes, user_id, now_us - _OVERLAP_US)
+    while await from_now_on.look():
+        pass
+    return from_now_on
+
+
+async def events(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: str | None) -> AsyncIterator[str]:
+    """`unread` with the count, first and whenever it changes; `notification` with each new one."""
+    ends_us, told_count = clock.now_us() + seconds(LIFE_SECONDS), -1
+    with feed.listening(user_id) as bell:
+        coming = await arrivals(notes, user_id, last_event_id, clock.now_us())
+        yield "retry: 1000\n\n"
+        while not feed.stopping.is_set() and clock.now_us() < ends_us:
+            bell.clear()
+            try:
+                while fresh := await coming.look():
+                    for one in fresh:
+                        yield _notification(one)
+                count = await notes.unread(user_id, clock.now_us())
+            except StoreUnavailable:
+                count = told_count  # the next look will do
+            if count != told_count:
+                yield _event("unread", {"count": count})
+                told_count = count
+            if not await clock.wait(bell, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us)):
+                yield ": still here\n\n"
+
+
+def _notification(one: Notification) -> str:
+    body = NotificationOut.of(one).model_dump(mode="json")
+    return f"id: {one.created_at_us}.{one.id}\n{_event('notification', body)}"
+
+
+def _event(name: str, data: dict[str, Any]) -> str:
+    """One line of JSON, so nothing a message holds can end the event or begin another."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"

@@ -1,0 +1,176 @@
+"""Take an intent in: checked, planned, stored once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from postroom.domain.errors import FieldError
+from postroom.domain.intent import ASK, REPLY, Change, Intent, IntentStatus, Step, StepKind, WaitingReason
+from postroom.domain.refused import Code, Refused
+from postroom.domain.time import parse_text
+from postroom.intents.bulletin import Bulletin
+from postroom.intents.directory import Directory
+from postroom.intents.macros import APPROVAL, compile_macro, patient_steps
+from postroom.intents.moves import Moment, moved, opened, then, unchanged
+from postroom.intents.schemas import check_envelope
+from postroom.intents.store import IntentStore
+from postroom.ports import Clock
+
+MAX_BYTES: Final = 131_072
+_VOLATILE: Final = frozenset({"requested_at", "responded_at"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """An envelope whose sender is already known to be who the token says, and how to pursue it."""
+
+    envelope: Mapping[str, Any]
+    submitted_by: str
+    by_person: bool = False
+    reply_to: str | None = None
+    deadline_at: str | None = None
+    reminders: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    store: IntentStore
+    directory: Directory
+    bulletin: Bulletin
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def submit(self, submission: Submission) -> tuple[Intent, bool]:
+        """The same key and content answer with the first one; the same key and other content is a mistake."""
+        envelope = submission.envelope
+        check_envelope(envelope)
+        if len(json.dumps(dict(envelope)).encode()) > MAX_BYTES:
+            raise Refused(Code.TOO_LARGE, f"an intent may have at most {MAX_BYTES} bytes")
+        now = self.clock.now_us()
+        intent = _intent(submission, now)
+        for step in intent.plan:
+            if step.kind is not StepKind.EXPIRE:
+                await self.directory.find(intent.from_agent, step.to_agent)
+        moment = Moment(now, intent.from_agent, self.mint)
+        stored, created = await self.store.insert(opened(intent, moment))
+        if stored.fingerprint != intent.fingerprint:
+            raise Refused(Code.KEY_REUSED, "this idempotency key or intent_id was used for another intent")
+        if created:
+            await self._answer_asks(stored, by_person=submission.by_person)
+            self.bulletin.ring()
+        return stored, created
+
+    async def _answer_asks(self, reply: Intent, *, by_person: bool) -> None:
+        """A reply under the correlation of an open ask is its answer."""
+        if reply.intent_type != REPLY:
+            return
+        moment = Moment(self.clock.now_us(), reply.from_agent, self.mint)
+        for ask in await self.store.open_asks(reply.correlation_id, reply.to_agent):
+            if reply.from_agent in ask.asked and (by_person or ask.macro_id != APPROVAL):
+                with suppress(Refused):  # somebody else was faster
+                    await self.store.update(ask.id, lambda found: answered(found, reply.payload, moment))
+
+
+def answered(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
+    """What an answer makes of an ask that is still open."""
+    says = {"author": moment.actor, "message": answer["answer"]}
+    if answer["status"] == "needs_clarification":
+        question = {"clarification_question": answer["clarification_question"]}
+        working = unchanged(ask)
+        if ask.status is IntentStatus.WAITING:
+            working = moved(ask, IntentStatus.IN_PROGRESS, moment)
+        return then(
+            working,
+            lambda found: moved(
+                found,
+                IntentStatus.WAITING,
+                moment,
+                waiting_reason=WaitingReason.AGENT,
+                payload=question,
+                says=says,
+            ),
+        )
+    goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
+    return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
+
+
+def _intent(submission: Submission, now_us: int) -> Intent:
+    envelope = submission.envelope
+    payload: Mapping[str, Any] = envelope["payload"]
+    deadline = _deadline(submission, now_us)
+    macro_id, plan = _plan(submission, deadline, now_us)
+    return Intent(
+        id=str(envelope["intent_id"]).lower(),
+        intent_type=envelope["intent_type"],
+        correlation_id=str(envelope["correlation_id"]).lower(),
+        from_agent=envelope["from_agent"],
+        to_agent=envelope["to_agent"],
+        handler=envelope["to_agent"],
+        payload=payload,
+        metadata=envelope.get("metadata", {}),
+        idempotency_key=envelope.get("idempotency_key"),
+        fingerprint=_fingerprint(submission),
+        submitted_by=submission.submitted_by,
+        reply_to=submission.reply_to,
+        deadline_at_us=deadline,
+        macro_id=macro_id,
+        status=IntentStatus.CREATED,
+        waiting_reason=None,
+        seq=0,
+        plan=plan,
+        position=0,
+        next_at_us=plan[0].at_us,
+        carried=False,
+        result=None,
+        created_at_us=now_us,
+        updated_at_us=now_us,
+    )
+
+
+def _plan(submission: Submission, deadline_us: int | None, now_us: int) -> tuple[str | None, tuple[Step, ...]]:
+    envelope = submission.envelope
+    to_agent, workflow = envelope["to_agent"], envelope["payload"].get("workflow")
+    if envelope["intent_type"] != ASK:
+        if workflow:
+            raise Refused(Code.MACRO_INVALID, "payload.workflow: only an ask can be pursued by a macro")
+        return None, (Step(StepKind.ASK, now_us, to_agent),)
+    if workflow:
+        return compile_macro(workflow, to_agent=to_agent, now_us=now_us)
+    return None, patient_steps(
+        to_agent=to_agent, now_us=now_us, deadline_at_us=deadline_us, reminders=submission.reminders
+    )
+
+
+def _deadline(submission: Submission, now_us: int) -> int | None:
+    text = submission.deadline_at or submission.envelope["payload"].get("deadline_at")
+    if text is None:
+        return None
+    try:
+        deadline = parse_text(str(text))
+    except (ValueError, OverflowError):
+        deadline = 0
+    if deadline <= now_us:
+        error = "must be a date-time that is still to come"
+        raise Refused(Code.SCHEMA_INVALID, f"deadline_at: {error}", fields=[FieldError("deadline_at", error, "format")])
+    return deadline
+
+
+def _fingerprint(submission: Submission) -> str:
+    """What makes it this intent: not when it was written, nor the ids a retry makes anew."""
+    envelope = submission.envelope
+    payload = {name: value for name, value in envelope["payload"].items() if name not in _VOLATILE}
+    parts = [
+        envelope["intent_type"],
+        envelope["from_agent"],
+        envelope["to_agent"],
+        payload,
+        submission.reply_to,
+        submission.deadline_at,
+        dict(submission.reminders),
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

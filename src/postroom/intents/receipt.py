@@ -1,0 +1,57 @@
+"""What a sender is told about an intent, now and later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.domain.intent import RECEIPT, Intent, IntentEvent
+from postroom.domain.time import to_text
+
+
+def receipt(intent: Intent) -> dict[str, Any]:
+    """The four words of the specification, and the full status beside them."""
+    return {
+        "intent_id": intent.id,
+        "status": RECEIPT[intent.status],
+        "lifecycle_status": str(intent.status),
+        "created_at": to_text(intent.created_at_us),
+    }
+
+
+def intent_document(intent: Intent) -> dict[str, Any]:
+    reminders = sum(1 for step in intent.plan[: intent.position] if step.kind == "remind")
+    return {
+        "intent_id": intent.id,
+        "intent_type": intent.intent_type,
+        "correlation_id": intent.correlation_id,
+        "from_agent": intent.from_agent,
+        "to_agent": intent.to_agent,
+        "handler": intent.handler,
+        "payload": dict(intent.payload),
+        "metadata": dict(intent.metadata),
+        "reply_to": intent.reply_to,
+        "status": RECEIPT[intent.status],
+        "lifecycle_status": str(intent.status),
+        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
+        "seq": intent.seq,
+        "macro_id": intent.macro_id,
+        "remind_count": reminders,
+        "deadline_at": to_text(intent.deadline_at_us) if intent.deadline_at_us is not None else None,
+        "result": dict(intent.result) if intent.result is not None else None,
+        "created_at": to_text(intent.created_at_us),
+        "updated_at": to_text(intent.updated_at_us),
+    }
+
+
+def event_document(event: IntentEvent) -> dict[str, Any]:
+    return {
+        "event_id": event.id,
+        "intent_id": event.intent_id,
+        "seq": event.seq,
+        "event_type": str(event.event_type),
+        "status": str(event.status),
+        "at": to_text(event.at_us),
+        "actor": event.actor,
+        "waiting_reason": str(event.waiting_reason) if event.waiting_reason else None,
+        "payload": dict(event.payload),
+    }

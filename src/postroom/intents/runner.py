@@ -1,0 +1,148 @@
+"""The loop that carries out what is due and sees to what is under way; a restart loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+import structlog
+
+from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
+from postroom.domain.session import TERMINAL as SESSION_ENDED
+from postroom.domain.session import Status as SessionStatus
+from postroom.domain.time import seconds, to_text
+from postroom.intents.bulletin import Bulletin
+from postroom.intents.courier import SYSTEM, Courier, arrived
+from postroom.intents.dispatch import butler_answer
+from postroom.intents.moves import Moment, moved, noted, unchanged
+from postroom.intents.store import Agenda
+from postroom.intents.webhooks import Webhooks
+from postroom.ports import Clock
+
+_AT_ONCE: Final = 32
+_BATCH: Final = 100
+_LOOK_EVERY_SECONDS: Final = 2.0
+_STORE_PAUSE_SECONDS: Final = 1.0
+_log = structlog.get_logger("postroom.intents")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    agenda: Agenda
+    courier: Courier
+    webhooks: Webhooks
+    bulletin: Bulletin
+    clock: Clock
+    mint: Callable[[int], str]
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                wake_us = await self.tick()
+            except StoreUnavailable:
+                wake_us = self.clock.now_us() + seconds(_STORE_PAUSE_SECONDS)
+            await self.bulletin.wait(wake_us)
+
+    async def stop(self, grace_seconds: float) -> None:
+        self.stopping.set()
+        self.bulletin.close()
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
+        for task in self._running.values():
+            task.cancel()  # the step is not marked done, so the next start does it again under the same key
+
+    async def tick(self) -> int:
+        """One round; returns when the next one is due."""
+        now = self.clock.now_us()
+        work = await self.agenda.round(now, _BATCH)
+        notices, next_notice_us = await self.webhooks.due(now)
+        for intent in work.due:
+            self._begin(intent.id, partial(self.courier.carry_out, intent))
+        for intent in work.carried:
+            self._begin(intent.id, partial(self._look_after, intent))
+        for notice in notices:
+            self._begin(notice.id, partial(self.webhooks.send, notice))
+        soon = now + seconds(_LOOK_EVERY_SECONDS)
+        return min(moment for moment in (soon, work.next_due_us, next_notice_us) if moment is not None)
+
+    async def idle(self) -> None:
+        """Until nothing is being carried out; for tests and for stopping."""
+        while self._running:
+            await asyncio.wait(set(self._running.values()))
+
+    def _begin(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if key in self._running or len(self._running) >= _AT_ONCE or self.stopping.is_set():
+            return
+        task = asyncio.create_task(self._guarded(key, work))
+        self._running[key] = task
+        task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    async def _guarded(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A step that fails is tried again at the next round; one bad intent stops nobody."""
+        try:
+            await work()
+        except PostroomError as error:
+            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
+        except Exception as error:
+            _log.error("intent.bug", id=key, error=type(error).__name__)
+
+    async def _look_after(self, intent: Intent) -> None:
+        if not intent.is_open:
+            await self.courier.send_on(intent)
+            return
+        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        if sessions := await self.agenda.sessions(intent.id):
+            await self._change(intent, lambda found: worked(found, sessions[-1], moment))
+            return
+        rows = await self.agenda.deliveries(intent.id)
+        statuses = [Status(row[0]) for row in rows]
+        failure = next((row[2] for row in reversed(rows) if row[2]), None)
+        await self._change(intent, lambda found: followed(found, statuses, failure, moment))
+
+    async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
+        change = await self.courier.store.update(intent.id, decide)
+        if change.events:
+            self.bulletin.ring()
+
+
+def followed(intent: Intent, statuses: list[Status], failure: str | None, moment: Moment) -> Change:
+    """What the deliveries of an intent make of it."""
+    if not intent.carried or not intent.is_open:
+        return unchanged(intent)
+    if Status.DELIVERED in statuses:
+        return arrived(intent, moment)
+    if statuses and all(status in TERMINAL for status in statuses):
+        return _lost(replace(intent, carried=False), failure, moment)
+    if Status.AWAITING_APPROVAL in statuses and intent.status is not IntentStatus.WAITING:
+        return moved(intent, IntentStatus.WAITING, moment, waiting_reason=WaitingReason.HUMAN)
+    return unchanged(replace(intent, updated_at_us=moment.now_us))
+
+
+def worked(intent: Intent, session: tuple[str, str, str | None], moment: Moment) -> Change:
+    """What the session of a butler makes of an intent."""
+    status, text, failure = session
+    if not intent.carried or not intent.is_open:
+        return unchanged(intent)
+    if SessionStatus(status) not in SESSION_ENDED:
+        return unchanged(replace(intent, updated_at_us=moment.now_us))
+    seen = replace(intent, carried=False)
+    if status != SessionStatus.DONE:
+        return _lost(seen, failure, moment)
+    actor = Moment(moment.now_us, intent.handler, moment.mint)
+    answer = butler_answer({"text": text}, intent.handler, to_text(moment.now_us))
+    says = {"author": intent.handler, "message": answer["answer"]}
+    return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
+
+
+def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:
+    payload = {"code": "delivery_failed", "message": failure or "the delivery failed"}
+    if any(step.kind != "expire" for step in intent.plan[intent.position :]):
+        return noted(intent, EventType.DELIVERY_FAILED, moment, payload)
+    return moved(intent, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})

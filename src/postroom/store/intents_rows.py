@@ -1,0 +1,115 @@
+"""Intents as rows, and rows as intents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row
+
+from postroom.domain.intent import (
+    EventType,
+    Intent,
+    IntentEvent,
+    IntentStatus,
+    Step,
+    StepKind,
+    WaitingReason,
+)
+
+
+def intent_row(intent: Intent) -> dict[str, Any]:
+    return {
+        "id": intent.id,
+        "intent_type": intent.intent_type,
+        "correlation_id": intent.correlation_id,
+        "from_agent": intent.from_agent,
+        "to_agent": intent.to_agent,
+        "payload": _text(intent.payload),
+        "metadata": _text(intent.metadata),
+        "idempotency_key": intent.idempotency_key,
+        "fingerprint": intent.fingerprint,
+        "submitted_by": intent.submitted_by,
+        "reply_to": intent.reply_to,
+        "deadline_at": intent.deadline_at_us,
+        "macro_id": intent.macro_id,
+        "created_at": intent.created_at_us,
+        **changing_columns(intent),
+    }
+
+
+def changing_columns(intent: Intent) -> dict[str, Any]:
+    return {
+        "handler": intent.handler,
+        "status": str(intent.status),
+        "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
+        "seq": intent.seq,
+        "plan": json.dumps([[str(step.kind), step.at_us, step.to_agent] for step in intent.plan]),
+        "position": intent.position,
+        "next_at": intent.next_at_us,
+        "carried": intent.carried,
+        "result": _text(intent.result) if intent.result is not None else None,
+        "updated_at": intent.updated_at_us,
+    }
+
+
+def read_intent(row: Row[Any]) -> Intent:
+    return Intent(
+        id=row.id,
+        intent_type=row.intent_type,
+        correlation_id=row.correlation_id,
+        from_agent=row.from_agent,
+        to_agent=row.to_agent,
+        handler=row.handler,
+        payload=json.loads(row.payload),
+        metadata=json.loads(row._mapping["metadata"]),
+        idempotency_key=row.idempotency_key,
+        fingerprint=row.fingerprint,
+        submitted_by=row.submitted_by,
+        reply_to=row.reply_to,
+        deadline_at_us=row.deadline_at,
+        macro_id=row.macro_id,
+        status=IntentStatus(row.status),
+        waiting_reason=WaitingReason(row.waiting_reason) if row.waiting_reason else None,
+        seq=row.seq,
+        plan=tuple(Step(StepKind(kind), at_us, to_agent) for kind, at_us, to_agent in json.loads(row.plan)),
+        position=row.position,
+        next_at_us=row.next_at,
+        carried=bool(row.carried),
+        result=json.loads(row.result) if row.result is not None else None,
+        created_at_us=row.created_at,
+        updated_at_us=row.updated_at,
+    )
+
+
+def event_row(event: IntentEvent) -> dict[str, Any]:
+    return {
+        "intent_id": event.intent_id,
+        "seq": event.seq,
+        "id": event.id,
+        "event_type": str(event.event_type),
+        "status": str(event.status),
+        "at": event.at_us,
+        "actor": event.actor,
+        "waiting_reason": str(event.waiting_reason) if event.waiting_reason else None,
+        "payload": _text(event.payload),
+    }
+
+
+def read_event(row: Row[Any]) -> IntentEvent:
+    return IntentEvent(
+        id=row.id,
+        intent_id=row.intent_id,
+        seq=row.seq,
+        event_type=EventType(row.event_type),
+        status=IntentStatus(row.status),
+        at_us=row.at,
+        actor=row.actor,
+        waiting_reason=WaitingReason(row.waiting_reason) if row.waiting_reason else None,
+        payload=json.loads(row.payload),
+    )
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps(dict(document), separators=(",", ":"))

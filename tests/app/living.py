@@ -1,0 +1,109 @@
+"""A whole household on free ports with its sandbox, and a way to talk to every part of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from postroom.app.household import Household, parts_of, running
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.guard.tokens import TokenFile
+from postroom.peers.http import HttpPeer
+from postroom.settings import Settings
+
+PORTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
+LIFTED = {"limits": {"global_per_minute": 10**6, "recipient_per_minute": 10**6, "channels": {"telegram.bot": 10**6}}}
+QUICK = {"delivery": {"telegram_chat_interval_seconds": 0}, "retry": {"base_seconds": 0.01, "jitter": 0}}
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    settings: Settings
+    household: Household
+    http: aiohttp.ClientSession
+
+    @property
+    def tokens(self) -> TokenFile:
+        return TokenFile(self.settings.tokens_file)
+
+    def token(self, who: str) -> str:
+        principal = OPERATOR if who == "operator" else Principal(Role.BUTLER, who)
+        return self.tokens.token_of(principal) or ""
+
+    async def call(
+        self, part: str, tool: str, arguments: Mapping[str, Any], *, caller: str | None = None
+    ) -> dict[str, Any]:
+        peer = HttpPeer(part, self.household.addresses[part], self.token(caller or part))
+        try:
+            return await peer.call(tool, arguments, 60)
+        finally:
+            await peer.close()
+
+    async def notify(self, *, butler: str = "health", **arguments: Any) -> dict[str, Any]:
+        return await self.call(butler, "notify", {"channel": "telegram", "message": "Hello", **arguments})
+
+    async def fault(self, **fault: Any) -> None:
+        async with self.http.post(self.household.addresses["sandbox"] + "faults", json=fault) as response:
+            assert response.status == 200, await response.text()
+
+    async def received(self, channel: str = "telegram") -> list[dict[str, Any]]:
+        async with self.http.get(self.household.addresses["sandbox"] + f"{channel}/messages?limit=500") as response:
+            messages: list[dict[str, Any]] = (await response.json())["messages"]
+            return messages
+
+    async def texts(self) -> list[str]:
+        return [message["text"] for message in await self.received()]
+
+    async def noted(self) -> dict[str, Any]:
+        """The last row of the log before this: its last words follow the answer, but not a later call's first."""
+        await self.notify(channel="pigeon")
+        return self.rows("notifications_log")[-2]
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """As another process reads them."""
+        with sqlite3.connect(self.settings.home / "postroom.db") as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(f"SELECT * FROM {table} ORDER BY created_at, id")]
+
+
+def settings_for(home: Path, *changes: Mapping[str, Any]) -> Settings:
+    values: dict[str, Any] = {"home": home, "ports": dict.fromkeys(PORTS, 0)}
+    for change in changes:
+        for name, value in change.items():
+            values[name] = {**values.get(name, {}), **value} if isinstance(value, Mapping) else value
+    return Settings.model_validate(values)
+
+
+@asynccontextmanager
+async def living(home: Path, *changes: Mapping[str, Any], only: Iterable[str] = ()) -> AsyncIterator[Living]:
+    """In a task of its own, because a fixture may be set up and torn down in different ones."""
+    settings = settings_for(home, *changes)
+    up: asyncio.Future[Household] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+
+    async def live() -> None:
+        try:
+            async with running(
+                settings, [part for part in parts_of(settings) if not only or part in only]
+            ) as household:
+                up.set_result(household)
+                await stop.wait()
+        except Exception as error:
+            if up.done():
+                raise
+            up.set_exception(error)
+
+    task = asyncio.create_task(live())
+    try:
+        async with aiohttp.ClientSession() as http:
+            yield Living(settings, await up, http)
+    finally:
+        stop.set()
+        await task

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from postroom.app.inbound import Inbound, telegram_replies
+from postroom.domain.errors import TargetUnavailable
+from tests.clock import FakeClock
+
+
+class Bot:
+    def __init__(self, *batches: list[dict[str, Any]]) -> None:
+        self.batches = list(batches)
+        self.offsets: list[int | None] = []
+        self.broken = 0
+
+    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
+        self.offsets.append(offset)
+        if self.broken:
+            self.broken -= 1
+            raise TargetUnavailable("away")
+        return self.batches.pop(0) if self.batches else []
+
+
+class Offsets:
+    def __init__(self) -> None:
+        self.saved: dict[str, int] = {}
+
+    async def offset(self, source: str) -> int | None:
+        return self.saved.get(source)
+
+    async def save_offset(self, source: str, position: int) -> None:
+        self.saved[source] = position
+
+
+def reader(bot: Bot, seen: list[int], clock: FakeClock, mine: bool = True) -> Inbound:
+    async def handle(update: Mapping[str, Any]) -> bool:
+        seen.append(update["update_id"])
+        return mine
+
+    return Inbound(source="telegram", bot=bot, offsets=Offsets(), handlers=[handle, handle], clock=clock)
+
+
+async def test_updates_are_handed_over_in_order_and_once(clock: FakeClock) -> None:
+    bot, seen = Bot([{"update_id": 7}, {"update_id": 8}], [{"update_id": 9}]), list[int]()
+    inbound = reader(bot, seen, clock)
+
+    assert [await inbound.poll(0) for _ in range(3)] == [2, 1, 0]
+
+    assert seen == [7, 8, 9]
+    assert bot.offsets == [None, 9, 10]
+
+
+async def test_an_update_that_is_nobodys_is_passed_over(clock: FakeClock) -> None:
+    seen: list[int] = []
+
+    await reader(Bot([{"update_id": 7}]), seen, clock, mine=False).poll(0)
+
+    assert seen == [7, 7]
+
+
+async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None:
+    bot, seen = Bot([{"update_id": 7}]), list[int]()
+    bot.broken = 1
+    inbound = reader(bot, seen, clock)
+    running = asyncio.create_task(inbound.run())
+
+    await clock.parked()
+    assert seen == []
+    inbound.stopping.set()  # it wakes, asks once more or ends; either way it does not hang
+    async with asyncio.timeout(5):
+        await running
+
+
+@pytest.mark.parametrize(
+    ("update", "addresses"),
+    [
+        ({}, []),
+        ({"message": {"text": "hi", "chat": {"id": 5}}}, []),
+        ({"message": {"chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, []),
+        ({"message": "nonsense"}, []),
+        ({"message": {"text": "hi", "chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, ["5"]),
+        (
+            {"message": {"text": "hi", "chat": {"id": -5, "username": "Chan"}, "reply_to_message": {"message_id": 3}}},
+            ["-5", "@chan"],
+        ),
+    ],
+)
+def test_only_answers_to_messages_are_replies(update: dict[str, Any], addresses: list[str]) -> None:
+    assert [(one.address, one.provider_id) for one in telegram_replies(update)] == [(one, "3") for one in addresses]

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.contacts.import_cards import read_csv, read_vcards
+from postroom.domain.refused import Code, Refused
+
+VCARD = """BEGIN:VCARD\r
+VERSION:3.0\r
+FN:Zoë Müller\\, PhD\r
+N:Müller;Zoë;;;\r
+NICKNAME:Zo,Zoë M.\r
+item1.EMAIL;TYPE=INTERNET;TYPE="home,pref":zoe@exam\r
+ ple.org\r
+X-TELEGRAM:@zoemueller\r
+END:VCARD\r
+BEGIN:VCARD\r
+VERSION:4.0\r
+N:明;李;;;\r
+END:VCARD\r
+BEGIN:VCARD\r
+FN:???\r
+END:VCARD\r
+"""
+
+
+def test_a_vcard_is_read_with_all_its_names() -> None:
+    cards = read_vcards(VCARD)
+
+    zoe, li = cards.read
+    assert (zoe.name, zoe.aliases, zoe.email, zoe.telegram_chat_id) == (
+        "Zoë Müller, PhD",
+        ("Zo", "Zoë M."),
+        "zoe@example.org",
+        "@zoemueller",
+    )
+    assert li.name == "李 明"
+    assert [number for number, _ in cards.skipped] == [3]
+
+
+def test_a_csv_is_read_by_its_columns() -> None:
+    cards = read_csv(
+        "\ufeffname,aliases,email,telegram_chat_id,trusted\nBob,Bobby;Rob,BOB@x.org,2001,yes\n,,,,\nAnna,,nonsense,,\n"
+    )
+
+    bob = cards.read[0]
+    assert (bob.name, bob.aliases, bob.email, bob.telegram_chat_id, bob.trusted) == (
+        "Bob",
+        ("Bobby", "Rob"),
+        "bob@x.org",
+        "2001",
+        True,
+    )
+    assert cards.skipped == [(4, "email: must be an e-mail address")]
+
+
+def test_columns_of_other_programs_are_known() -> None:
+    cards = read_csv("First Name,Last Name,E-mail 1 - Value\nBob,Miller,bob@x.org\n")
+
+    assert [(one.name, one.email) for one in cards.read] == [("Bob Miller", "bob@x.org")]
+
+
+@pytest.mark.parametrize(
+    ("read", "text"), [(read_csv, "bob,anna\n1,2\n"), (read_csv, ""), (read_vcards, "hello"), (read_vcards, "")]
+)
+def test_a_file_of_another_kind_is_refused(read: object, text: str) -> None:
+    with pytest.raises(Refused) as refused:
+        read(text)  # type: ignore[operator]
+
+    assert refused.value.code is Code.IMPORT_INVALID
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for read in (read_csv, read_vcards):
+        try:
+            read(text)
+            read(f"name,email\n{text}")
+        except Refused:
+            continue
+
+
+@given(st.text(max_size=300))
+def test_any_card_is_read_or_skipped(text: str) -> None:
+    read_vcards(f"BEGIN:VCARD\nFN:{text}\nEND:VCARD\n")

@@ -1,0 +1,143 @@
+"""The tools an assistant sees, on a real MCP server over the household's own work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.server.mcpserver import MCPServer
+from tests.clock import FakeClock
+from tests.intents.conftest import Butlers, Post
+from tests.running_household import settings_for
+
+from postroom.app.address_book import stored_contacts
+from postroom.app.correspondence import Correspondence, World, build_correspondence
+from postroom.contacts.new_contact import new_contact
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.errors import ValidationError
+from postroom.domain.ids import IdMint
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.gateway.assistant_tools import add_tools
+from postroom.guard.tokens import TokenFile
+from postroom.guard.tool_policy import ToolPolicy
+from postroom.peers.memory import MemoryPeer
+from postroom.store.sqlite import SqliteDatabase
+
+CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
+ANN = Principal(Role.USER, "ann")
+TOOLS = {"resolve_contact", "send_message", "confirm_recipient", "list_inbox", "reply", "get_intent_status"}
+
+
+@dataclass(frozen=True, slots=True)
+class Assistants:
+    server: MCPServer[Any]
+    tokens: TokenFile
+    built: Correspondence
+    post: Post
+
+    async def call(self, caller: Principal, tool: str, **arguments: Any) -> dict[str, Any]:
+        peer = MemoryPeer(self.server, str(self.tokens.token_of(caller)))
+        await peer.connect()
+        try:
+            return await peer.call(tool, arguments, 20)
+        finally:
+            await peer.close()
+
+
+@pytest.fixture
+async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistants]:
+    settings = settings_for(tmp_path)
+    tokens, mint, post = TokenFile(settings.tokens_file), IdMint(), Post()
+    tokens.ensure([OPERATOR, CHATGPT, ANN, Principal(Role.BUTLER, "health")])
+    database = SqliteDatabase(tmp_path / "postroom.db")
+    await database.migrate()
+    world = World(
+        settings=settings, database=database, tokens=tokens, clock=clock, mint=mint, butlers=frozenset({"health"})
+    )
+    built = build_correspondence(world, post, Butlers())
+    for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
+        await stored_contacts(database, mint).create(
+            HOUSEHOLD_OWNER, new_contact(name=name, telegram_chat_id=chat), source="api", now_us=clock.now_us()
+        )
+    policy = ToolPolicy({}, tokens)
+    server: MCPServer[Any] = MCPServer("assistants", middleware=[policy])
+    policy.rules.update(add_tools(server, built.assistant))
+    try:
+        yield Assistants(server, tokens, built, post)
+    finally:
+        await database.close()
+
+
+async def test_every_tool_says_what_it_answers_and_whether_it_acts(assistants: Assistants) -> None:
+    tools = {tool.name: tool for tool in await assistants.server.list_tools()}
+
+    assert set(tools) == TOOLS
+    for tool in tools.values():
+        assert tool.description and tool.output_schema and tool.annotations
+        assert "ok" in tool.output_schema["properties"]
+    reading = {name for name, tool in tools.items() if tool.annotations and tool.annotations.read_only_hint}
+    assert reading == {"resolve_contact", "list_inbox", "get_intent_status"}
+
+
+async def test_a_certain_name_is_sent_and_followed(assistants: Assistants) -> None:
+    sent = await assistants.call(CHATGPT, "send_message", message="The train is late", recipient_name="bob")
+    await assistants.built.runner.tick()
+    await assistants.built.runner.idle()
+
+    status = await assistants.call(CHATGPT, "get_intent_status", intent_id=sent["delivery"]["intent_id"])
+    inbox = await assistants.call(CHATGPT, "list_inbox")
+
+    assert (sent["ok"], sent["decision_mode"], sent["delivery"]["status"]) == (True, "sent", "accepted")
+    assert (status["status"], status["lifecycle_status"]) == ("running", "DELIVERED")
+    assert assistants.post.said == [("2001", "The train is late")]
+    assert [(one["direction"], one["message"]) for one in inbox["threads"]] == [("sent", "The train is late")]
+
+
+async def test_a_likely_name_is_only_sent_after_the_person_chose(assistants: Assistants) -> None:
+    asked = {"message": "Hi", "recipient_name": "Marta Rossi"}
+    blind = await assistants.call(CHATGPT, "send_message", **asked, confirm_send=True)
+    found = await assistants.call(CHATGPT, "resolve_contact", name="Marta Rossi")
+    token = found["resolution"]["candidates"][0]["resolution_token"]
+
+    confirmed = await assistants.call(CHATGPT, "confirm_recipient", name="Marta Rossi", resolution_token=token)
+    sent = await assistants.call(CHATGPT, "send_message", **asked)
+
+    assert (blind["decision_mode"], blind["delivery"]) == ("needs_confirmation", None)
+    assert (confirmed["match_type"], sent["decision_mode"]) == ("memory", "sent")
+
+
+async def test_what_was_asked_of_a_person_is_answered(assistants: Assistants) -> None:
+    sent = await assistants.call(CHATGPT, "send_message", message="Tea?", recipient_address="agent://user/ann")
+    thread_id = sent["delivery"]["intent_id"]
+
+    inbox = await assistants.call(ANN, "list_inbox", status="pending")
+    answered = await assistants.call(ANN, "reply", thread_id=thread_id, message="Please")
+    status = await assistants.call(CHATGPT, "get_intent_status", intent_id=thread_id)
+
+    assert [one["thread_id"] for one in inbox["threads"]] == [thread_id]
+    assert (answered["status"], status["result"]["answer"]) == ("done", "Please")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code"),
+    [
+        ("get_intent_status", {"intent_id": "nonsense"}, "intent_not_found"),
+        ("reply", {"thread_id": "01890a5d-ac96-774b-bcce-b302099a8057", "message": "x"}, "intent_not_found"),
+        ("send_message", {"message": "x"}, "recipient_required"),
+        ("send_message", {"message": "x", "recipient_address": "nowhere"}, "invalid_agent_address"),
+        ("resolve_contact", {"name": "Bob", "on_behalf_of": "agent://household/eve"}, "policy_denied"),
+        ("confirm_recipient", {"name": "Bob", "resolution_token": "made-up-token"}, "resolution_expired"),
+    ],
+)
+async def test_a_refusal_is_an_answer(assistants: Assistants, tool: str, arguments: dict[str, Any], code: str) -> None:
+    answer = await assistants.call(CHATGPT, tool, **arguments)
+
+    assert (answer["ok"], answer["error"]["code"]) == (False, code)
+
+
+async def test_a_butler_is_no_assistant(assistants: Assistants) -> None:
+    with pytest.raises(ValidationError):
+        await assistants.call(Principal(Role.BUTLER, "health"), "list_inbox")

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.intents.conftest import Office
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.intent import Intent, IntentStatus
+from postroom.domain.refused import Code, Refused
+from postroom.intents.threads import Acting
+
+ANN = "agent://user/ann"
+AS_ANN = Acting(ANN, by_person=True)
+MODEL = Acting(ANN, by_person=False)
+EVE = Acting("agent://user/eve", by_person=True)
+OPERATOR = Acting(HOUSEHOLD_OWNER, by_person=True, anyone=True)
+
+
+async def refused(work: Awaitable[object]) -> Code:
+    with pytest.raises(Refused) as error:
+        await work
+    return error.value.code
+
+
+async def test_an_inbox_shows_both_directions_by_folder(office: Office) -> None:
+    received = await office.ask(ANN, "For Ann")
+    sent = await office.ask("agent://x/y", "From Ann", sender=ANN)
+    done = await office.ask(ANN, "Answered")
+    await office.threads.reply(AS_ANN, done.id, "Yes")
+
+    page = await office.threads.page(ANN, None, None, 10)
+    ended = await office.threads.page(ANN, "done", None, 10)
+
+    assert [(one["thread_id"], one["direction"]) for one in page["threads"]] == [
+        (done.id, "received"),
+        (sent.id, "sent"),
+        (received.id, "received"),
+    ]
+    assert [(one["thread_id"], one["answer"]) for one in ended["threads"]] == [(done.id, "Yes")]
+
+
+async def test_an_inbox_is_read_page_by_page(office: Office) -> None:
+    made = [await office.ask(ANN, f"Number {number}") for number in range(5)]
+
+    first = await office.threads.page(ANN, "pending", None, 3)
+    rest = await office.threads.page(ANN, "pending", first["next_cursor"], 3)
+
+    assert [one["thread_id"] for one in (*first["threads"], *rest["threads"])] == [one.id for one in reversed(made)]
+    assert rest["next_cursor"] is None
+
+
+async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> None:
+    intent = await office.ask(ANN, "Late?")
+
+    await office.threads.reply(AS_ANN, intent.id, "Ten minutes")
+
+    thread = await office.threads.thread(AS_ANN, intent.id)
+    assert (thread["status"], thread["lifecycle_status"], thread["answer"]) == ("done", "COMPLETED", "Ten minutes")
+    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(ANN, "Ten minutes")]
+    assert [one["event_type"] for one in thread["timeline"]] == [
+        "intent.created",
+        "intent.submitted",
+        "intent.in_progress",
+        "intent.completed",
+    ]
+
+
+Act = Callable[[Office, Acting, Intent], Awaitable[object]]
+ACTS: dict[str, Act] = {
+    "read": lambda office, acting, intent: office.threads.thread(acting, intent.id),
+    "reply": lambda office, acting, intent: office.threads.reply(acting, intent.id, "x"),
+    "approve": lambda office, acting, intent: office.threads.decide(acting, intent.id, approve=True, comment=""),
+    "delegate": lambda office, acting, intent: office.threads.delegate(acting, intent.id, "agent://x/y", ""),
+    "resolve": lambda office, acting, intent: office.threads.resolve(acting, intent.id, IntentStatus.COMPLETED, {}),
+    "cancel": lambda office, acting, intent: office.threads.resolve(acting, intent.id, IntentStatus.CANCELED, {}),
+    "resume": lambda office, acting, intent: office.threads.resume(acting, intent.id, None),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+async def test_a_stranger_does_not_even_learn_that_a_thread_exists(office: Office, act: str) -> None:
+    intent = await office.ask(ANN)
+
+    assert await refused(ACTS[act](office, EVE, intent)) is Code.INTENT_NOT_FOUND
+
+
+@pytest.mark.parametrize("act", ["reply", "approve", "delegate", "resolve"])
+async def test_a_sender_does_not_answer_itself(office: Office, act: str) -> None:
+    intent = await office.ask("agent://x/y", sender=ANN)
+
+    assert await refused(ACTS[act](office, AS_ANN, intent)) is Code.POLICY_DENIED
+
+
+@pytest.mark.parametrize("act", ["reply", "approve", "resolve", "cancel", "delegate"])
+async def test_what_has_ended_cannot_change(office: Office, act: str) -> None:
+    intent = await office.ask(ANN)
+    await office.threads.reply(AS_ANN, intent.id, "Yes")
+
+    assert await refused(ACTS[act](office, OPERATOR, intent)) is Code.ILLEGAL_TRANSITION
+
+
+async def test_only_a_person_decides_an_approval(office: Office) -> None:
+    workflow = {"macro_id": "macro.approval.v1"}
+    intent = await office.ask(ANN, "May I?", workflow=workflow)
+
+    for act in ("approve", "reply", "resolve"):
+        assert await refused(ACTS[act](office, MODEL, intent)) is Code.POLICY_DENIED
+    await office.ask(
+        HOUSEHOLD_OWNER, "yes", sender=ANN, intent_type="intent.reply.v1", correlation_id=intent.correlation_id
+    )
+    assert (await office.now(intent)).is_open
+
+    decided = await office.threads.decide(AS_ANN, intent.id, approve=False, comment="Too dear")
+
+    assert decided.status is IntentStatus.COMPLETED
+    assert decided.result is not None
+    assert (decided.result["decision"], decided.result["status"], decided.result["answer"]) == (
+        "rejected",
+        "declined",
+        "Too dear",
+    )
+
+
+async def test_a_thread_handed_over_is_asked_of_the_other(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    intent = await office.ask(ANN, "Late?")
+    await office.work()
+
+    await office.threads.delegate(AS_ANN, intent.id, bob.agent_address, "You know this")
+    await office.work()
+
+    found = await office.now(intent)
+    assert (found.handler, office.post.said) == (bob.agent_address, [("2001", "Late?")])
+    assert "transfer" in await office.events(intent)
+    answered = await office.threads.reply(Acting(bob.agent_address, by_person=True), intent.id, "Yes")
+    assert answered.status is IntentStatus.COMPLETED
+
+
+async def test_the_sender_may_cancel(office: Office) -> None:
+    intent = await office.ask(ANN)
+    sender = Acting(HOUSEHOLD_OWNER, by_person=False)
+
+    change = await office.threads.resolve(sender, intent.id, IntentStatus.CANCELED, {"reason": "never mind"})
+
+    assert change.intent.status is IntentStatus.CANCELED
+    assert await refused(ACTS["cancel"](office, AS_ANN, await office.ask(ANN))) is Code.POLICY_DENIED
+
+
+async def test_a_waiting_intent_goes_on(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    office.post.answers = [{"status": "pending_approval"}]
+    intent = await office.ask(bob.agent_address)
+    await office.work()
+
+    resumed = await office.threads.resume(OPERATOR, intent.id, None)
+
+    assert resumed.status is IntentStatus.IN_PROGRESS
+    assert await refused(ACTS["resume"](office, OPERATOR, intent)) is Code.ILLEGAL_TRANSITION
+
+
+async def test_changes_are_told_from_where_one_left_off(office: Office) -> None:
+    intent = await office.ask(ANN)
+    first = await office.threads.changes(ANN, None, 10)
+    nothing = await office.threads.changes(ANN, first["next_cursor"], 10)
+    await office.threads.reply(AS_ANN, intent.id, "Yes")
+    more = await office.threads.changes(ANN, first["next_cursor"], 1)
+
+    assert [one["event_type"] for one in first["changes"]] == ["intent.created", "intent.submitted"]
+    assert (nothing["changes"], nothing["next_cursor"]) == ([], first["next_cursor"])
+    assert ([one["event_type"] for one in more["changes"]], more["has_more"]) == (["intent.in_progress"], True)
+
+
+async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> None:
+    intent = await office.ask("agent://x/y")
+
+    fetched = await office.threads.fetched("agent://x/y", intent)
+
+    assert fetched.status is IntentStatus.DELIVERED
+    assert (await office.threads.fetched("agent://x/y", fetched)).seq == fetched.seq

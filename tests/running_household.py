@@ -1,0 +1,136 @@
+"""A whole household on free ports, with a person's phone and an assistant's telephone to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from postroom.app.household import Household, parts_of, running
+from postroom.butler.config import ButlerConfig
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.guard.tokens import TokenFile
+from postroom.settings import Settings, load
+
+OWNER = "agent://household/owner"
+CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
+GEMINI = Principal(Role.CONNECTOR, "gemini")
+PEOPLE = [
+    {"name": "Bob Miller", "aliases": ["Bob"], "telegram_chat_id": "2001"},
+    {"name": "Maria Rossi", "telegram_chat_id": "2002"},
+    {"name": "李明", "telegram_chat_id": "2003"},
+    {"name": "Anna Kovács", "email": "anna.k@example.org"},
+    {"name": "Anna Schmidt", "email": "anna.s@example.org"},
+]
+_PATIENCE_SECONDS = 20
+_PORTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Telephone:
+    household: Household
+    session: aiohttp.ClientSession
+    tokens: TokenFile
+
+    def url(self, part: str) -> str:
+        return self.household.addresses[part].removesuffix("/mcp").removesuffix("/sandbox/")
+
+    async def call(
+        self, method: str, part: str, path: str, body: Any = None, caller: Principal | None = OPERATOR
+    ) -> Answer:
+        headers = {"Authorization": f"Bearer {self.tokens.token_of(caller)}"} if caller else {}
+        async with self.session.request(method, self.url(part) + path, json=body, headers=headers) as response:
+            text = await response.text()
+            is_json = "json" in response.headers.get("content-type", "")
+            return Answer(response.status, json.loads(text) if is_json else text)
+
+    async def get(self, path: str, caller: Principal | None = OPERATOR, part: str = "api") -> Answer:
+        return await self.call("GET", part, path, caller=caller)
+
+    async def post(self, path: str, body: Any, caller: Principal | None = OPERATOR, part: str = "api") -> Answer:
+        return await self.call("POST", part, path, body, caller)
+
+    async def adapt(self, body: Mapping[str, Any], caller: Principal | None = CHATGPT) -> Answer:
+        part = caller.name if caller and caller.role is Role.CONNECTOR else "chatgpt"
+        return await self.post("/v1/adapt", dict(body), caller, part)
+
+    async def phone(self, chat_id: str) -> list[dict[str, Any]]:
+        found = await self.call("GET", "sandbox", f"/sandbox/telegram/messages?chat_id={chat_id}", caller=None)
+        messages: list[dict[str, Any]] = found.body["messages"]
+        return messages
+
+    async def type(self, chat_id: str, text: str, reply_to: int | None = None) -> None:
+        body = {"chat_id": chat_id, "text": text} | ({"reply_to_message_id": reply_to} if reply_to else {})
+        assert (await self.call("POST", "sandbox", "/sandbox/telegram/inbound", body, None)).status == 200
+
+    async def intent(self, intent_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = (await self.get(f"/v1/intents/{intent_id}")).body["intent"]
+        return found
+
+    async def until(self, intent_id: str, *statuses: str) -> dict[str, Any]:
+        """Follows the stream of events until the intent is as wanted; the stream wakes us, and ends by itself."""
+        path = f"/v1/intents/{intent_id}/events/stream?wait_seconds={_PATIENCE_SECONDS}"
+        headers = {"Authorization": f"Bearer {self.tokens.token_of(OPERATOR)}"}
+        async with self.session.get(self.url("api") + path, headers=headers) as response:
+            async for line in response.content:
+                if line.startswith(b"data: ") and json.loads(line[6:]).get("status") in statuses:
+                    break
+        found = await self.intent(intent_id)
+        assert found["lifecycle_status"] in statuses, found["lifecycle_status"]
+        return found
+
+
+def settings_for(home: Path, **more: Any) -> Settings:
+    environment = {"POSTROOM_HOME": str(home), "POSTROOM_CONTACTS": json.dumps(PEOPLE)}
+    environment |= {f"POSTROOM_PORTS__{name.upper()}": "0" for name in _PORTS}
+    environment["POSTROOM_LIMITS"] = json.dumps(
+        {"global_per_minute": 100_000, "recipient_per_minute": 100_000, "channels": {"telegram.bot": 100_000}}
+    )
+    environment["POSTROOM_DELIVERY__TELEGRAM_CHAT_INTERVAL_SECONDS"] = "0"
+    return load(environment, more)[0]
+
+
+def _parts(settings: Settings, only: tuple[str, ...]) -> list[str]:
+    return [part for part in parts_of(settings) if not only or part in only]
+
+
+@asynccontextmanager
+async def telephone(
+    settings: Settings,
+    *only: str,
+    roster: Sequence[ButlerConfig] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[Telephone]:
+    """The household lives in a task of its own: a fixture may end in another task than it began in."""
+    ready: asyncio.Future[Household] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+
+    async def live() -> None:
+        try:
+            async with running(settings, _parts(settings, only), roster, environment) as household:
+                ready.set_result(household)
+                await stop.wait()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(error)
+            raise
+
+    living = asyncio.create_task(live())
+    try:
+        async with aiohttp.ClientSession() as session:
+            yield Telephone(await ready, session, TokenFile(settings.tokens_file))
+    finally:
+        stop.set()
+        await living
