@@ -14,9 +14,9 @@ _SECONDS: Final = 40.0
 
 
 async def clock_jumps(world: World, database: str) -> Result:
-    number = world.sized(120, 40)
+    number = world.sized(120, 24)
     found, complaints = None, list[str]()
-    for name, jump in _JUMPS.items():
+    for name, jump in list(_JUMPS.items())[:: 1 if database == "sqlite" or not world.short else 3]:
         open_ground = world.sqlite if database == "sqlite" else world.postgres
         async with open_ground(f"clock {name}") as ground:
             await ground.provider.arm("telegram", times=number // 4, status=503)

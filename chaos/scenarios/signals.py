@@ -23,7 +23,7 @@ _NOTICED_SECONDS: Final = 0.5  # from the signal to its handler on a busy machin
 
 
 async def sigterm(world: World) -> Result:
-    rounds, number = world.sized(25, 3), world.sized(3_000, 300)
+    rounds, number = world.sized(15, 2), world.sized(3_000, 300)
     complaints: list[str] = []
     slowest = 0.0
     async with world.sqlite("sigterm") as ground:
