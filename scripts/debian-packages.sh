@@ -2,7 +2,7 @@
 # Installs the Debian packages that the tests use; without root or apt-get it only says which are missing.
 set -u
 
-# package:command, where the command on the PATH makes the package unnecessary
+# package:command, where the command on the PATH makes the package unnecessary; a library has none
 wanted="
 postgresql:postgres
 redis-server:redis-server
@@ -12,6 +12,18 @@ xdotool:xdotool
 wmctrl:wmctrl
 xclip:xclip
 x11-utils:xprop
+x11-xserver-utils:xrandr
+libglib2.0-bin:gsettings
+gsettings-desktop-schemas:-
+fonts-noto-color-emoji:-
+libegl1:-
+libxcb-cursor0:-
+libxcb-icccm4:-
+libxcb-image0:-
+libxcb-keysyms1:-
+libxcb-render-util0:-
+libxcb-xkb1:-
+libxkbcommon-x11-0:-
 chromium:chromium
 "
 
