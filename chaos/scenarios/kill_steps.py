@@ -17,7 +17,7 @@ from chaos.ledger_rows import read_rows
 from chaos.scenario import LEASES_OVER_SECONDS, Result, Scenario, World
 
 _SECONDS: Final = 30.0
-_ENOUGH_SECONDS: Final = 35.0  # of rounds, for each of the eight combinations
+_ENOUGH_SECONDS: Final = 55.0  # of rounds, for each of the eight combinations
 _LOOK_SECONDS: Final = 0.02
 _MAIL_HAS_NO = frozenset({Point.BEFORE_ADVANCE, Point.AFTER_ADVANCE})  # one mail is one part
 _RECOVERY = frozenset({Point.BEFORE_RECLAIM, Point.AFTER_RECLAIM})

@@ -19,7 +19,6 @@ def nursery() -> Iterator[Nursery]:
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.in_short], ids=lambda one: one.name)
-@pytest.mark.requirement("messenger:duplicate-detection")
 async def test_nothing_is_lost_and_no_duplicate_is_unmarked(
     scenario: Scenario, nursery: Nursery, postgres_server_url: str
 ) -> None:
