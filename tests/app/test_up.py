@@ -51,6 +51,7 @@ async def butler(variables: Mapping[str, str], name: str) -> AsyncIterator[Clien
 
 async def notify(variables: Mapping[str, str], name: str = "health", **arguments: Any) -> dict[str, Any]:
     async with butler(variables, name) as client:
+        await client.list_tools()  # or else the client asks for them after the answer, when we may be gone
         answer = (await client.call_tool("notify", arguments)).structured_content
     assert answer is not None
     return dict(answer)
