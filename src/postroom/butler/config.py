@@ -11,6 +11,7 @@ from croniter import croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from postroom.domain.mistake import Mistake
+from postroom.settings.unknown_key import unknown_key
 
 MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
@@ -178,6 +179,8 @@ def _explain(error: ValidationError, file: str) -> str:
     sentences = []
     for item in error.errors(include_url=False):
         key = ".".join(str(part) for part in item["loc"])
-        told = "unknown key" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, ")
-        sentences.append(f"{file}: {key}: {told}.")
+        told = f"{item['msg'].removeprefix('Value error, ')}."
+        if item["type"] == "extra_forbidden":
+            told = f"unknown key{unknown_key(ButlerConfig, item['loc'])}"
+        sentences.append(f"{file}: {key}: {told}")
     return "\n".join(sentences)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import signal
 from collections.abc import Sequence
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from postroom.cli.output import Database, Home, say
+from postroom.cli.output import Database, Home, Redis, Roster, say
+from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings, SettingsError
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
 ]
-Redis = Annotated[str | None, typer.Option("--redis", help="redis://… for limits shared by several processes.")]
 
 
 def up(
     home: Home = None,
     database: Database = None,
     redis: Redis = None,
-    roster: Annotated[str | None, typer.Option("--roster", help="Folder of butlers.")] = None,
+    roster: Roster = None,
     only: Only = None,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
@@ -70,9 +69,9 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
     chosen = [name.strip() for item in only or [] for name in item.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f", did you mean {close[0]}?" if close else "."
-            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(known)}.")
+            raise SettingsError(
+                f"--only: there is no part '{name}'{did_you_mean(name, known)} Parts: {', '.join(known)}."
+            )
     return tuple(part for part in known if not chosen or part in chosen)
 
 
