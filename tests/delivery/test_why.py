@@ -161,6 +161,12 @@ def test_each_state_is_told_in_plain_words(
     assert why(delivery, attempts, NOW, around) == paragraph
 
 
+def test_a_delivery_as_the_trace_shows_it_has_its_attempts_in_place_of_their_number() -> None:
+    told = why(row("dead_lettered", attempts=[GONE, GONE]), [GONE, GONE], NOW)
+
+    assert "after 2 attempts" in told
+
+
 def test_a_replay_says_what_it_repeats() -> None:
     told = why(row("pending", replay_of="the-first", replay_number=2), [], NOW)
 
@@ -221,5 +227,5 @@ def test_whatever_the_record_holds_there_is_an_answer(
 
     told = why(delivery, attempts, NOW, Around(circuit=circuit, dead_letter=letter))
 
-    assert told.startswith("It ") or told.startswith("Attempt ")
+    assert told.startswith(("It ", "Attempt "))
     assert told.endswith(".")

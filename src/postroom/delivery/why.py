@@ -140,7 +140,7 @@ def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str
 
 def _in_progress(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]:
     since_us = _moment(delivery["updated_at"])
-    told = [f"It is being sent: attempt {delivery['attempts'] + 1} began {relative(since_us, now_us)}."]
+    told = [f"It is being sent: attempt {_used(delivery) + 1} began {relative(since_us, now_us)}."]
     if attempts:
         told.append(f"The attempt before ended badly ({_error(attempts[-1])}).")
     if now_us - since_us > _TOO_LONG_US:
@@ -184,7 +184,7 @@ def _dead_lettered(delivery: Row, attempts: Sequence[Row], around: Around, now_u
         ]
     else:
         last = f"; the last one ended with: {_error(attempts[-1])}" if attempts else ""
-        told = [f"It was given up {when} after {_times(delivery['attempts'], 'attempt')}{last}.", *_duplicate(delivery)]
+        told = [f"It was given up {when} after {_times(_used(delivery), 'attempt')}{last}.", *_duplicate(delivery)]
     return [*told, *_letter(letter, now_us)]
 
 
@@ -221,8 +221,14 @@ def _which_attempt(attempts: Sequence[Row]) -> str:
     return "at the first attempt" if len(attempts) <= 1 else f"after {len(attempts)} calls"
 
 
+def _used(delivery: Row) -> int:
+    """The trace has the attempts themselves under the name of their number."""
+    attempts = delivery["attempts"]
+    return attempts if isinstance(attempts, int) else len(attempts)
+
+
 def _attempt_count(delivery: Row, around: Around) -> str:
-    many = f"Attempt {delivery['attempts']}"
+    many = f"Attempt {_used(delivery)}"
     return f"{many} of {around.max_attempts}" if around.max_attempts else many
 
 
