@@ -13,6 +13,7 @@ import uvloop
 from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
+from postroom.cli.progress import bar
 from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
@@ -41,9 +42,12 @@ def main() -> None:
     trace.configure(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}, {ROUNDS} rounds")
-    for part in sys.argv[1:] or PARTS:
-        print(f"\n{part}")
-        delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
+    parts = sys.argv[1:] or PARTS
+    with bar("Measuring") as show:
+        for number, part in enumerate(parts):
+            show(number, len(parts))
+            print(f"\n{part}")
+            delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
 
 
 if __name__ == "__main__":

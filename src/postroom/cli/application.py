@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from postroom.cli import config, connectors, desk, doctor, init, migrate, notify, token, trace, up
+from postroom.cli import config, connectors, contacts, desk, doctor, init, migrate, notify, token, trace, up, why
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -20,9 +20,11 @@ app.command("up")(up.up)
 app.command("init")(init.init)
 app.command("notify")(notify.notify)
 app.command("trace")(trace.trace)
+app.command("why")(why.why)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.add_typer(token.app, name="token")
+app.add_typer(contacts.app, name="contacts")
 app.add_typer(connectors.app, name="connectors")
 app.command("desk")(desk.desk)
 app.command("migrate")(migrate.migrate)

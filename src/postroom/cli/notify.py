@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from postroom.app.channels import KNOWN_CHANNELS
-from postroom.cli.household_peer import call
 from postroom.cli.output import Home, Json, Roster, say, say_json
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import did_you_mean
@@ -37,6 +35,9 @@ def notify(
     json: Json = False,
 ) -> None:
     """Send a message; exits with 0 when it is delivered or accepted."""
+    from postroom.app.channels import KNOWN_CHANNELS
+    from postroom.cli.household_peer import call
+
     settings, _ = from_process({"home": home, "roster": roster})
     _check("--channel", channel, KNOWN_CHANNELS)
     if priority is not None:

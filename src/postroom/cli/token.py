@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from postroom.app.known_address import remember_address
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.agent_address import parse_address
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -79,6 +78,8 @@ def revoke(
 
 
 def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:
+    from postroom.app.known_address import remember_address
+
     if principal.role is not Role.USER:
         raise SettingsError("--email goes with --user: only people get e-mail copies.")
     settings, _ = from_process({"home": home, "database_url": database})
