@@ -81,6 +81,11 @@ def _module(config: ButlerConfig, name: str) -> Module:
     return MODULES[name]()
 
 
+def section_of(config: ButlerConfig, name: str) -> ModuleConfig | None:
+    """What the file says about one module; None when it does not name it."""
+    return _section(config, _module(config, name)) if name in config.modules else None
+
+
 def _section(config: ButlerConfig, module: Module) -> ModuleConfig:
     section: Mapping[str, Any] = config.modules[module.name]
     try:

@@ -36,6 +36,7 @@ def up(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
+    from postroom.app.credentials import with_credentials
     from postroom.app.household import parts_of
     from postroom.app.roster import load_roster
 
@@ -49,20 +50,23 @@ def up(
     }
     settings, _ = from_process(overrides)
     butlers = load_roster(settings, os.environ)
+    settings = with_credentials(settings, butlers, os.environ)
     _run(settings, butlers, _parts(parts_of(settings, butlers), only))
 
 
-def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
+def worker(home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None) -> None:
     """Add a delivery worker to a household on PostgreSQL."""
+    from postroom.app.credentials import with_credentials
     from postroom.app.roster import load_roster
 
-    settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis})
+    settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
     if settings.database.startswith("sqlite"):
         raise SettingsError(
             "postroom worker needs PostgreSQL (POSTROOM_DATABASE_URL): "
             "a SQLite household has one worker, in `postroom up`."
         )
-    _run(settings, load_roster(settings, os.environ), ("worker",))
+    butlers = load_roster(settings, os.environ)
+    _run(with_credentials(settings, butlers, os.environ), butlers, ("worker",))
 
 
 def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:

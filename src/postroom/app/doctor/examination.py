@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Mapping
 
+from postroom.app.credentials import with_credentials
 from postroom.app.doctor.clock import look_at_clock
 from postroom.app.doctor.credentials import look_at_channels, look_at_owner
 from postroom.app.doctor.display import look_at_display
@@ -13,6 +14,7 @@ from postroom.app.doctor.files import look_at_files
 from postroom.app.doctor.finding import Finding
 from postroom.app.doctor.ports import look_at_ports
 from postroom.app.doctor.servers import look_at_database, look_at_redis
+from postroom.app.modules import check_modules
 from postroom.app.roster import load_roster
 from postroom.butler.config import ButlerConfig, RosterError
 from postroom.settings import Settings
@@ -20,6 +22,7 @@ from postroom.settings import Settings
 
 async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
     roster, about_roster = look_at_roster(settings, environment)
+    settings = with_credentials(settings, roster, environment)
     return [
         look_at_python(),
         *look_at_files(settings),
@@ -42,6 +45,8 @@ def look_at_python() -> Finding:
 def look_at_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[tuple[ButlerConfig, ...], Finding]:
     try:
         roster = load_roster(settings, environment)
+        for config in roster:
+            check_modules(config)
     except RosterError as error:
         return (), Finding("roster", False, str(error), "mend that file, or choose another folder with --roster")
     return roster, Finding("roster", True, ", ".join(config.name for config in roster))
