@@ -16,7 +16,7 @@ from postroom.settings.model import Settings
 from postroom.settings.unknown_key import unknown_key
 
 # The three names the messenger's specification gives to its credentials.
-_CREDENTIALS = {
+CREDENTIALS = {
     "BUTLER_TELEGRAM_TOKEN": ("telegram", "token"),
     "BUTLER_EMAIL_ADDRESS": ("email", "address"),
     "BUTLER_EMAIL_PASSWORD": ("email", "password"),
@@ -85,7 +85,7 @@ def _keys(values: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[tuple[str, ...], tuple[Any, str]]:
     found: dict[tuple[str, ...], tuple[Any, str]] = {}
-    for variable, key in _CREDENTIALS.items():
+    for variable, key in CREDENTIALS.items():
         if environment.get(variable):
             found[key] = (environment[variable], variable)
     for variable, text in environment.items():
