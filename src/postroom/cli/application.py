@@ -6,7 +6,21 @@ import sys
 
 import typer
 
-from postroom.cli import config, connectors, contacts, desk, doctor, init, migrate, notify, token, trace, up, why
+from postroom.cli import (
+    approvals,
+    config,
+    connectors,
+    contacts,
+    desk,
+    doctor,
+    init,
+    migrate,
+    notify,
+    token,
+    trace,
+    up,
+    why,
+)
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -23,6 +37,7 @@ app.command("trace")(trace.trace)
 app.command("why")(why.why)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(token.app, name="token")
 app.add_typer(contacts.app, name="contacts")
 app.add_typer(connectors.app, name="connectors")
