@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import sqlite3
 import sys
 from dataclasses import dataclass, field
@@ -25,6 +26,11 @@ _POSTROOM = """#!/bin/sh
 case "$1" in up|worker|desk) exec "$SNIPPET_BIN/recorded/postroom" "$@";; esac
 exec "{python}" -m postroom "$@"
 """
+# A refusal is a failure here, and a stream that never ends is listened to for a moment.
+_CURL = """#!/bin/sh
+case "$*" in *stream*) "{curl}" --fail-with-body --max-time 2 "$@"; [ $? -eq 28 ]; exit;; esac
+exec "{curl}" --fail-with-body "$@"
+"""
 _PYTHON = """#!/bin/sh
 exec "{python}" "$@"
 """
@@ -41,7 +47,7 @@ _PLACEHOLDERS = {
     "REQUEST_ID": "SELECT request_id FROM delivery_requests ORDER BY id DESC LIMIT 1",
     "ACTION_ID": "SELECT id FROM pending_actions WHERE status = 'pending' ORDER BY id DESC LIMIT 1",
     "INTENT_ID": "SELECT id FROM intents ORDER BY id DESC LIMIT 1",
-    "MESSAGE_ID": "SELECT provider_delivery_id FROM delivery_requests WHERE status = 'delivered' ORDER BY id DESC LIMIT 1",
+    "MESSAGE_ID": "SELECT provider_delivery_id FROM delivery_receipts ORDER BY received_at DESC LIMIT 1",
 }
 
 
@@ -59,6 +65,7 @@ class Shell:
         _program(shims / "postroom", _POSTROOM.format(python=sys.executable))
         _program(shims / "python3", _PYTHON.format(python=sys.executable))
         _program(shims / "python", _PYTHON.format(python=sys.executable))
+        _program(shims / "curl", _CURL.format(curl=shutil.which("curl")))
         _program(recorded / "postroom", _RECORDER)
         for name in RECORDED:
             _program(shims / name, _RECORDER)

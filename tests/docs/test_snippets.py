@@ -43,8 +43,8 @@ def test_settings_messages_and_drawings_are_what_they_say(page: Path) -> None:
 def test_commands_in_running_text_exist(page: Path) -> None:
     for command in inline_commands(page):
         words = [re.sub(r"[…\[\]]", "", word) for word in command.split("|")[0].split()]
-        if not any(word.isupper() and word == "COMMAND" for word in words):
-            parse_postroom([word for word in words[1:] if word] or ["--help"])
+        if "COMMAND" not in words:
+            parse_postroom([word for word in words[1:] if word])
 
 
 @PAGES

@@ -35,11 +35,11 @@ def notify(
     json: Json = False,
 ) -> None:
     """Send a message; exits with 0 when it is delivered or accepted."""
-    from postroom.app.channels import KNOWN_CHANNELS
+    from postroom.app.channels import known_channels
     from postroom.cli.household_peer import call
 
     settings, _ = from_process({"home": home, "roster": roster})
-    _check("--channel", channel, KNOWN_CHANNELS)
+    _check("--channel", channel, known_channels(settings))
     if priority is not None:
         _check("--priority", priority, Priority)
     arguments = {

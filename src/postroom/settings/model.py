@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.settings.secret import Secret, SecretUrl
 
+_CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 _LONGEST_SECONDS = 366 * 24 * 3600
 Positive = Annotated[int, Field(gt=0, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
@@ -220,6 +221,15 @@ class ConnectorSettings(Section):
     """Where an adapter that runs alone reaches the API."""
 
 
+class ChannelSettings(Section):
+    """A channel of your own; one `[channels.NAME]` table each."""
+
+    factory: str
+    """`module:function` that is given the options and returns the channel."""
+    options: dict[str, Secret] = Field(default_factory=dict)
+    """What the function is given, by name."""
+
+
 class Ports(Section):
     """Where each part listens; 0 lets the system choose."""
 
@@ -288,12 +298,20 @@ class Settings(Section):
     owner: Owner = Owner()
     contacts: tuple[Contact, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
+    channels: dict[Annotated[str, Field(pattern=_CHANNEL)], ChannelSettings] = Field(default_factory=dict)
     ports: Ports = Ports()
     telemetry: TelemetrySettings = TelemetrySettings()
 
+    @field_validator("channels")
+    @classmethod
+    def _ours_stay_ours(cls, channels: dict[str, ChannelSettings]) -> dict[str, ChannelSettings]:
+        if taken := {"telegram", "email"} & channels.keys():
+            raise ValueError(f"{', '.join(sorted(taken))} cannot be replaced")
+        return channels
+
     @property
     def has_credentials(self) -> bool:
-        return bool(self.telegram.token) or bool(self.email.password)
+        return bool(self.telegram.token) or bool(self.email.password) or bool(self.channels)
 
     @property
     def in_sandbox(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.app.channels import KNOWN_CHANNELS, build_channels
+from postroom.app.channels import build_channels, known_channels
 from postroom.app.doctor.finding import Finding
 from postroom.domain.errors import PostroomError
 from postroom.ports import Channel
@@ -22,7 +22,7 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
     channels = build_channels(settings, None)
     findings = [
         Finding(name, True, "not set up, so it cannot be used", f"to use it, set {_WHERE[name]}")
-        for name in sorted(KNOWN_CHANNELS - channels.keys())
+        for name in sorted(known_channels(settings) - channels.keys())
     ]
     if not channels:
         findings.append(
@@ -35,10 +35,12 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
 
 
 async def _probe(name: str, channel: Channel) -> Finding:
+    if not hasattr(channel, "probe"):
+        return Finding(name, True, "set up; it cannot tell whether its credentials work")
     try:
-        who = await channel.probe(_PROBE_SECONDS)  # type: ignore[attr-defined]  # both of ours can tell
+        who = await channel.probe(_PROBE_SECONDS)
     except PostroomError as error:
-        return Finding(name, False, error.message, f"check {_WHERE[name]}")
+        return Finding(name, False, error.message, f"check {_WHERE.get(name, f'[channels.{name}]')}")
     return Finding(name, True, f"we are {who}")
 
 
