@@ -18,7 +18,7 @@ up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DI
 	@exec $(BIN)/postroom up $(ARGS)
 
 # Real processes and windows can miss a moment on a busy machine, so what fails beside others is tried once more by itself.
-test: $(VENV)/.dev-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
+test: $(VENV)/.dev-installed $(VENV)/.examples-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS) || { \
@@ -43,7 +43,7 @@ lock: ## choose the newest allowed versions again and pin them in requirements/
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@sh scripts/create-venv.sh $(PYTHON) $(VENV)
@@ -59,3 +59,10 @@ $(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
 	@$(PIP) install -r requirements/dev.txt
 	@$(PIP) install --no-deps -e .
 	@touch $@
+
+# Five seconds with uv. Without a network the tests that need it say so.
+$(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
+	@echo "Installing what the examples need into $(VENV)/examples ..."
+	@if $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples && \
+		$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
+	then touch $@; else rm -rf $(VENV)/examples; echo "It could not be installed; the examples will be skipped."; fi

@@ -10,7 +10,8 @@ from pathlib import Path
 from tests.architecture.tree import ROOT
 
 _FENCE = re.compile(
-    r"^(?:(?P<indent> *)<!-- (?P<note>[a-z]+: .*?) -->\n)?(?P<outer> *)```(?P<kind>\S*)\n(?P<text>.*?)^(?P=outer)```$",
+    r"^(?: *<!-- (?P<note>[a-z]+: [^\n]*?) -->\n)?"
+    r"(?P<outer> *)```(?P<kind>\S*)\n(?P<text>.*?)^(?P=outer)```$",
     re.S | re.M,
 )
 _HOUSEHOLD = re.compile(r"^<!-- household: (.*?) -->$", re.M)

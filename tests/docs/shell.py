@@ -28,7 +28,7 @@ exec "{python}" -m postroom "$@"
 """
 # A refusal is a failure here, and a stream that never ends is listened to for a moment.
 _CURL = """#!/bin/sh
-case "$*" in *stream*) "{curl}" --fail-with-body --max-time 2 "$@"; [ $? -eq 28 ]; exit;; esac
+case "$*" in */stream*) "{curl}" --fail-with-body --max-time 2 "$@"; [ $? -eq 28 ]; exit;; esac
 exec "{curl}" --fail-with-body "$@"
 """
 _PYTHON = """#!/bin/sh
