@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Priority, Status
@@ -245,3 +245,11 @@ def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
         refusal.trace_id,
         refusal.created_at_us,
     )
+
+
+def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
+    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
+    fences: dict[str, int] = {}
+    for claim in claims:
+        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
+    return fences
