@@ -36,11 +36,13 @@ Result = TypeVar("Result")
 _ANY_TIME: Final = 2**62
 
 _INSERT = ManyRows(
-    lambda rows: f"""
+    lambda rows: (
+        f"""
     INSERT INTO delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
         possible_duplicate, not_before, updated_at)
     VALUES {rows} ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
-    """,
+    """
+    ),
     row=f"({', '.join('?' * len(INSERT_COLUMNS))}, 0, 0, 0, 0, 0, ?, ?)",
 )
 _BUSY_THREADS = """
@@ -95,13 +97,15 @@ _REDATE = (
 )
 _NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
 _MARK = ManyRows(
-    lambda rows: f"""
+    lambda rows: (
+        f"""
     WITH mine (id, fence, lease_until, now) AS (VALUES {rows})
     UPDATE delivery_requests SET sending = 1, lease_until = mine.lease_until, updated_at = mine.now
     FROM mine
     WHERE delivery_requests.id = mine.id AND delivery_requests.fence = mine.fence AND status = 'in_progress'
     RETURNING id
-    """,
+    """
+    ),
     row=marks(4),
 )
 _ADVANCE = """
@@ -109,7 +113,8 @@ _ADVANCE = """
     WHERE id = ? AND fence = ? AND status = 'in_progress'
 """
 _SETTLE = ManyRows(
-    lambda rows: f"""
+    lambda rows: (
+        f"""
     WITH done (status, attempts, calls, possible_duplicate, not_before, waiting_reason, error_class, error_message,
         receipt, at, terminal_at, id, fence) AS (VALUES {rows})
     UPDATE delivery_requests
@@ -123,7 +128,8 @@ _SETTLE = ManyRows(
     WHERE delivery_requests.id = done.id AND delivery_requests.fence = done.fence
       AND delivery_requests.status = 'in_progress'
     RETURNING id
-    """,
+    """
+    ),
     row=marks(13),
 )
 _ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(9))
@@ -290,11 +296,7 @@ def _settle(driver: sqlite3.Connection, batch: Sequence[Settlement]) -> set[str]
     _ATTEMPT.run(driver, [values for one in done if (values := attempt_values(one))])
     _RECEIPT.run(
         driver,
-        [
-            (one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us)
-            for one in done
-            if one.receipt is not None
-        ],
+        [(one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us) for one in done if one.receipt is not None],
     )
     driver.executemany(_DEAD_LETTER, [values for one in done if (values := dead_letter_values(one))])
     return settled
