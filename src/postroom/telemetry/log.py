@@ -50,10 +50,11 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     root.setLevel(logging.WARNING)
 
 
-class _Unbreakable(io.TextIOBase):
+class _Unbreakable(io.StringIO):
     """A full disk or a reader that went away costs the line, never the work that was to be told of."""
 
     def __init__(self, stream: TextIO) -> None:
+        super().__init__()
         self._stream = stream
 
     def write(self, text: str) -> int:
