@@ -144,8 +144,9 @@ class Acceptance:
 
     def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
         now = self.clock.now_us()
+        delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
-            id=DeliveryId(self.mint(now)),
+            id=delivery_id,
             idempotency_key=identity.key,
             fingerprint=identity.fingerprint,
             request_id=request_id,
@@ -162,7 +163,7 @@ class Acceptance:
             priority=notify.priority,
             on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
             created_at_us=now,
-            trace_id=trace_id_for_delivery(),
+            trace_id=trace_id_for_delivery(delivery_id),
         )
 
 
