@@ -103,7 +103,10 @@ class Acceptance:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new)
         with self.dispatcher.slot(new.channel) as lease_until_us:
-            return await self.ledger.insert(new, lease_until_us)
+            try:
+                return await self.ledger.insert(new, lease_until_us)
+            except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+                return await self.ledger.insert(new, lease_until_us)
 
     def _hand_over(self, inserted: Inserted) -> Accepted:
         if inserted.claim is not None:

@@ -19,6 +19,7 @@ from postroom.store.ledger_rows import (
     attempt_values,
     claim_of,
     dead_letter_values,
+    found_again,
     insert_values,
     latest_fences,
     new_claim,
@@ -307,7 +308,7 @@ def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
 
 def _inserted(new: NewDelivery, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
     if status is None:
-        return Inserted(created=False, snapshot=existing[new.idempotency_key])
+        return found_again(new, existing[new.idempotency_key])
     claim = new_claim(new) if status == Status.IN_PROGRESS else None
     return Inserted(created=True, snapshot=new_snapshot(new, Status(status)), claim=claim)
 

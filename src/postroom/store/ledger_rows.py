@@ -8,7 +8,7 @@ from typing import Any, Final
 from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Priority, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import PRIORITY_RANK, Claim, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import PRIORITY_RANK, Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
 
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
@@ -129,6 +129,14 @@ def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
         provider_delivery_id=None,
         failure=None,
     )
+
+
+def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
+    """The key is taken; by this very row, when only the answer to the first try was lost."""
+    if existing.id != new.id:
+        return Inserted(created=False, snapshot=existing)
+    claim = new_claim(new) if existing.status is Status.IN_PROGRESS else None
+    return Inserted(created=True, snapshot=existing, claim=claim)
 
 
 def claim_of(row: Any) -> Claim:

@@ -21,6 +21,7 @@ from postroom.store.ledger_rows import (
     attempt_values,
     claim_of,
     dead_letter_values,
+    found_again,
     insert_values,
     latest_fences,
     new_claim,
@@ -273,7 +274,7 @@ def _inserted(driver: sqlite3.Connection, new: NewDelivery, *, written: bool, le
     if not written:
         existing = _find(driver, new.idempotency_key)
         assert existing is not None  # noqa: S101  # the conflict was with this very key
-        return Inserted(created=False, snapshot=existing)
+        return found_again(new, existing)
     if not leased:
         return Inserted(created=True, snapshot=new_snapshot(new, new.status))
     return Inserted(created=True, snapshot=new_snapshot(new, Status.IN_PROGRESS), claim=new_claim(new))
