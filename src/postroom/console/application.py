@@ -17,8 +17,8 @@ from postroom.console.cookies import session_secret, theme_of
 from postroom.console.form import Form, FormRefused, check_token, read_form
 from postroom.console.headers import Protected
 from postroom.console.ports import Sessions
+from postroom.console.rendering import Templates
 from postroom.console.sign_in import sign_in_routes, sign_out_page, theme_page
-from postroom.console.templates import Templates
 from postroom.console.visit import ROOT, Page, Section, Visit
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.principal import Principal

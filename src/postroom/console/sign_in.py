@@ -12,7 +12,7 @@ from starlette.routing import Route
 from postroom.console.cookies import drop_session, keep_session, keep_theme, theme_of
 from postroom.console.form import read_form
 from postroom.console.ports import Sessions
-from postroom.console.templates import Templates
+from postroom.console.rendering import Templates
 from postroom.console.visit import ROOT, Page, Visit, anybody
 from postroom.ports import Clock
 

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from postroom.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
 from postroom.console.form import Form
-from postroom.console.templates import Templates
+from postroom.console.rendering import Templates
 from postroom.domain.console_session import form_token
 from postroom.domain.principal import Principal, Role
 
