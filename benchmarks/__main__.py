@@ -13,7 +13,11 @@ import uvloop
 from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
+<<<<<<< HEAD
 from postroom.cli.progress import bar
+=======
+from postroom.app.garbage import collect_less_often
+>>>>>>> 7a230d09adbd9909264a474b80e82ba252eb6610
 from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
@@ -38,6 +42,7 @@ def delivery_plane() -> None:
 
 
 def main() -> None:
+    collect_less_often()  # as `postroom up` does
     log.configure("WARNING")
     trace.configure(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]

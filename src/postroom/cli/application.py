@@ -14,6 +14,7 @@ from postroom.cli import (
     desk,
     doctor,
     init,
+    login,
     migrate,
     notify,
     token,
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command("up")(up.up)
 app.command("init")(init.init)
+app.command("login")(login.login)
 app.command("notify")(notify.notify)
 app.command("trace")(trace.trace)
 app.command("why")(why.why)
