@@ -13,11 +13,8 @@ import uvloop
 from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
-<<<<<<< HEAD
-from postroom.cli.progress import bar
-=======
 from postroom.app.garbage import collect_less_often
->>>>>>> 7a230d09adbd9909264a474b80e82ba252eb6610
+from postroom.cli.progress import bar
 from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))

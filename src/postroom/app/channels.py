@@ -12,7 +12,7 @@ from postroom.ports import Channel
 from postroom.sandbox.server import SANDBOX_TOKEN
 from postroom.settings import Owner, Settings
 
-_SHIPPED: Final = frozenset({"telegram", "email"})
+KNOWN_CHANNELS: Final = frozenset({"telegram", "email"})
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
 
 
@@ -43,7 +43,7 @@ def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[s
 
 def known_channels(settings: Settings) -> frozenset[str]:
     """What a message may name; one without credentials is known and unavailable."""
-    return _SHIPPED | settings.channels.keys()
+    return KNOWN_CHANNELS | settings.channels.keys()
 
 
 def _sandboxed(sandbox: SandboxAddress) -> dict[str, Channel]:
