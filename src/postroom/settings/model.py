@@ -96,6 +96,14 @@ class InboxSettings(Section):
     sweep_seconds: Seconds = 5.0
 
 
+class RetentionSettings(Section):
+    """What `postroom prune` goes by when it is not told otherwise."""
+
+    settled_days: Positive = 90  # in the ledger after it is settled
+    archive_days: Positive | None = None  # in the archive after that; unset: for ever
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 200
+
+
 class DeskSettings(Section):
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
     toolkit: Literal["auto", "tk", "qt"] = "auto"
@@ -166,6 +174,7 @@ class Settings(Section):
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()
+    retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
     contacts: tuple[Contact, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
