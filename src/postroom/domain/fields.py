@@ -83,7 +83,7 @@ class Fields:
         value = self._data.get(name)
         if value is None and default is not None:
             return default
-        options = list(allowed)
+        options = allowed if isinstance(allowed, tuple) else tuple(allowed)
         if value is None:
             self.complain(name, f"is required: one of {', '.join(options)}", "required")
         elif not isinstance(value, str) or value not in options:

@@ -18,6 +18,7 @@ MAX_ADDRESS_CHARACTERS: Final = 320
 MAX_REQUEST_ID_CHARACTERS: Final = 128
 MAX_KEY_CHARACTERS: Final = 200
 
+_INTENTS, _PRIORITIES, _UNCERTAIN = tuple(Intent), tuple(Priority), tuple(OnUncertain)
 _THREAD = re.compile(r"(-?\d{1,20}|@\w{1,64}):(\d{1,20})", re.ASCII)
 
 
@@ -80,12 +81,12 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
     top.choice("schema_version", [NOTIFY_V1])
     origin = top.text("origin_butler", maximum=64).strip()
     key = top.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
-    priority = top.choice("priority", list(Priority), default=Priority.MEDIUM)
-    on_uncertain = top.choice("on_uncertain", list(OnUncertain), default="")
+    priority = top.choice("priority", _PRIORITIES, default=Priority.MEDIUM)
+    on_uncertain = top.choice("on_uncertain", _UNCERTAIN, default="")
 
     delivery = top.nested("delivery")
     delivery.refuse_unknown(("intent", "channel", "message", "recipient", "subject", "emoji"))
-    intent = delivery.choice("intent", list(Intent))
+    intent = delivery.choice("intent", _INTENTS)
     channel = delivery.choice("channel", sorted(channels))
     message = _message(delivery, intent)
     subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from opentelemetry import trace
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import BigInteger, Connection, bindparam, insert, update
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.fields import text_problem
+from postroom.store.coalescer import Coalescer
 from postroom.store.database import Database
 from postroom.store.tables.notifications_log import notifications_log
 
 _RECEIVED = "received"
+_columns = notifications_log.c
+_OPEN: Final[Any] = insert(notifications_log)
+_CLOSE: Final[Any] = (
+    update(notifications_log)
+    .where(_columns.id == bindparam("row_id"))
+    .values(
+        status=bindparam("new_status"),
+        delivery_id=bindparam("new_delivery_id"),
+        error_class=bindparam("new_error_class"),
+        error_message=bindparam("new_error_message"),
+        duration_ms=(bindparam("closed_at", type_=BigInteger) - _columns.created_at) / 1000.0,
+    )
+)
+
+Line = tuple[Any, Mapping[str, Any]]  # one of the two statements, and its values
 
 
 class StoredNotificationsLog:
     def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
         self._database = database
         self._mint = mint
+        self._lines: Coalescer[Line, None] = Coalescer(self._write)
         self._closing: set[asyncio.Task[None]] = set()
 
     async def opened(
@@ -41,7 +58,7 @@ class StoredNotificationsLog:
             "duration_ms": 0.0,
             "created_at": now_us,
         }
-        await self._database.write(lambda connection: _execute(connection, insert(notifications_log), row))
+        await self._lines.submit((_OPEN, row))
         return row_id
 
     async def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
@@ -58,26 +75,29 @@ class StoredNotificationsLog:
         error = answer.get("error")
         error = error if isinstance(error, dict) else {}
         delivery = answer.get("delivery") or {}
-        table = notifications_log.c
-        changed = (
-            update(notifications_log)
-            .where(table.id == row_id)
-            .values(
-                status=str(answer.get("status")),
-                delivery_id=delivery.get("delivery_id"),
-                error_class=error.get("class"),
-                error_message=error.get("message"),
-                duration_ms=(now_us - table.created_at) / 1000.0,
-            )
-        )
+        words = {
+            "row_id": row_id,
+            "new_status": str(answer.get("status")),
+            "new_delivery_id": delivery.get("delivery_id"),
+            "new_error_class": error.get("class"),
+            "new_error_message": error.get("message"),
+            "closed_at": now_us,
+        }
         try:
-            await self._database.write(lambda connection: _execute(connection, changed))
+            await self._lines.submit((_CLOSE, words))
         except StoreUnavailable:
             return  # the row says `received`; the delivery's own record says the rest
 
+    async def _write(self, lines: Sequence[Line]) -> Sequence[None]:
+        """What waits together is one transaction; a row is opened before it is closed."""
 
-def _execute(connection: Connection, statement: Any, row: Mapping[str, Any] | None = None) -> None:
-    connection.execute(statement, row or {})
+        def work(connection: Connection) -> None:
+            for statement in (_OPEN, _CLOSE):
+                if rows := [row for kind, row in lines if kind is statement]:
+                    connection.execute(statement, rows)
+
+        await self._database.write(work)
+        return [None] * len(lines)
 
 
 def _trace_id() -> str | None:
