@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -16,6 +17,7 @@ from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
+CONSOLE = "/console"
 
 
 def api_app(
@@ -23,11 +25,12 @@ def api_app(
     verifier: Verifier,
     *,
     routers: Sequence[APIRouter] = (),
+    console: ASGIApp | None = None,
     server: MCPServer[Any] | None = None,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
 ) -> ASGIApp:
-    """With an MCP server, assistants find its tools at /mcp of the same port."""
+    """With an MCP server, assistants find its tools at /mcp of the same port; people find the console at /console."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -56,4 +59,13 @@ def api_app(
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
         )
         app.router.routes.extend(inner.routes)
-    return Guard(app, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)
+    if console is None:
+        return Guard(app, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)
+    app.mount(CONSOLE, console)
+    app.add_route("/", _to_console, include_in_schema=False)
+    public = (*PUBLIC, "/", CONSOLE)
+    return Guard(app, verifier=verifier, public=public, own_doors=(CONSOLE,), hosts=hosts, origins=origins)
+
+
+async def _to_console(_request: Request) -> Response:
+    return RedirectResponse(f"{CONSOLE}/", status_code=307)

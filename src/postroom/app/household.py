@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -19,6 +19,7 @@ from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.console import Console, ConsoleWorld, running_console, sign_in_link
 from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
@@ -72,6 +73,7 @@ class Household:
     parts: tuple[str, ...]
     addresses: dict[str, str] = field(default_factory=dict)
     inbox: Inbox | None = None
+    sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
 
 
 def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
@@ -132,6 +134,7 @@ class _Builder:
         self._plane: Plane | None = None
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
+        self._console: Console | None = None
 
     async def build(self) -> Household:
         self._bind()
@@ -146,6 +149,7 @@ class _Builder:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
+            await self._build_console(store, inbox)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -289,6 +293,20 @@ class _Builder:
         if MESSENGER in self._parts:
             await self._stack.enter_async_context(listening(world, self._channels, built.replies))
 
+    async def _build_console(self, store: OpenedStore, inbox: Inbox) -> None:
+        if "api" not in self._parts:
+            return
+        world = ConsoleWorld(
+            settings=self._settings,
+            database=store.database,
+            inbox=inbox,
+            tokens=self._tokens,
+            clock=self._clock,
+            messenger=await self._peers.operator(MESSENGER),
+        )
+        self._console = await self._stack.enter_async_context(running_console(world))
+        self._household.sign_in = lambda: sign_in_link(store.database, self._url("api"), OPERATOR, self._clock.now_us())
+
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
@@ -328,6 +346,7 @@ class _Builder:
                 self._registry,
                 self._tokens,
                 routers=self._routers,
+                console=self._console.app if self._console else None,
                 server=assistant_server(self._tokens, self._assistant_doors),
                 hosts=hosts,
                 origins=origins,
@@ -342,6 +361,8 @@ class _Builder:
             self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
         if self._correspondence:
             self._stack.callback(self._correspondence.gateway.bulletin.close)
+        if self._console:
+            self._stack.callback(self._console.changes.stop)
 
     def _adapter(self, name: str) -> ASGIApp:
         face, elsewhere = FACES[name], self._settings.connector(name).household_url

@@ -87,7 +87,9 @@ class Nobody:
     def __init__(self, target: str) -> None:
         self._target = target
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, *, token: str | None = None
+    ) -> dict[str, Any]:
         raise TargetUnavailable(f"{self._target} is not running")
 
 

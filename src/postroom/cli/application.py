@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from postroom.cli import config, connectors, desk, doctor, init, migrate, notify, prune, token, trace, up
+from postroom.cli import config, connectors, desk, doctor, init, login, migrate, notify, prune, token, trace, up
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("up")(up.up)
 app.command("init")(init.init)
+app.command("login")(login.login)
 app.command("notify")(notify.notify)
 app.command("trace")(trace.trace)
 app.command("doctor")(doctor.doctor)

@@ -79,8 +79,10 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
 def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
     import uvloop
 
+    from postroom.app.garbage import collect_less_often
     from postroom.telemetry import log, trace
 
+    collect_less_often()
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
     provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
@@ -96,18 +98,25 @@ async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with running(settings, parts, roster, os.environ) as household:
-        for line in announcement(household):
+        link = await household.sign_in() if household.sign_in else None
+        for line in announcement(household, link):
             say(line)
         await stop.wait()
         say("Stopping: finishing what is being sent …")
     say("Stopped.")
 
 
-def announcement(household: Household) -> list[str]:
+def announcement(household: Household, link: str | None = None) -> list[str]:
     settings = household.settings
     lines = ["", "Postroom is up.", ""]
     lines += [f"  {part:<13}{address}" for part, address in household.addresses.items()]
     lines += ["", f"  data         {settings.home}", f"  tokens       {settings.tokens_file}", ""]
+    if link:
+        lines += [
+            "  The console (this link works once, for ten minutes; `postroom login` makes another):",
+            f"  {link}",
+            "",
+        ]
     if settings.in_sandbox:
         lines += [
             "  SANDBOX: no provider credentials are set, so nothing leaves this machine.",

@@ -103,7 +103,10 @@ class Acceptance:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new)
         with self.dispatcher.slot(new.channel) as lease_until_us:
-            return await self.ledger.insert(new, lease_until_us)
+            try:
+                return await self.ledger.insert(new, lease_until_us)
+            except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+                return await self.ledger.insert(new, lease_until_us)
 
     def _hand_over(self, inserted: Inserted) -> Accepted:
         if inserted.claim is not None:
@@ -144,8 +147,9 @@ class Acceptance:
 
     def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
         now = self.clock.now_us()
+        delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
-            id=DeliveryId(self.mint(now)),
+            id=delivery_id,
             idempotency_key=identity.key,
             fingerprint=identity.fingerprint,
             request_id=request_id,
@@ -162,7 +166,7 @@ class Acceptance:
             priority=notify.priority,
             on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
             created_at_us=now,
-            trace_id=trace_id_for_delivery(),
+            trace_id=trace_id_for_delivery(delivery_id),
         )
 
 

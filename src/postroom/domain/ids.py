@@ -43,5 +43,11 @@ class IdMint:
         return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"
 
 
+def first_id_at(moment_us: int) -> str:
+    """Not above any id minted in this millisecond or later, so that a range of ids is a range of time."""
+    value = f"{(moment_us // 1000) & 0xFFFFFFFFFFFF:012x}"
+    return f"{value[:8]}-{value[8:]}-7000-8000-000000000000"
+
+
 def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text.lower()) is not None

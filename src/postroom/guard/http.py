@@ -26,7 +26,8 @@ class Guard:
 
     A browser sends Host and Origin of the page it shows, so checking both keeps
     foreign pages away from servers on the same machine. Paths listed as public
-    are served without a token, to the same hosts and origins only.
+    are served without a token, to the same hosts and origins only. Below a path
+    listed in `own_doors` stands a door that asks in its own way who is there.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Guard:
         *,
         verifier: Verifier,
         public: Iterable[str] = ("/health", "/openapi.json"),
+        own_doors: Iterable[str] = (),
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         allow: Callable[[Principal], bool] = lambda _: True,
@@ -42,6 +44,7 @@ class Guard:
         self._app = app
         self._verifier = verifier
         self._public = frozenset(public)
+        self._own_doors = tuple(f"{path}/" for path in own_doors)
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._origins = frozenset(origins)
         self._allow = allow
@@ -77,7 +80,7 @@ class Guard:
 
     def _stranger(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         principal = self._principal(headers)
-        if scope["path"] not in self._public:
+        if scope["path"] not in self._public and not scope["path"].startswith(self._own_doors):
             if principal is None:
                 return 401, "a valid bearer token is required"
             if not self._allow(principal):

@@ -49,10 +49,11 @@ class HttpPeer:
         timeout_seconds: float,
         *,
         meta: Mapping[str, Any] | None = None,
+        token: str | None = None,
     ) -> dict[str, Any]:
-        """`meta` travels beside the arguments, where no model sees it."""
+        """`meta` travels beside the arguments, where no model sees it; `token` speaks for somebody else for once."""
         try:
-            status, answer = await self._post(tool, arguments, timeout_seconds, meta or {})
+            status, answer = await self._post(tool, arguments, timeout_seconds, meta or {}, token)
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError):
             raise TargetUnavailable(f"{self._name} cannot be reached") from None
         except TimeoutError:
@@ -62,14 +63,20 @@ class HttpPeer:
         return self._read(tool, status, answer)
 
     async def _post(
-        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, extra: Mapping[str, Any]
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        timeout_seconds: float,
+        extra: Mapping[str, Any],
+        token: str | None,
     ) -> tuple[int, Any]:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
             self._session = aiohttp.ClientSession(headers=self._headers, connector=connector)
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
         body = self._request(tool, arguments, extra)
-        async with self._session.post(self._url, json=body, headers={"Mcp-Name": tool}, timeout=timeout) as response:
+        headers = {"Mcp-Name": tool} | ({"Authorization": f"Bearer {token}"} if token else {})
+        async with self._session.post(self._url, json=body, headers=headers, timeout=timeout) as response:
             return response.status, await response.json()
 
     def _request(self, tool: str, arguments: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,12 +40,16 @@ class MemoryPeer:
     async def close(self) -> None:
         self._open = False
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, *, token: str | None = None
+    ) -> dict[str, Any]:
+        """With a `token`, in the name of somebody else for once."""
         if not self._open:
             raise TargetUnavailable(f"{self._server.name} is not running")
+        meta: Any = self._meta if token is None else {TOKEN_META: token}
         try:
             async with asyncio.timeout(timeout_seconds):
-                result: Any = await self._through_the_guard(self._context(tool, arguments))
+                result: Any = await self._through_the_guard(self._context(tool, arguments, meta))
         except TimeoutError:
             raise DeliveryTimeout(f"{self._server.name} did not answer in time") from None
         except MCPError as error:
@@ -57,14 +61,14 @@ class MemoryPeer:
             raise InternalError(f"{self._server.name} failed in {tool}")
         return dict(result.structured_content)
 
-    def _context(self, tool: str, arguments: Mapping[str, Any]) -> ServerRequestContext[Any, Any]:
+    def _context(self, tool: str, arguments: Mapping[str, Any], meta: Any) -> ServerRequestContext[Any, Any]:
         return ServerRequestContext(
             session=cast(ServerSession, None),  # nobody here asks the caller anything back
             lifespan_context={},
             protocol_version=_PROTOCOL,
             method="tools/call",
             params={"name": tool, "arguments": dict(arguments)},
-            meta=self._meta,
+            meta=meta,
         )
 
     async def _through_the_guard(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:

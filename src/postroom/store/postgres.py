@@ -106,12 +106,17 @@ class PostgresDatabase:
             min_size=1,
             max_size=self._pool_size,
             timeout=_HOT_SECONDS,
+            reset=_leave_as_it_is,
         )
         if self._pool is not None:  # somebody was faster
             await pool.close()
             return self._pool
         self._pool = pool
         return pool
+
+
+async def _leave_as_it_is(_connection: object) -> None:
+    """Our statements leave nothing behind, so the driver need not send one to clear up after each of them."""
 
 
 async def _translating(running: Awaitable[Result]) -> Result:

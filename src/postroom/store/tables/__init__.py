@@ -3,6 +3,7 @@
 from postroom.store.tables import approvals as approvals
 from postroom.store.tables import archive as archive
 from postroom.store.tables import butlers as butlers
+from postroom.store.tables import console_sessions as console_sessions
 from postroom.store.tables import contacts as contacts
 from postroom.store.tables import deliveries as deliveries
 from postroom.store.tables import inbox as inbox

@@ -26,6 +26,7 @@ from postroom.store.tables.metadata import MESSENGER, metadata, one_of
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
 _IN_PROGRESS = text("status = 'in_progress'")
+_UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")
 _REPLAYED = text("replay_of IS NOT NULL")
 _FOR_INTENTS = text("origin_butler = 'intents'")
 # A delivery that simply arrives is in none of these, so the index over them costs it nothing.
@@ -145,6 +146,7 @@ delivery_dead_letter = Table(
     UniqueConstraint("delivery_request_id"),
     CheckConstraint(one_of("quarantine_reason", QuarantineReason), name="quarantine_reason"),
     Index("ix_delivery_dead_letter_created_at", "created_at"),
+    Index("ix_delivery_dead_letter_open", "quarantine_reason", postgresql_where=_UNTOUCHED, sqlite_where=_UNTOUCHED),
     schema=MESSENGER,
 )
 

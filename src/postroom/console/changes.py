@@ -1,0 +1,86 @@
+"""Tells open pages that something changed, here or in another process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from postroom.console.ports import Pulse
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.time import seconds
+from postroom.ports import Clock
+
+LOOK_SECONDS: Final = 1.0
+
+
+class Ear:
+    """One open page: what it has not yet been told."""
+
+    def __init__(self, user_id: str) -> None:
+        self.user_id = user_id
+        self.bell = asyncio.Event()
+        self._topics: set[str] = set()
+
+    def hear(self, topic: str) -> None:
+        kind, _, whose = topic.partition(":")
+        if not whose or whose == self.user_id:
+            self._topics.add(kind)
+            self.bell.set()
+
+    def take(self) -> list[str]:
+        self.bell.clear()
+        heard, self._topics = sorted(self._topics), set()
+        return heard
+
+
+class Changes:
+    """One question to the store for all pages together, once a second and only while a page is open."""
+
+    def __init__(self, pulse: Pulse, clock: Clock) -> None:
+        self._pulse = pulse
+        self._clock = clock
+        self._ears: set[Ear] = set()
+        self._known: dict[str, tuple[Any, ...]] = {}
+        self._anybody = asyncio.Event()
+        self.stopping = asyncio.Event()
+
+    @contextmanager
+    def listening(self, user_id: str) -> Iterator[Ear]:
+        ear = Ear(user_id)
+        if not self._ears:
+            self._known = {}  # old news: whoever opens a page has just read how things are
+        self._ears.add(ear)
+        self._anybody.set()
+        try:
+            yield ear
+        finally:
+            self._ears.discard(ear)
+
+    def stop(self) -> None:
+        """Streams end by themselves, so that nobody has to cut them off."""
+        self.stopping.set()
+        self._anybody.set()
+        for ear in self._ears:
+            ear.bell.set()
+
+    async def run(self) -> None:
+        while not self.stopping.is_set():
+            if not self._ears:
+                self._anybody.clear()
+                await self._anybody.wait()
+                continue
+            await self._look()
+            await self._clock.wait(self.stopping, self._clock.now_us() + seconds(LOOK_SECONDS))
+
+    async def _look(self) -> None:
+        try:
+            found = await self._pulse.look({ear.user_id for ear in self._ears}, self._clock.now_us())
+        except StoreUnavailable:
+            return  # the next look will do
+        for topic, pulse in found.items():
+            if pulse and self._known.get(topic, pulse) != pulse:
+                for ear in self._ears:
+                    ear.hear(topic)
+            self._known[topic] = pulse or self._known.get(topic, pulse)

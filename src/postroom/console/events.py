@@ -1,0 +1,41 @@
+"""Server-sent events: which part of a page is out of date."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.responses import Response, StreamingResponse
+
+from postroom.console.changes import Changes
+from postroom.console.visit import Page, Visit, anybody
+from postroom.domain.time import seconds
+from postroom.inbox.owner import inbox_of
+from postroom.ports import Clock
+
+# A stream is cut now and then, so that a session that was ended stops hearing soon; browsers reconnect by themselves.
+LIFE_SECONDS: Final = 300.0
+HEARTBEAT_SECONDS: Final = 15.0
+
+
+def events_page(changes: Changes, clock: Clock) -> Page:
+    async def stream(visit: Visit) -> Response:
+        return StreamingResponse(
+            _frames(changes, clock, inbox_of(visit.principal) or ""),
+            media_type="text/event-stream",
+            headers={"X-Accel-Buffering": "no"},
+        )
+
+    return Page("/events", stream, open_to=anybody)
+
+
+async def _frames(changes: Changes, clock: Clock, user_id: str) -> AsyncIterator[str]:
+    """A topic and nothing else: what is shown is always read again, by the page, with its own rights."""
+    ends_us = clock.now_us() + seconds(LIFE_SECONDS)
+    with changes.listening(user_id) as ear:
+        yield "retry: 2000\nevent: listening\ndata: -\n\n"
+        while not changes.stopping.is_set() and clock.now_us() < ends_us:
+            for topic in ear.take():
+                yield f"event: {topic}\ndata: -\n\n"
+            if not await clock.wait(ear.bell, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us)):
+                yield ": still here\n\n"

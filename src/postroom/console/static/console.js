@@ -1,0 +1,48 @@
+// Pages work without this file: it keeps spoken times fresh and says aloud that a page was brought up to date.
+(function () {
+  "use strict";
+
+  var units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+
+  function spoken(then, now) {
+    var gap = (now - then) / 1000;
+    var size = Math.floor(Math.abs(gap));
+    if (Math.abs(gap) < 2) return "just now";
+    for (var place = 0; place < units.length; place++) {
+      var many = Math.floor(size / units[place][0]);
+      if (many >= 1) {
+        var text = many + " " + units[place][1] + (many === 1 ? "" : "s");
+        return gap > 0 ? text + " ago" : "in " + text;
+      }
+    }
+    return "just now";
+  }
+
+  function refresh() {
+    var now = Date.now();
+    document.querySelectorAll("time[datetime]").forEach(function (one) {
+      var said = spoken(Date.parse(one.getAttribute("datetime")), now);
+      if (one.textContent !== said) one.textContent = said;
+    });
+  }
+
+  var last = 0;
+  document.addEventListener("htmx:afterSwap", function (event) {
+    var said = event.detail.elt.getAttribute("data-said");
+    var now = Date.now();
+    if (said && now - last > 10000) {
+      last = now;
+      document.getElementById("news").textContent = said;
+    }
+  });
+
+  // One box that ticks all the boxes of its form.
+  document.addEventListener("change", function (event) {
+    if (!event.target.matches("[data-ticks]")) return;
+    document.querySelectorAll(event.target.getAttribute("data-ticks")).forEach(function (box) {
+      box.checked = event.target.checked;
+    });
+  });
+
+  setInterval(refresh, 5000);
+})();

@@ -1,0 +1,255 @@
+"""Why a delivery is where it is, in one paragraph of plain English."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, assert_never
+
+from postroom.domain.breaker import State
+from postroom.domain.delivery import Outcome, QuarantineReason, Status
+from postroom.domain.spoken_time import duration, relative
+from postroom.domain.time import SECOND_US, parse_text
+
+Row = Mapping[str, Any]
+
+_OVERDUE_US: Final = 60 * SECOND_US
+_TOO_LONG_US: Final = 120 * SECOND_US
+_REFUSED_BY: Final = {
+    "provider": "the provider had asked us to slow down",
+    "global_in_flight": "too many deliveries were under way at once",
+    "global": "the household had sent as many messages as it may in a minute",
+    "channel": "the channel had sent as many messages as it may in a minute",
+    "recipient": "this person had been sent as many messages as we allow in a minute",
+    "circuit": "the channel's circuit was open after repeated failures",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """
+    What is known besides the delivery's own record; None where nobody could be asked.
+
+    `circuit` is the channel's entry of `messenger_circuit_status`, `throttle_seconds`
+    its entry of `provider_throttles`, `approval` a pending action (`status`,
+    `expires_at`, `decided_by`, `decided_at`, `reason`), `dead_letter` a row of the
+    dead letters, `ahead` how many earlier deliveries to the same address are open.
+    """
+
+    circuit: Row | None = None
+    throttle_seconds: float | None = None
+    approval: Row | None = None
+    dead_letter: Row | None = None
+    ahead: int | None = None
+    max_attempts: int | None = None
+
+
+def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | None = None) -> str:
+    """`delivery` and `attempts` as the trace shows them: texts for times, the delivery's columns by name."""
+    around = around or Around()
+    match Status(delivery["status"]):
+        case Status.AWAITING_APPROVAL:
+            told = _awaiting(around, now_us)
+        case Status.PENDING:
+            told = _pending(delivery, attempts, around, now_us)
+        case Status.IN_PROGRESS:
+            told = _in_progress(delivery, attempts, now_us)
+        case Status.DELIVERED:
+            told = _delivered(delivery, attempts, now_us)
+        case Status.FAILED:
+            told = _failed(delivery, attempts, around, now_us)
+        case Status.DEAD_LETTERED:
+            told = _dead_lettered(delivery, attempts, around, now_us)
+        case unreachable:
+            assert_never(unreachable)
+    return " ".join([*told, *_replayed(delivery)])
+
+
+def why_refused(refusal: Row, now_us: int) -> str:
+    """For a request that was turned away at the door and never became a delivery."""
+    reason = _REFUSED_BY.get(str(refusal.get("limit_type")), str(refusal["error_message"]))
+    when = relative(parse_text(refusal["created_at"]), now_us)
+    told = [f"It was refused {when}, before anything was stored, because {reason}."]
+    if wait := refusal.get("retry_after_seconds"):
+        told.append(f"The caller was told to try again after {duration(wait)}.")
+    told.append("Nothing was sent, and the same request may be made again.")
+    return " ".join(told)
+
+
+def why_deferred(copy: Row, now_us: int) -> str:
+    """For the e-mail copy of a notification: the columns of `deferred_emails`, times in microseconds."""
+    if copy.get("cancelled_at"):
+        reason = copy.get("error_message") or "the person had dealt with it by then"
+        return f"No e-mail was sent for it {relative(copy['cancelled_at'], now_us)}: {reason}."
+    if copy.get("failed_at"):
+        reason = copy.get("error_message") or "it could not be handed over"
+        return f"Its e-mail failed {relative(copy['failed_at'], now_us)}: {reason}."
+    if copy.get("delivered_at"):
+        return f"Its e-mail was handed over as delivery {copy['delivery_id']} {relative(copy['delivered_at'], now_us)}."
+    if copy["deliver_after"] > now_us:
+        reason = "the person's quiet hours end" if copy.get("quiet") else "its time has come"
+        return f"Its e-mail waits until {reason}, {relative(copy['deliver_after'], now_us)}."
+    return "Its e-mail is due and leaves as soon as a worker takes it."
+
+
+def _awaiting(around: Around, now_us: int) -> list[str]:
+    told = ["It has not been sent: a person must approve it first."]
+    if around.approval and around.approval.get("expires_at"):
+        expires_us = _moment(around.approval["expires_at"])
+        told.append(
+            f"Without an answer the request ends by itself {relative(expires_us, now_us)}."
+            if expires_us > now_us
+            else "Its time for an answer is over, so it will end without being sent."
+        )
+    return told
+
+
+def _pending(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
+    told = _waiting(delivery, attempts, around)
+    next_us = _next_attempt_us(delivery)
+    if next_us is not None and next_us > now_us:
+        return [*told, f"The next try is {relative(next_us, now_us)}."]
+    if around.ahead:
+        before = "1 earlier message" if around.ahead == 1 else f"{around.ahead} earlier messages"
+        return [*told, f"Messages to one address leave in order, and {before} to the same address must go first."]
+    since_us = max(next_us or 0, _moment(delivery["updated_at"]))
+    if now_us - since_us > _OVERDUE_US:
+        late = duration((now_us - since_us) / SECOND_US)
+        return [*told, f"It has been due for {late}, so check that a messenger or a worker is running."]
+    return [*told, "It is due now and will be taken by the next free worker."]
+
+
+def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str]:
+    """The recorded reason first; what the circuit and the provider say now explains it."""
+    reason, channel = str(delivery.get("waiting_reason") or ""), delivery["channel"]
+    if reason.startswith("the circuit of"):
+        return [f"It waits because {reason}{_circuit_detail(around.circuit)}. Waiting uses up none of its attempts."]
+    if reason.startswith("throttled by the provider") or reason.endswith("asked us to wait"):
+        return [f"It waits because {channel} asked us to slow down. Waiting uses up none of its attempts."]
+    if attempts and reason.startswith("retry after"):
+        return [f"{_attempt_count(delivery, around)} failed ({_error(attempts[-1])}), so it will be tried again."]
+    if reason:
+        return [f"It is stored and waits: {reason}."]
+    if around.throttle_seconds:
+        return [f"It is stored and waits: {channel} asked us to slow down for {duration(around.throttle_seconds)}."]
+    if around.circuit and around.circuit.get("state") == State.OPEN:
+        detail = _circuit_detail(around.circuit)
+        return [f"It is stored and waits: the circuit of {channel} is open{detail}."]
+    return ["It is stored and waits for its turn."]
+
+
+def _in_progress(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]:
+    since_us = _moment(delivery["updated_at"])
+    told = [f"It is being sent: attempt {_used(delivery) + 1} began {relative(since_us, now_us)}."]
+    if attempts:
+        told.append(f"The attempt before ended badly ({_error(attempts[-1])}).")
+    if now_us - since_us > _TOO_LONG_US:
+        told.append("That is longer than any call may take; if its worker is gone, another one takes it over.")
+    return told
+
+
+def _delivered(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]:
+    when = relative(_moment(delivery.get("terminal_at") or delivery["updated_at"]), now_us)
+    told = [f"It was delivered over {delivery['channel']} {when}, {_which_attempt(attempts)}."]
+    if provider_id := delivery.get("provider_delivery_id"):
+        told.append(f"The provider's own name for it is {provider_id}.")
+    failures = [one for one in attempts if one["outcome"] != Outcome.SUCCESS]
+    if failures:
+        told.append(f"Before that, the last failure was: {_error(failures[-1])}.")
+    return [*told, *_duplicate(delivery)]
+
+
+def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
+    when = relative(_moment(delivery.get("terminal_at") or delivery["updated_at"]), now_us)
+    message = _sentence(delivery.get("terminal_error_message") or delivery.get("terminal_error_class") or "no reason")
+    approval = around.approval
+    if approval and approval.get("status") in ("rejected", "expired"):
+        if approval["status"] == "expired":
+            return [f"It was not sent: nobody approved it in time, and the request ended {when}."]
+        reason = f" The reason given: {_sentence(approval['reason'])}" if approval.get("reason") else ""
+        return [f"It was not sent: {approval.get('decided_by') or 'a person'} rejected it {when}.{reason}"]
+    if not attempts:
+        return [f"It was not sent and ended {when}: {message}"]
+    told = f"It failed {when}, {_which_attempt(attempts)}: {message}"
+    return [told, "Such an error is final: sending the same again would fail again.", *_duplicate(delivery)]
+
+
+def _dead_lettered(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
+    letter = around.dead_letter or delivery.get("dead_letter") or {}
+    when = relative(_moment(delivery.get("terminal_at") or delivery["updated_at"]), now_us)
+    if letter.get("quarantine_reason") == QuarantineReason.OUTCOME_UNCERTAIN:
+        told = [
+            f"It was put aside {when}: {delivery['channel']} was handed the message and never answered.",
+            "It may have arrived, and sending it again could deliver it twice, so a person should decide.",
+        ]
+    else:
+        last = f"; the last one ended with: {_error(attempts[-1])}" if attempts else ""
+        told = [f"It was given up {when} after {_times(_used(delivery), 'attempt')}{last}.", *_duplicate(delivery)]
+    return [*told, *_letter(letter, now_us)]
+
+
+def _letter(letter: Row, now_us: int) -> list[str]:
+    if letter.get("discarded_at"):
+        reason = _sentence(letter.get("discard_reason") or "no reason was given")
+        return [f"It was discarded {relative(_moment(letter['discarded_at']), now_us)}: {reason}"]
+    if letter.get("replay_count"):
+        return [f"It has been replayed {_times(letter['replay_count'], 'time')}."]
+    return ["It stays with the dead letters until somebody replays or discards it."]
+
+
+def _replayed(delivery: Row) -> list[str]:
+    if not delivery.get("replay_of"):
+        return []
+    return [f"This is replay {delivery['replay_number']} of delivery {delivery['replay_of']}."]
+
+
+def _duplicate(delivery: Row) -> list[str]:
+    if not delivery.get("possible_duplicate"):
+        return []
+    return ["One call ended without a clear answer, so the person may have received it twice."]
+
+
+def _circuit_detail(circuit: Row | None) -> str:
+    if not circuit or circuit.get("state") == State.CLOSED:
+        return ""
+    failed = f" after {_times(circuit['consecutive_failures'], 'failure')} in a row"
+    reason = f", the last one: {circuit['trip_reason']}" if circuit.get("trip_reason") else ""
+    return f"{failed}{reason}"
+
+
+def _which_attempt(attempts: Sequence[Row]) -> str:
+    return "at the first attempt" if len(attempts) <= 1 else f"after {len(attempts)} calls"
+
+
+def _used(delivery: Row) -> int:
+    """The trace has the attempts themselves under the name of their number."""
+    attempts = delivery["attempts"]
+    return attempts if isinstance(attempts, int) else len(attempts)
+
+
+def _attempt_count(delivery: Row, around: Around) -> str:
+    many = f"Attempt {_used(delivery)}"
+    return f"{many} of {around.max_attempts}" if around.max_attempts else many
+
+
+def _error(attempt: Row) -> str:
+    if attempt["outcome"] == Outcome.UNCERTAIN:
+        return f"no clear answer, {attempt['error_message']}" if attempt.get("error_message") else "no clear answer"
+    return str(attempt.get("error_message") or attempt.get("error_class") or attempt["outcome"])
+
+
+def _next_attempt_us(delivery: Row) -> int | None:
+    moment = delivery.get("next_attempt_at") or delivery.get("not_before")
+    return _moment(moment) if moment else None
+
+
+def _moment(value: str) -> int:
+    return parse_text(value)
+
+
+def _times(many: int, what: str) -> str:
+    return f"{many} {what}" if many == 1 else f"{many} {what}s"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

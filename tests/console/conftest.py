@@ -1,0 +1,17 @@
+"""What every test of the console may ask for: one household with a browser per module."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.app.living import LIFTED, QUICK
+from tests.console.browser import Site, console_site
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
+        yield one
