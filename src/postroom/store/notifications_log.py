@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from opentelemetry import trace
-from sqlalchemy import BigInteger, Connection, bindparam, insert, update
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.fields import text_problem
 from postroom.store.coalescer import Coalescer
 from postroom.store.database import Database
-from postroom.store.tables.notifications_log import notifications_log
+from postroom.store.notifications_log_statements import Row, write_lines
 
 _RECEIVED = "received"
-_columns = notifications_log.c
-_OPEN: Final[Any] = insert(notifications_log)
-_CLOSE: Final[Any] = (
-    update(notifications_log)
-    .where(_columns.id == bindparam("row_id"))
-    .values(
-        status=bindparam("new_status"),
-        delivery_id=bindparam("new_delivery_id"),
-        error_class=bindparam("new_error_class"),
-        error_message=bindparam("new_error_message"),
-        duration_ms=(bindparam("closed_at", type_=BigInteger) - _columns.created_at) / 1000.0,
-    )
-)
+_OPEN, _CLOSE = True, False
 
-Line = tuple[Any, Mapping[str, Any]]  # one of the two statements, and its values
+Line = tuple[bool, Row]
 
 
 class StoredNotificationsLog:
@@ -46,18 +33,18 @@ class StoredNotificationsLog:
         row_id = self._mint(now_us)
         delivery = envelope.get("delivery")
         delivery = delivery if isinstance(delivery, Mapping) else {}
-        row = {
-            "id": row_id,
-            "request_id": _word(request_id, 128) or "",
-            "source_butler": source_butler,
-            "caller": caller,
-            "channel": _word(delivery.get("channel")),
-            "intent": _word(delivery.get("intent")),
-            "status": _RECEIVED,
-            "trace_id": _trace_id(),
-            "duration_ms": 0.0,
-            "created_at": now_us,
-        }
+        row = (
+            row_id,
+            _word(request_id, 128) or "",
+            source_butler,
+            caller,
+            _word(delivery.get("channel")),
+            _word(delivery.get("intent")),
+            _RECEIVED,
+            _trace_id(),
+            0.0,
+            now_us,
+        )
         await self._lines.submit((_OPEN, row))
         return row_id
 
@@ -75,28 +62,22 @@ class StoredNotificationsLog:
         error = answer.get("error")
         error = error if isinstance(error, dict) else {}
         delivery = answer.get("delivery") or {}
-        words = {
-            "row_id": row_id,
-            "new_status": str(answer.get("status")),
-            "new_delivery_id": delivery.get("delivery_id"),
-            "new_error_class": error.get("class"),
-            "new_error_message": error.get("message"),
-            "closed_at": now_us,
-        }
+        words = (
+            row_id,
+            str(answer.get("status")),
+            delivery.get("delivery_id"),
+            error.get("class"),
+            error.get("message"),
+            now_us,
+        )
         try:
             await self._lines.submit((_CLOSE, words))
         except StoreUnavailable:
             return  # the row says `received`; the delivery's own record says the rest
 
     async def _write(self, lines: Sequence[Line]) -> Sequence[None]:
-        """What waits together is one transaction; a row is opened before it is closed."""
-
-        def work(connection: Connection) -> None:
-            for statement in (_OPEN, _CLOSE):
-                if rows := [row for kind, row in lines if kind is statement]:
-                    connection.execute(statement, rows)
-
-        await self._database.write(work)
+        opened, closed = ([row for kind, row in lines if kind is wanted] for wanted in (_OPEN, _CLOSE))
+        await write_lines(self._database, opened, closed)
         return [None] * len(lines)
 
 
