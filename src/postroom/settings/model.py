@@ -96,6 +96,20 @@ class InboxSettings(Section):
     sweep_seconds: Seconds = 5.0
 
 
+class PostgresSettings(Section):
+    """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
+
+    pool_size: Positive = 8  # connections for deliveries
+    other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10  # for everything else, half of them kept open
+    prepared_statements: bool = True
+    notices: Literal["listen", "poll"] = "listen"  # poll: looks every second instead
+    listen_url: SecretUrl = SecretUrl("")  # a way around the pooler, for LISTEN; unset: database_url
+
+    @property
+    def most_connections(self) -> int:
+        return self.pool_size + self.other_pool_size + (1 if self.notices == "listen" else 0)
+
+
 class RetentionSettings(Section):
     """What `postroom prune` goes by when it is not told otherwise."""
 
@@ -174,6 +188,7 @@ class Settings(Section):
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()
+    postgres: PostgresSettings = PostgresSettings()
     retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
     contacts: tuple[Contact, ...] = ()
