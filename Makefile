@@ -2,6 +2,7 @@
 
 PYTHON := python3
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 WORKERS ?= 2
@@ -9,10 +10,10 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check bench chaos lock clean
+.PHONY: help up test check bench bench-peers chaos lock clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DIR --only messenger"
 	@exec $(BIN)/postroom up $(ARGS)
@@ -35,14 +36,18 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, inbox, intents or desk
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, inbox, intents or desk
 	@exec $(BIN)/python -m benchmarks $(ARGS)
+
+bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues people would otherwise use; ARGS="--rounds 3"
+	@sh scripts/debian-packages.sh
+	@exec $(BIN)/python -m benchmarks.peers --peers $(PEERS)/bin/python $(ARGS)
 
 lock: ## choose the newest allowed versions again and pin them in requirements/
 	@sh scripts/lock.sh $(PYTHON)
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -60,9 +65,5 @@ $(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
 	@$(PIP) install --no-deps -e .
 	@touch $@
 
-# Five seconds with uv. Without a network the tests that need it say so.
-$(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
-	@echo "Installing what the examples need into $(VENV)/examples ..."
-	@if $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples && \
-		$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
-	then touch $@; else rm -rf $(VENV)/examples; echo "It could not be installed; the examples will be skipped."; fi
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,6 +17,7 @@ from postroom.cli import (
     login,
     migrate,
     notify,
+    prune,
     token,
     trace,
     up,
@@ -46,6 +47,7 @@ app.add_typer(connectors.app, name="connectors")
 app.command("desk")(desk.desk)
 app.command("migrate")(migrate.migrate)
 app.command("worker")(up.worker)
+app.command("prune")(prune.prune)
 
 
 def main() -> None:

@@ -163,6 +163,36 @@ class InboxSettings(Section):
     """How often copies that are due are looked for."""
 
 
+class PostgresSettings(Section):
+    """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
+
+    pool_size: Positive = 8
+    """Connections for deliveries."""
+    other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10
+    """Connections for everything else, half of them kept open."""
+    prepared_statements: bool = True
+    """Off behind PgBouncer in transaction mode."""
+    notices: Literal["listen", "poll"] = "listen"
+    """How a process hears of others' work: `listen`, or `poll`, which looks every second."""
+    listen_url: SecretUrl = SecretUrl("")
+    """A way around the pooler, for LISTEN; empty: database_url."""
+
+    @property
+    def most_connections(self) -> int:
+        return self.pool_size + self.other_pool_size + (1 if self.notices == "listen" else 0)
+
+
+class RetentionSettings(Section):
+    """What `postroom prune` goes by when it is not told otherwise."""
+
+    settled_days: Positive = 90
+    """How long a settled delivery stays in the ledger."""
+    archive_days: Positive | None = None
+    """How long it stays in the archive after that; unset: for ever."""
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 200
+    """Deliveries that move at a time."""
+
+
 class DeskSettings(Section):
     """The popup at the person's own screen."""
 
@@ -295,6 +325,8 @@ class Settings(Section):
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()
+    postgres: PostgresSettings = PostgresSettings()
+    retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
     contacts: tuple[Contact, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)

@@ -13,7 +13,7 @@ from postroom.app.doctor.display import look_at_display
 from postroom.app.doctor.files import look_at_files
 from postroom.app.doctor.finding import Finding
 from postroom.app.doctor.ports import look_at_ports
-from postroom.app.doctor.servers import look_at_database, look_at_redis
+from postroom.app.doctor.servers import look_at_connections, look_at_database, look_at_redis
 from postroom.app.modules import check_modules
 from postroom.app.roster import load_roster
 from postroom.butler.config import ButlerConfig, RosterError
@@ -29,6 +29,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
         about_roster,
         *await look_at_ports(settings, roster),
         await look_at_database(settings),
+        *await look_at_connections(settings),
         *await look_at_redis(settings),
         *await look_at_channels(settings),
         *look_at_owner(settings),

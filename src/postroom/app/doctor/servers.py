@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sqlalchemy import text
 from sqlalchemy.exc import ArgumentError
 
 from postroom.app.doctor.finding import Finding
@@ -12,6 +13,7 @@ from postroom.settings import Settings
 from postroom.store.migrate import newest, revision
 
 _REDIS_SECONDS = 2.0
+_ROOM = text("SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int")
 
 
 async def look_at_database(settings: Settings) -> Finding:
@@ -43,6 +45,24 @@ def _age(kind: str, current: str | None) -> Finding:
     told = f"revision {current}" if current else "empty"
     advice = "`postroom up` or `postroom migrate` brings it there"
     return Finding("database", True, f"{kind}, {told}; newest is {newest()}", advice)
+
+
+async def look_at_connections(settings: Settings) -> list[Finding]:
+    """How many processes such as this one the server has room for; another finding says if it is away."""
+    if settings.database.startswith("sqlite"):
+        return []
+    try:
+        store = connect_store(settings)
+        try:
+            room = int(await store.database.read(lambda connection: connection.execute(_ROOM).scalar_one()))
+        finally:
+            await store.database.close()
+    except Exception:  # whatever a driver raises, another finding has it
+        return []
+    each = settings.postgres.most_connections
+    told = f"{each} per process at most, {room} on the server: room for {room // each} processes"
+    advice = "" if room >= each else "raise max_connections, or lower postgres.pool_size and postgres.other_pool_size"
+    return [Finding("connections", room >= each, told, advice)]
 
 
 async def look_at_redis(settings: Settings) -> list[Finding]:
