@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from postroom.domain.principal import Principal, Role
+from postroom.peers.http import HttpPeer
 from tests.app.living import QUICK, living
 from tests.cli.command import postroom, postroom_beside
 
@@ -53,6 +56,29 @@ async def test_a_request_that_was_refused_says_why(home: Path) -> None:
         done = await postroom_beside("why", refused["request_context"]["request_id"])
 
     assert "refused" in done.out and "as many messages as it may in a minute" in done.out
+
+
+async def test_a_note_says_what_its_e_mail_waits_for(home: Path) -> None:
+    async with living(home, QUICK, {"inbox": {"email_enabled": True}}) as household:
+        ada = household.tokens.create(Principal(Role.USER, "ada"))
+        now = datetime.now(UTC)
+        quiet = {
+            "delivery_channel": "both",
+            "email": "ada@example.org",
+            "quiet_hours_start": f"{now - timedelta(hours=2):%H:%M}",
+            "quiet_hours_end": f"{now + timedelta(hours=2):%H:%M}",
+            "quiet_hours_timezone": "UTC",
+        }
+        url, headers = household.household.addresses["api"], {"Authorization": f"Bearer {ada}"}
+        async with household.http.put(f"{url}/notifications/preferences", json=quiet, headers=headers) as response:
+            assert response.status == 200
+        peer = HttpPeer("api", f"{url}/mcp", ada)
+        note = await peer.call("send_notification", {"message": "The dentist is at nine"}, 30)
+        await peer.close()
+
+        done = await postroom_beside("why", note["notification_id"])
+
+    assert done.out.startswith("Its e-mail waits until the person's quiet hours end, in ")
 
 
 @pytest.mark.parametrize("command", ["why", "trace"])
