@@ -59,7 +59,7 @@ async def test_an_interrupted_run_is_taken_up_by_the_next(database: Database) ->
     assert sum((await pruner.estimate(keep)).values()) == 0
 
 
-async def test_it_rests_as_long_as_it_worked(database: Database) -> None:
+async def test_it_rests_after_every_batch(database: Database) -> None:
     await fill(database, 3)
     rests: list[float] = []
 
