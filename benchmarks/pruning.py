@@ -20,7 +20,7 @@ from benchmarks.history import fill
 from benchmarks.plane import opened
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
-OLD = 10_000
+OLD = 5_000
 SECONDS = 5
 ROOT = Path(__file__).parents[1]
 
