@@ -66,15 +66,20 @@ class Acceptance:
                 accepted = _same(await asyncio.shield(arriving), new)
                 self.meter.repeated(accepted.snapshot)
                 return accepted
-            task = asyncio.create_task(self._store(new) if identity.fresh else self._find_or_store(identity, new))
+            task = asyncio.create_task(self._arrive(identity, new))
             self._arriving[identity.key] = task
-            task.add_done_callback(lambda _: self._arriving.pop(identity.key, None))
             return await asyncio.shield(task)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
+
+    async def _arrive(self, identity: Identity, new: NewDelivery) -> Accepted:
+        try:
+            return await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+        finally:
+            self._arriving.pop(identity.key, None)
 
     async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):

@@ -16,7 +16,7 @@ _LATENCY_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15,
 class DeliveryMeter:
     def __init__(self, registry: CollectorRegistry) -> None:
         labels = ["channel", "intent", "origin_butler"]
-        self._log = structlog.get_logger("postroom.delivery")
+        self._log = structlog.get_logger("postroom.delivery").bind()  # once: it costs more than a line nobody wants
         self._requested = Counter("postroom_delivery_requested", "Deliveries stored", labels, registry=registry)
         self._repeated = Counter(
             "postroom_delivery_deduplicated", "Requests answered from an earlier one", labels, registry=registry
