@@ -7,17 +7,16 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import uvloop
 from sqlalchemy import Connection
-from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
 from benchmarks.history import fill
 from benchmarks.plane import opened
+from benchmarks.temporary_postgres import temporary_postgres
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 OLD = 5_000
@@ -78,11 +77,5 @@ async def both(folder: str, postgres_url: str) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder) / "postgres")
-        server.start()
-        try:
-            uvloop.run(both(folder, server.url("butlers")))
-        finally:
-            server.stop()
+    with temporary_postgres() as (server, folder):
+        uvloop.run(both(str(folder), server.url("butlers")))
