@@ -43,7 +43,7 @@ def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> 
         pages=(
             Page(_HOME, pages.show_list),
             Page(f"{_HOME}/all", pages.act_on_many, "POST"),
-            Page(f"{_HOME}/work/{{id}}", pages.show_work),
+            Page(f"{_HOME}/progress/{{id}}", pages.show_work),
             Page(f"{_HOME}/{{id}}", pages.show_one),
             Page(f"{_HOME}/{{id}}/replay", pages.replay, "POST"),
             Page(f"{_HOME}/{{id}}/discard", pages.discard, "POST"),
@@ -72,8 +72,8 @@ class _Pages:
             asked=asked,
             problem=problem,
             letters=shown,
-            channels=self._reader.channels,
-            classes=list(ErrorClass),
+            channels=[(one, one) for one in self._reader.channels],
+            classes=[(str(one), one.replace("_", " ")) for one in ErrorClass],
             more=_more(asked, shown[-1].id) if len(found) > _PAGE_SIZE else None,
             is_first="before" not in visit.query,
             most_at_once=_MOST_AT_ONCE,
@@ -112,7 +112,7 @@ class _Pages:
                 work = self._bulk.begin("Replaying", who, ids, lambda one: self._replay(who, one, accepts))
         except ValidationError as error:
             return visit.go(_HOME, error.message, "bad")
-        return visit.go(f"{_HOME}/work/{work.id}")
+        return visit.go(f"{_HOME}/progress/{work.id}")
 
     async def show_work(self, visit: Visit) -> Response:
         work = self._bulk.find(visit.path["id"], visit.principal)
