@@ -107,6 +107,8 @@ class _Pages:
             if visit.form.get("act") == "discard":
                 reason, who = read_reason(visit.form.get("reason")), visit.principal
                 work = self._bulk.begin("Discarding", who, ids, lambda one: self._discard(who, one, reason))
+            elif visit.form.get("reason").strip():  # Enter in that field presses the first button of the form
+                return visit.go(_HOME, "A reason was given for discarding, so nothing was replayed.", "bad")
             else:
                 accepts, who = visit.form.get("accept_duplicate") == "yes", visit.principal
                 work = self._bulk.begin("Replaying", who, ids, lambda one: self._replay(who, one, accepts))
