@@ -36,7 +36,11 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
+<<<<<<< HEAD
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, pruning, inbox, intents or desk
+=======
 bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, console, inbox, intents or desk
+>>>>>>> 89f4c5bc9eed5d3b78495e9ced90d41c1e1f2e5a
 	@exec $(BIN)/python -m benchmarks $(ARGS)
 
 bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues people would otherwise use; ARGS="--rounds 3"

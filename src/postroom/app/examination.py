@@ -8,14 +8,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from sqlalchemy import text
-
 from postroom.app.channels import KNOWN_CHANNELS, build_channels
 from postroom.app.serving import PortTaken, bind
 from postroom.app.store import connect_store
 from postroom.domain.errors import PostroomError
 from postroom.ports import Channel, Probe
 from postroom.settings import Settings
+from postroom.store.connection_room import connection_room
 from postroom.store.migrate import newest, revision
 
 _PROBE_SECONDS = 10.0
@@ -88,12 +87,9 @@ async def _database(settings: Settings) -> Finding:
 
 async def _connections(settings: Settings) -> Finding:
     """How many processes such as this one the server has room for."""
-    asked = text(
-        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-    )
     store, each = connect_store(settings), settings.postgres.most_connections
     try:
-        room = int(await store.database.read(lambda connection: connection.execute(asked).scalar_one()))
+        room = await store.database.read(connection_room)
     except PostroomError as error:
         return Finding("connections", False, error.message, "check database_url and that the server runs")
     finally:

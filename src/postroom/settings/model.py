@@ -115,7 +115,7 @@ class RetentionSettings(Section):
 
     settled_days: Positive = 90  # in the ledger after it is settled
     archive_days: Positive | None = None  # in the archive after that; unset: for ever
-    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 200
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500  # at most; fewer when they take long
 
 
 class DeskSettings(Section):
