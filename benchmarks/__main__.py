@@ -12,6 +12,7 @@ import uvloop
 from benchmarks import delivery
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.app.garbage import collect_less_often
+from postroom.cli.progress import bar
 from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
@@ -35,9 +36,12 @@ def main() -> None:
     trace.configure(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}, {ROUNDS} rounds")
-    for part in sys.argv[1:] or PARTS:
-        print(f"\n{part}")
-        delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
+    parts = sys.argv[1:] or PARTS
+    with bar("Measuring") as show:
+        for number, part in enumerate(parts):
+            show(number, len(parts))
+            print(f"\n{part}")
+            delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
 
 
 if __name__ == "__main__":

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from postroom.app.examination import Finding, examine
+from postroom.app.doctor.finding import Finding
+from postroom.app.doctor.servers import look_at_connections, look_at_database
 from tests.app.living import settings_for
 
 
 async def connections(home: Path, url: str, **postgres: Any) -> Finding:
-    findings = await examine(settings_for(home, {"database_url": url, "postgres": postgres}))
-    return next(one for one in findings if one.subject == "connections")
+    [found] = await look_at_connections(settings_for(home, {"database_url": url, "postgres": postgres}))
+    return found
 
 
 async def test_the_doctor_counts_how_many_processes_the_server_has_room_for(home: Path, postgres_url: str) -> None:
@@ -36,7 +37,8 @@ async def test_a_process_that_wants_more_than_the_server_has_is_a_problem(home: 
 
 @pytest.mark.parametrize("url", ["postgresql://nobody@127.0.0.1:9/nothing"])
 async def test_a_server_that_is_away_is_said_to_be_away(home: Path, url: str) -> None:
-    found = await connections(home, url)
+    """By the database's own finding, once."""
+    settings = settings_for(home, {"database_url": url})
 
-    assert not found.ok
-    assert "check database_url" in found.advice
+    assert await look_at_connections(settings) == []
+    assert not (await look_at_database(settings)).ok
