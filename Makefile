@@ -36,7 +36,7 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, inbox, intents or desk
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, console, pruning, inbox …
 	@exec $(BIN)/python -m benchmarks $(ARGS)
 
 bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues people would otherwise use; ARGS="--rounds 3"
@@ -65,5 +65,14 @@ $(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
 	@$(PIP) install --no-deps -e .
 	@touch $@
 
-	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
-	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
+$(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
+	@echo "Installing what the examples need into $(VENV)/examples ..."
+	@if $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples && \
+		$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
+	then touch $@; else rm -rf $(VENV)/examples; echo "It could not be installed; the examples will be skipped."; fi
+
+$(PEERS)/.installed: requirements/peers.txt
+	@echo "Installing the peers into $(PEERS) ..."
+	@sh scripts/create-venv.sh $(PYTHON) $(PEERS)
+	@$(PEERS)/bin/python -m pip -qq --disable-pip-version-check --no-input install -r requirements/peers.txt
+	@touch $@

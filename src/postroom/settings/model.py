@@ -189,8 +189,8 @@ class RetentionSettings(Section):
     """How long a settled delivery stays in the ledger."""
     archive_days: Positive | None = None
     """How long it stays in the archive after that; unset: for ever."""
-    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 200
-    """Deliveries that move at a time."""
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
+    """Deliveries that move at a time, at most; fewer when they take long."""
 
 
 class DeskSettings(Section):

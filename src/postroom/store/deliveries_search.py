@@ -23,7 +23,7 @@ from postroom.store.trace import archived_delivery, readable, trace
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
-_SUMMARY = (
+SUMMARY = (
     _requests.id.label("delivery_id"),
     _requests.request_id,
     _requests.origin_butler,
@@ -65,7 +65,7 @@ class StoredDeliveries:
 
 def delivery(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
     """No content: that is for the trace."""
-    wanted = select(*_SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
+    wanted = select(*SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
         _requests.id == delivery_id
     )
     row = connection.execute(wanted).mappings().first()
@@ -98,7 +98,7 @@ def _archived(connection: Connection, delivery_id: str) -> dict[str, Any] | None
     if record is None:
         return None
     told = archived_delivery(record)
-    fields = [column.key for column in _SUMMARY] + ["idempotency_key", "on_uncertain"]
+    fields = [column.key for column in SUMMARY] + ["idempotency_key", "on_uncertain"]
     return {name: told[name] for name in fields} | {
         "attempts": record["request"]["attempts"],  # how many; the trace lists them under the same name
         "next_attempt_at": None,
@@ -114,7 +114,7 @@ def search(connection: Connection, query: DeliveryQuery) -> list[dict[str, Any]]
 
 def _matching(query: DeliveryQuery) -> Select[Any]:
     """An id is a time, so newest first is simply downward by id."""
-    found = select(*_SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
+    found = select(*SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
     for column, value in (
         (_requests.origin_butler, query.origin_butler),
         (_requests.channel, query.channel),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
 from sqlalchemy.exc import ArgumentError
 
 from postroom.app.doctor.finding import Finding
@@ -10,10 +9,10 @@ from postroom.app.store import connect_store, sqlite_path
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 from postroom.settings import Settings
+from postroom.store.connection_room import connection_room
 from postroom.store.migrate import newest, revision
 
 _REDIS_SECONDS = 2.0
-_ROOM = text("SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int")
 
 
 async def look_at_database(settings: Settings) -> Finding:
@@ -54,7 +53,7 @@ async def look_at_connections(settings: Settings) -> list[Finding]:
     try:
         store = connect_store(settings)
         try:
-            room = int(await store.database.read(lambda connection: connection.execute(_ROOM).scalar_one()))
+            room = await store.database.read(connection_room)
         finally:
             await store.database.close()
     except Exception:  # whatever a driver raises, another finding has it

@@ -44,5 +44,9 @@
     });
   });
 
+  // On a narrow screen the navigation scrolls; begin where we are.
+  var here = document.querySelector("header [aria-current]");
+  if (here) here.scrollIntoView({ block: "nearest", inline: "center" });
+
   setInterval(refresh, 5000);
 })();
