@@ -36,7 +36,7 @@ def test_pages_that_are_something_else_are_named(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 1
-    assert done.stdout.startswith("errors.md is not what the code says") and done.stdout.count("\n") == 1
+    assert "errors.md is not what the code says" in done.stdout
 
 
 @pytest.mark.parametrize("model", [Settings, ButlerConfig, *(make().config for make in MODULES.values())])
