@@ -14,9 +14,12 @@ from postroom.app.channels import KNOWN_CHANNELS
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
 from postroom.app.policy import delivery_policy
+from postroom.channels.mailbox import mailbox
 from postroom.console.application import ConsoleParts, console_app
 from postroom.console.changes import Changes
 from postroom.console.events import events_page
+from postroom.console.inbox_page import InboxPages, inbox_section
+from postroom.console.inbox_preferences_page import PreferencePages, preference_pages
 from postroom.console.today import today_section
 from postroom.console.visit import Section
 from postroom.domain.breaker import BreakerPolicy, Circuit, as_of
@@ -36,6 +39,7 @@ from postroom.store.circuits import StoredCircuits
 from postroom.store.console_sessions import StoredConsoleSessions
 from postroom.store.database import Database
 from postroom.store.deliveries_search import StoredDeliveries
+from postroom.store.inbox_shelves import StoredShelves
 from postroom.store.overview import StoredOverview
 from postroom.store.statistics import StoredFigures
 
@@ -80,7 +84,15 @@ async def running_console(world: ConsoleWorld) -> AsyncIterator[Console]:
 def sections(world: ConsoleWorld) -> Sequence[Section]:
     """In the order of the navigation."""
     waiting = HouseholdWaiting(world)
-    return [today_section(HouseholdOverview(world), waiting)]
+    return [today_section(HouseholdOverview(world), waiting), inbox_of_household(world)]
+
+
+def inbox_of_household(world: ConsoleWorld) -> Section:
+    inbox = world.inbox
+    pages = InboxPages(
+        shelves=StoredShelves(world.database), notes=inbox.notes, preferences=inbox.preferences, ring=inbox.feed.ring
+    )
+    return inbox_section(pages, preference_pages(PreferencePages(book=inbox.preferences, address=mailbox)))
 
 
 async def sign_in_link(database: Database, base_url: str, principal: Principal, now_us: int) -> str:
