@@ -26,7 +26,7 @@ async def is_accessible(page: Page, name: str) -> None:
     """Pictures are taken first, for whoever wants to see what was wrong."""
     found: dict[str, Any] = {}
     for scheme in SCHEMES:
-        await page.emulate_media(color_scheme=scheme)
+        await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         await picture(page, f"{name}-{scheme}-desktop")
         found[scheme] = await violations(page)
     await page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})

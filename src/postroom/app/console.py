@@ -15,11 +15,13 @@ from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
 from postroom.app.policy import delivery_policy
 from postroom.channels.mailbox import mailbox
+from postroom.console.approvals_page import ApprovalPages
 from postroom.console.application import ConsoleParts, console_app
 from postroom.console.changes import Changes
 from postroom.console.events import events_page
 from postroom.console.inbox_page import InboxPages, inbox_section
 from postroom.console.inbox_preferences_page import PreferencePages, preference_pages
+from postroom.console.rules_page import RulePages, approvals_section
 from postroom.console.today import today_section
 from postroom.console.visit import Section
 from postroom.domain.breaker import BreakerPolicy, Circuit, as_of
@@ -84,7 +86,17 @@ async def running_console(world: ConsoleWorld) -> AsyncIterator[Console]:
 def sections(world: ConsoleWorld) -> Sequence[Section]:
     """In the order of the navigation."""
     waiting = HouseholdWaiting(world)
-    return [today_section(HouseholdOverview(world), waiting), inbox_of_household(world)]
+    return [
+        today_section(HouseholdOverview(world), waiting),
+        inbox_of_household(world),
+        approvals_of_household(world),
+    ]
+
+
+def approvals_of_household(world: ConsoleWorld) -> Section:
+    tools, is_on = MessengerTools(world.messenger, world.tokens), world.settings.approvals_on
+    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(KNOWN_CHANNELS))
+    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules)
 
 
 def inbox_of_household(world: ConsoleWorld) -> Section:

@@ -44,5 +44,5 @@
     });
   });
 
-  setInterval(refresh, 5000);
+  setInterval(refresh, 1000);
 })();
