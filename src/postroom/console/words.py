@@ -47,6 +47,11 @@ def figure(value: int | None) -> str:
     return f"more than {MOST_COUNTED:,}" if value > MOST_COUNTED else f"{value:,}"
 
 
+def amount(value: float) -> str:
+    """Whole where it is whole, else with one digit after the point."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
 def percent(value: float | None) -> str:
     """Never rounded up to a clean hundred, nor down to nothing."""
     if value is None:
@@ -92,6 +97,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "state_word": state_word,
     "state_tone": state_tone,
     "figure": figure,
+    "amount": amount,
     "percent": percent,
     "milliseconds": milliseconds,
     "machine_time": machine_time,

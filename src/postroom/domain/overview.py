@@ -37,3 +37,20 @@ class Trouble:
 
     given_up: int
     held: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """A stretch of time, seen through at most so many of its deliveries; latencies are of single calls."""
+
+    since_us: int
+    until_us: int
+    looked_at: int
+    delivered: int
+    ended: int
+    p50_ms: float | None
+    p95_ms: float | None
+
+    @property
+    def success_rate(self) -> float | None:
+        return self.delivered / self.ended if self.ended else None

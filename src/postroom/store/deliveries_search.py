@@ -16,7 +16,7 @@ from postroom.store.trace import readable, trace
 
 _requests = delivery_requests.c
 _attempts = delivery_attempts.c
-_SUMMARY = (
+SUMMARY = (
     _requests.id.label("delivery_id"),
     _requests.request_id,
     _requests.origin_butler,
@@ -58,7 +58,7 @@ class StoredDeliveries:
 
 def delivery(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
     """No content: that is for the trace."""
-    wanted = select(*_SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
+    wanted = select(*SUMMARY, _requests.idempotency_key, _requests.on_uncertain, _requests.not_before).where(
         _requests.id == delivery_id
     )
     row = connection.execute(wanted).mappings().first()
@@ -90,7 +90,7 @@ def search(connection: Connection, query: DeliveryQuery) -> list[dict[str, Any]]
 
 def _matching(query: DeliveryQuery) -> Select[Any]:
     """An id is a time, so newest first is simply downward by id."""
-    found = select(*_SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
+    found = select(*SUMMARY).order_by(_requests.id.desc()).limit(query.page.limit + 1)
     for column, value in (
         (_requests.origin_butler, query.origin_butler),
         (_requests.channel, query.channel),
