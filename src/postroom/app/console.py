@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from postroom.app.console_desks import approvals_desk, inbox_desk
+from postroom.app.console_desks import approvals_desk, contacts_desk, inbox_desk
 from postroom.app.console_readers import (
     HouseholdDeadLetters,
     HouseholdDeliveries,
@@ -32,6 +32,7 @@ from postroom.console.health import health_section
 from postroom.console.today import today_section
 from postroom.console.visit import Section
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.ids import IdMint
 from postroom.domain.principal import Principal
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
@@ -53,6 +54,7 @@ class ConsoleWorld:
     tokens: TokenFile
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
+    mint: IdMint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
         deliveries_section(HouseholdDeliveries(settings, database), tools),
         dead_letters_section(HouseholdDeadLetters(database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
+        contacts_desk(database, world.mint, bulk),
     ]
 
 

@@ -303,6 +303,7 @@ class _Builder:
             tokens=self._tokens,
             clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),
+            mint=self._mint,
         )
         self._console = await self._stack.enter_async_context(running_console(world))
         self._household.sign_in = lambda: sign_in_link(store.database, self._url("api"), OPERATOR, self._clock.now_us())

@@ -44,5 +44,14 @@
     });
   });
 
+  // A file is read here and put into the box, so that a person sees what is about to be sent.
+  document.addEventListener("change", function (event) {
+    var place = event.target.getAttribute("data-reads-into");
+    if (!place || !event.target.files.length) return;
+    event.target.files[0].text().then(function (text) {
+      document.querySelector(place).value = text;
+    });
+  });
+
   setInterval(refresh, 1000);
 })();
