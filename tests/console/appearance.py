@@ -35,4 +35,4 @@ async def is_accessible(page: Page, name: str) -> None:
     await picture(page, f"{name}-light-phone")
     found["too wide for a phone"] = await is_wider_than_the_window(page)
     await page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})
-    assert found == {"light": [], "dark": [], "too wide for a phone": False}, name
+    assert found == {"light": [], "dark": [], "too wide for a phone": False}, f"{name}: {found}"

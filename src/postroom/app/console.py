@@ -22,6 +22,7 @@ from postroom.app.console_readers import (
 )
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
+from postroom.app.sandbox_door import HttpSandboxDoor
 from postroom.console.application import ConsoleParts, console_app
 from postroom.console.bulk import Bulk
 from postroom.console.changes import Changes
@@ -29,6 +30,7 @@ from postroom.console.dead_letters import dead_letters_section
 from postroom.console.deliveries import deliveries_section
 from postroom.console.events import events_page
 from postroom.console.health import health_section
+from postroom.console.sandbox_page import sandbox_section
 from postroom.console.today import today_section
 from postroom.console.visit import Section
 from postroom.domain.errors import TargetUnavailable
@@ -55,6 +57,7 @@ class ConsoleWorld:
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
     mint: IdMint
+    sandbox_url: str | None = None  # of its control API, in sandbox mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
         dead_letters_section(HouseholdDeadLetters(database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
         contacts_desk(database, world.mint, bulk),
+        *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 
 
