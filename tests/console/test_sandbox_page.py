@@ -100,7 +100,7 @@ async def test_a_mail_is_answered(site: Site) -> None:
     page = await site.signed_in(path="/sandbox")
     await page.locator(".mail", has_text="Tonight").get_by_role("link", name="Reply").click()
     await expect(page.get_by_label("Subject")).to_have_value("Re: Tonight")
-    await page.get_by_label("Write an e-mail").fill("I shall be there.")
+    await page.get_by_label("Text", exact=True).fill("I shall be there.")
     await page.get_by_role("button", name="Send the e-mail").click()
 
     await expect(page.locator(".mail", has_text="I shall be there.")).to_contain_text("You wrote")

@@ -53,5 +53,9 @@
     });
   });
 
+  // On a phone the navigation is wider than the window: the page one is on should be in sight.
+  var current = document.querySelector(".top nav [aria-current]");
+  if (current) current.scrollIntoView({ block: "nearest", inline: "center" });
+
   setInterval(refresh, 1000);
 })();
