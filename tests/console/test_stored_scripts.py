@@ -24,8 +24,10 @@ from tests.console.routes import pattern, routes
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 
 OPEN = {
+    "limits": LIFTED["limits"] | {"channels": {"telegram.bot": 10**6, "email.bot": 10**6}},
     "approvals": {"enabled": True, "ask_owner": False, "max_pending_per_origin": 1000},
     "inbox": {"hourly_cap": 1000},
+    "retry": {"max_attempts": 1},  # every failure is a dead letter, and too few to open the circuit
 }
 _EACH_KIND_AT_MOST = 3  # of the pages of one thing; lists are read to their end
 _WATCH = "window.__xss = []; window.__ran = one => window.__xss.push(one); window.alert = window.__ran;"
@@ -126,7 +128,7 @@ async def _inbox(home: Living) -> None:
 
 async def _errors(home: Living) -> None:
     """What a provider says is cleaned on its way in; here it stands in the record as if it had not been."""
-    await home.fault(channel="telegram", times=6, status=503)
+    await home.fault(channel="telegram", times=2, status=503)
     await home.notify(message="given up")
     await home.notify(message="given up too")
     await home.fault(channel="telegram", times=1, status=400)
@@ -136,7 +138,7 @@ async def _errors(home: Living) -> None:
         for table, column in _TEXTS_OF_ERRORS:
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} IS NOT NULL", (everything,))  # noqa: S608
     letters = await home.call("messenger", "messenger_dead_letter_list", {}, caller="operator")
-    first = letters["dead_letters"][0]["id"]
+    first = letters["dead_letters"][0]["dead_letter_id"]
     asked = {"dead_letter_id": first, "reason": PAYLOADS[0]}
     await home.call("messenger", "messenger_dead_letter_discard", asked, caller="operator")
 
