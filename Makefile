@@ -35,7 +35,7 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, inbox, intents or desk
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, console, inbox, intents or desk
 	@exec $(BIN)/python -m benchmarks $(ARGS)
 
 lock: ## choose the newest allowed versions again and pin them in requirements/

@@ -13,11 +13,12 @@ import uvloop
 from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
+from postroom.app.garbage import collect_less_often
 from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
-PARTS = ("delivery", "history", "inbox", "intents", "desk")
+PARTS = ("delivery", "history", "console", "inbox", "intents", "desk")
 
 
 async def both_databases(sqlite_url: str, postgres_url: str) -> None:
@@ -37,6 +38,7 @@ def delivery_plane() -> None:
 
 
 def main() -> None:
+    collect_less_often()  # as `postroom up` does
     log.configure("WARNING")
     trace.configure(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]

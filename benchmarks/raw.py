@@ -16,6 +16,7 @@ from postroom.domain.ledger import Attempt, NewDelivery, Settlement
 from postroom.store import ledger_postgres as pg
 from postroom.store import ledger_rows as rows
 from postroom.store import ledger_sqlite as lite
+from postroom.store.many_rows import ManyRows
 from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
 
@@ -83,20 +84,20 @@ def _sqlite(path: Path, count: int) -> float:
     for statements in work:
         for group in statements:
             connection.execute("BEGIN IMMEDIATE")
-            for sql, values in group:
-                connection.executemany(sql, values)
+            for statement, values in group:
+                statement.run(connection, values)
             connection.execute("COMMIT")
     took = time.perf_counter() - began
     connection.close()
     return count / took
 
 
-def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[str, list[Any]]]]:
+def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[ManyRows, list[Any]]]]:
     done = [settlement(new) for new in batch]
     inserts = [(*rows.insert_values(new, 2**60), new.created_at_us, new.created_at_us) for new in batch]
     return [
         [(lite._INSERT, inserts)],
-        [(lite._MARK, [(2**60, 1, new.id, 1) for new in batch])],
+        [(lite._MARK, [(new.id, 1, 2**60, 1) for new in batch])],
         [
             (lite._SETTLE, [rows.settle_values(one) for one in done]),
             (lite._ATTEMPT, [rows.attempt_values(one) for one in done]),

@@ -57,3 +57,12 @@ async def test_an_answer_carries_the_request_it_belongs_to(world: World) -> None
     assert plain["request_context"] == {"request_id": "r-7"}
     assert reply["request_context"] == {"request_id": "inbound-7"}
     assert [row["request_id"] for row in await world.rows()] == ["r-7", "inbound-7"]
+
+
+async def test_a_delivery_that_was_stored_though_the_answer_was_lost_is_accepted_once(world: World) -> None:
+    world.database.lost_answers = 1
+
+    answer = await world.send(wait_seconds=5)
+
+    assert answer["status"] == "ok"
+    assert len(world.telegram.calls) == len(world.tally.stored) == len(await world.rows()) == 1

@@ -230,10 +230,11 @@ class World:
         """Until everything that can happen without the clock or a channel has happened."""
         async with asyncio.timeout(_SECONDS):
             while True:
+                finished = self.database.finished
                 for _ in range(_PASSES):
                     await asyncio.sleep(0)
-                if not self.database.under_way:
-                    return
+                if not self.database.under_way and self.database.finished == finished:
+                    return  # and nothing came back during the last of those passes
                 await self.database.quiet()
 
     async def advance(self, by_seconds: float) -> None:

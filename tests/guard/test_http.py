@@ -297,3 +297,30 @@ async def test_a_valid_token_of_somebody_else_is_forbidden(door: Door) -> None:
     assert (await ask(guard, [("authorization", "Bearer good-health")]))[0] == 403
     assert (await ask(guard, [BEARER]))[0] == 200
     assert door.callers == [OPERATOR]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/console/", 200),
+        ("/console/deliveries/x", 200),
+        ("/console", 401),
+        ("/consolex", 401),
+        ("/v1/console/", 401),
+        ("//console/", 401),
+        ("/Console/", 401),
+    ],
+)
+async def test_a_door_that_asks_for_itself_is_reached_without_a_token_below_its_path_alone(
+    path: str, status: int
+) -> None:
+    guard = Guard(Door(), verifier=Tokens(), own_doors=("/console",))
+
+    assert (await ask(guard, path=path))[0] == status
+
+
+async def test_hosts_and_origins_are_checked_before_a_door_that_asks_for_itself() -> None:
+    guard = Guard(Door(), verifier=Tokens(), own_doors=("/console",))
+
+    assert (await ask(guard, path="/console/", host="evil.example"))[0] == 421
+    assert (await ask(guard, [("origin", "https://evil.example")], path="/console/"))[0] == 403

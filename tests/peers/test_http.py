@@ -137,3 +137,19 @@ async def test_a_token_is_in_no_error_text() -> None:
 
     assert "canary" not in repr(caught.value) + repr(peer)
     await peer.close()
+
+
+async def test_a_call_may_be_made_in_the_name_of_somebody_else() -> None:
+    seen: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        return web.json_response({"result": {"structuredContent": {}}})
+
+    async with part(answer) as url:
+        peer = HttpPeer("messenger", url, "a-token")
+        await peer.call("approve_action", {}, 5, token="anns-token")
+        await peer.call("approve_action", {}, 5)
+        await peer.close()
+
+    assert seen == ["Bearer anns-token", "Bearer a-token"]

@@ -79,3 +79,14 @@ async def test_inside_the_process_a_token_is_needed_too(token: str) -> None:
             await peer.call("echo", {"word": "x"}, 5)
     finally:
         await peer.close()
+
+
+async def test_a_call_may_be_made_in_the_name_of_somebody_else() -> None:
+    peer = MemoryPeer(server(), "bad")
+    await peer.connect()
+    try:
+        with pytest.raises(ValidationError):
+            await peer.call("echo", {"word": "mine"}, 5)
+        assert await peer.call("echo", {"word": "theirs"}, 5, token="good") == {"word": "theirs"}
+    finally:
+        await peer.close()

@@ -82,6 +82,18 @@ async def test_a_row_written_with_a_lease_belongs_to_the_one_who_wrote_it(store:
     assert await store.claim() == []
 
 
+async def test_a_row_written_again_because_the_answer_was_lost_is_still_one_row_and_one_claim(store: Store) -> None:
+    new, waiting = new_delivery(), new_delivery()
+    first = await store.leased(new)
+    await store.ledger.insert(waiting, None)
+
+    again, waiting_again = await store.ledger.insert(new, LEASE_US), await store.ledger.insert(waiting, LEASE_US)
+
+    assert (again.created, again.claim) == (True, first)
+    assert (waiting_again.created, waiting_again.claim) == (True, None)
+    assert len(await store.rows(delivery_requests)) == 2
+
+
 async def test_a_claim_given_at_insert_is_the_claim_that_a_later_reader_would_get(store: Store) -> None:
     new = new_delivery(subject="S", emoji="👍", thread="9", trace_id="t" * 32, priority=Priority.LOW)
     given = await store.leased(new)

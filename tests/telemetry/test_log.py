@@ -87,3 +87,30 @@ def test_an_exception_is_told_by_its_kind_and_place(lines: Any) -> None:
     assert line["error_type"] == "KeyError"
     assert "test_log.py" in line["error_at"]
     assert "the words of a letter" not in json.dumps(line)
+
+
+class _Gone(io.StringIO):
+    """The reader of a pipe that went away."""
+
+    def write(self, _text: str) -> int:
+        raise BrokenPipeError
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+def _closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.usefixtures("lines")
+@pytest.mark.parametrize("stream", [_Gone(), _closed()], ids=["reader gone", "closed"])
+def test_a_log_nobody_can_read_stops_no_work(stream: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    log.configure("INFO", stream)
+
+    structlog.get_logger("x").info("delivery.settled")
+    logging.getLogger("library").error("something")
+
+    assert capsys.readouterr().err == ""

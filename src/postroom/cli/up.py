@@ -79,8 +79,10 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
 def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
     import uvloop
 
+    from postroom.app.garbage import collect_less_often
     from postroom.telemetry import log, trace
 
+    collect_less_often()
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
     provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)

@@ -66,15 +66,20 @@ class Acceptance:
                 accepted = _same(await asyncio.shield(arriving), new)
                 self.meter.repeated(accepted.snapshot)
                 return accepted
-            task = asyncio.create_task(self._store(new) if identity.fresh else self._find_or_store(identity, new))
+            task = asyncio.create_task(self._arrive(identity, new))
             self._arriving[identity.key] = task
-            task.add_done_callback(lambda _: self._arriving.pop(identity.key, None))
             return await asyncio.shield(task)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
+
+    async def _arrive(self, identity: Identity, new: NewDelivery) -> Accepted:
+        try:
+            return await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+        finally:
+            self._arriving.pop(identity.key, None)
 
     async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):
@@ -103,7 +108,10 @@ class Acceptance:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new)
         with self.dispatcher.slot(new.channel) as lease_until_us:
-            return await self.ledger.insert(new, lease_until_us)
+            try:
+                return await self.ledger.insert(new, lease_until_us)
+            except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+                return await self.ledger.insert(new, lease_until_us)
 
     def _hand_over(self, inserted: Inserted) -> Accepted:
         if inserted.claim is not None:
@@ -144,8 +152,9 @@ class Acceptance:
 
     def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
         now = self.clock.now_us()
+        delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
-            id=DeliveryId(self.mint(now)),
+            id=delivery_id,
             idempotency_key=identity.key,
             fingerprint=identity.fingerprint,
             request_id=request_id,
@@ -162,7 +171,7 @@ class Acceptance:
             priority=notify.priority,
             on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
             created_at_us=now,
-            trace_id=trace_id_for_delivery(),
+            trace_id=trace_id_for_delivery(delivery_id),
         )
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 
 from postroom.domain.notify import Notify
-
-_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +40,7 @@ def identify(notify: Notify, *, request_id: str, target_identity: str) -> Identi
 
 
 def content_hash(notify: Notify) -> str:
-    """Trimmed, but in its own case: "US" is not "us". A list, so that no joint is ambiguous."""
+    """Trimmed, but in its own case: "US" is not "us"."""
     return _digest([(notify.subject or "").strip(), notify.message.strip(), (notify.emoji or "").strip()])
 
 
@@ -56,4 +53,5 @@ def _normal(text: str) -> str:
 
 
 def _digest(parts: list[str]) -> str:
-    return hashlib.sha256(_canonical(parts).encode()).hexdigest()
+    """Each part with its length before it, so that no joint is ambiguous."""
+    return hashlib.sha256("".join([f"{len(part)}:{part}" for part in parts]).encode()).hexdigest()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -44,9 +45,14 @@ def admission(policy: LimitPolicy, *, lease_id: str, channel: str, intent: Inten
 def standing_tiers(policy: LimitPolicy, channel: str) -> tuple[Tier, ...]:
     """The tiers that exist whoever the recipient is."""
     scope = f"{channel}.{SCOPE}"
+    return _standing(policy.global_per_minute, scope, policy.channel_per_minute(scope))
+
+
+@cache
+def _standing(global_per_minute: int, scope: str, per_minute: int) -> tuple[Tier, ...]:
     return (
-        Tier(LimitType.GLOBAL, "global", policy.global_per_minute),
-        Tier(LimitType.CHANNEL, f"channel:{scope}", policy.channel_per_minute(scope)),
+        Tier(LimitType.GLOBAL, "global", global_per_minute),
+        Tier(LimitType.CHANNEL, f"channel:{scope}", per_minute),
     )
 
 

@@ -11,6 +11,8 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, TraceFlags
 
+from postroom.domain.ids import DeliveryId
+
 
 def span(name: str, attributes: Mapping[str, str], trace_id: str | None = None) -> AbstractContextManager[Span]:
     """Costs next to nothing while nobody collects spans; a given trace is continued."""
@@ -23,9 +25,9 @@ def span(name: str, attributes: Mapping[str, str], trace_id: str | None = None) 
     )
 
 
-def trace_id_for_delivery() -> str:
-    """The caller's trace; a delivery nobody traces has one of its own, so that its logs can still be found."""
-    return current_trace_id() or secrets.token_hex(16)
+def trace_id_for_delivery(delivery_id: DeliveryId) -> str:
+    """The caller's trace; a delivery nobody traces has one of its own: its id, so that its logs can still be found."""
+    return current_trace_id() or delivery_id.replace("-", "")
 
 
 def current_trace_id() -> str | None:

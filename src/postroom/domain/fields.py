@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import Any, Final
 
 from postroom.domain.errors import FieldError, ValidationError
@@ -28,14 +28,13 @@ class Fields:
             self.complain(None, "must be an object", "object_required")
 
     def path(self, name: str | None) -> str:
-        return ".".join(part for part in (self._path, name) if part) or "$"
+        return f"{self._path}.{name}" if self._path and name else self._path or name or "$"
 
     def complain(self, name: str | None, error: str, code: str) -> None:
         self.complaints.append(FieldError(self.path(name), error, code))
 
-    def refuse_unknown(self, known: Iterable[str]) -> None:
-        allowed = frozenset(known)
-        unknown = [name for name in self._data if name not in allowed]
+    def refuse_unknown(self, known: Collection[str]) -> None:
+        unknown = [name for name in self._data if name not in known]
         for name in unknown[:_MOST_UNKNOWN]:
             self.complain(printable(name), "unknown field", "unknown_field")
         if len(unknown) > _MOST_UNKNOWN:
@@ -79,17 +78,17 @@ class Fields:
     def optional_text(self, name: str, *, maximum: int) -> str | None:
         return self.text(name, maximum=maximum, required=False).strip() or None
 
-    def choice(self, name: str, allowed: Iterable[str], *, default: str | None = None) -> str:
+    def choice(self, name: str, allowed: Collection[str], *, default: str | None = None) -> str:
         value = self._data.get(name)
         if value is None and default is not None:
             return default
-        options = list(allowed)
-        if value is None:
-            self.complain(name, f"is required: one of {', '.join(options)}", "required")
-        elif not isinstance(value, str) or value not in options:
-            self.complain(name, f"must be one of {', '.join(options)}", "not_allowed")
-        else:
+        if isinstance(value, str) and value in allowed:
             return value
+        options = ", ".join(sorted(allowed) if isinstance(allowed, Set) else allowed)
+        if value is None:
+            self.complain(name, f"is required: one of {options}", "required")
+        else:
+            self.complain(name, f"must be one of {options}", "not_allowed")
         return ""
 
     def finish(self) -> None:
@@ -101,6 +100,8 @@ def text_problem(value: str) -> str | None:
     """Characters that no store and no provider could carry unchanged."""
     if "\x00" in value:
         return "must not contain NUL"
+    if value.isascii():
+        return None
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
 from typing import Final
 
 from postroom.domain.time import SECOND_US, seconds
@@ -32,19 +31,16 @@ class Tier:
     type: LimitType
     key: str
     per_minute: int
+    interval_us: int = field(init=False)
+    capacity_us: int = field(init=False)
 
     def __post_init__(self) -> None:
+        """A token's interval is rounded up, so never faster; and even, so half a token is exact."""
         if self.per_minute < 1:
             raise ValueError("a limit must allow at least one per minute")
-
-    @property
-    def interval_us(self) -> int:
-        """How long one token takes to come back: rounded up, so never faster; even, so half a token is exact."""
-        return _interval_us(self.per_minute)
-
-    @property
-    def capacity_us(self) -> int:
-        return _interval_us(self.per_minute) * self.per_minute
+        interval = -(-MINUTE_US // (2 * self.per_minute)) * 2
+        object.__setattr__(self, "interval_us", interval)
+        object.__setattr__(self, "capacity_us", interval * self.per_minute)
 
     def cost_us(self, cost_millis: int) -> int:
         """What a cost weighs here; at most the whole bucket, because more could never be admitted."""
@@ -64,11 +60,6 @@ class Admission:
     def __post_init__(self) -> None:
         if self.cost_millis < 0:
             raise ValueError("a cost cannot be negative")
-
-
-@cache
-def _interval_us(per_minute: int) -> int:
-    return -(-MINUTE_US // (2 * per_minute)) * 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ MAX_ADDRESS_CHARACTERS: Final = 320
 MAX_REQUEST_ID_CHARACTERS: Final = 128
 MAX_KEY_CHARACTERS: Final = 200
 
+_FIELDS: Final = frozenset(
+    {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
+)
+_DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "recipient", "subject", "emoji"})
+_INTENTS: Final = {str(one): one for one in Intent}
+_PRIORITIES: Final = {str(one): one for one in Priority}
+_ON_UNCERTAIN: Final = {str(one): one for one in OnUncertain}
+_NO_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _THREAD = re.compile(r"(-?\d{1,20}|@\w{1,64}):(\d{1,20})", re.ASCII)
 
 
@@ -66,30 +74,20 @@ class Notify:
 def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
     """Raises ValidationError listing every field that is wrong."""
     top = Fields(payload)
-    top.refuse_unknown(
-        (
-            "schema_version",
-            "origin_butler",
-            "delivery",
-            "request_context",
-            "idempotency_key",
-            "priority",
-            "on_uncertain",
-        )
-    )
+    top.refuse_unknown(_FIELDS)
     top.choice("schema_version", [NOTIFY_V1])
     origin = top.text("origin_butler", maximum=64).strip()
     key = top.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
-    priority = top.choice("priority", list(Priority), default=Priority.MEDIUM)
-    on_uncertain = top.choice("on_uncertain", list(OnUncertain), default="")
+    priority = top.choice("priority", _PRIORITIES, default=Priority.MEDIUM)
+    on_uncertain = top.choice("on_uncertain", _ON_UNCERTAIN, default="")
 
     delivery = top.nested("delivery")
-    delivery.refuse_unknown(("intent", "channel", "message", "recipient", "subject", "emoji"))
-    intent = delivery.choice("intent", list(Intent))
-    channel = delivery.choice("channel", sorted(channels))
+    delivery.refuse_unknown(_DELIVERY_FIELDS)
+    intent = delivery.choice("intent", _INTENTS)
+    channel = delivery.choice("channel", channels)
     message = _message(delivery, intent)
     subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
-    if subject and any(ord(character) < 32 or character in "\x7f\x85\u2028\u2029" for character in subject):
+    if subject and _NO_LINE.search(subject):
         delivery.complain("subject", "must be a single line", "line_break")
     recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
     emoji = delivery.optional_text("emoji", maximum=32)
@@ -103,7 +101,7 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
     top.finish()
     return Notify(
         origin_butler=origin,
-        intent=Intent(intent),
+        intent=_INTENTS[intent],
         channel=channel,
         message=message,
         recipient=recipient,
@@ -111,8 +109,8 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
         emoji=emoji,
         context=context,
         idempotency_key=key,
-        priority=Priority(priority),
-        on_uncertain=OnUncertain(on_uncertain) if on_uncertain else None,
+        priority=_PRIORITIES[priority],
+        on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
         document=payload if isinstance(payload, Mapping) else {},
     )
 

@@ -69,8 +69,8 @@ def parse(payload: object) -> Fault:
     """Raises ValidationError that carries every complaint."""
     fields = Fields(payload)
     fields.refuse_unknown({"channel", "times", "retry_after", *_KINDS})
-    channel = fields.choice("channel", FaultChannel)
-    mode = fields.choice("mode", Mode) if fields.has("mode") else None
+    channel = fields.choice("channel", list(FaultChannel))
+    mode = fields.choice("mode", list(Mode)) if fields.has("mode") else None
     times = _times(fields)
     status = _integer(fields, "status", 400, 599)
     retry_after = _integer(fields, "retry_after", 0, _MAX_RETRY_AFTER_SECONDS)

@@ -40,7 +40,7 @@ class MemoryBreakers:
 
     def known(self, channel: str) -> Circuit:
         """As it was written, whatever time it is now."""
-        return self._circuits.get(channel, Circuit())
+        return self._circuits.get(channel) or Circuit()
 
     def adopt(self, channel: str, circuit: Circuit) -> None:
         """Follow another breaker, even backwards."""

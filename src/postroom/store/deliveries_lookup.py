@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import CompoundSelect, Connection, Select, and_, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, select, union_all
 
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
@@ -17,6 +17,7 @@ from postroom.store.trace import readable
 _requests = delivery_requests.c
 LOOKED_AT: Final = 20_000
 _EXCERPT: Final = 160
+_MOST_WORDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,10 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None, chan
     most = LOOKED_AT if needs_reading else query.page.limit + 1
     candidates = _candidates(query, channels, most).subquery("candidates")
     wanted = (
-        select(*SUMMARY, func.substr(_requests.message_content, 1, _EXCERPT).label("excerpt"), _requests.subject)
-        .join(candidates, candidates.c.id == _requests.id)
-        .where(*_remaining(query, words))
-        .order_by(_requests.id.desc())
+        select(*(candidates.c[column.name] for column in SUMMARY), candidates.c.subject)
+        .add_columns(func.substr(candidates.c.message_content, 1, _EXCERPT).label("excerpt"))
+        .where(*_remaining(candidates, query, words))
+        .order_by(candidates.c.delivery_id.desc())
         .limit(query.page.limit + 1)
     )
     rows = [readable(row) for row in connection.execute(wanted).mappings()]
@@ -50,7 +51,7 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None, chan
         return Found(rows=rows[:-1], before=rows[-2]["delivery_id"], unfinished=False)
     if not needs_reading:
         return Found(rows=rows, before=None, unfinished=False)
-    many, lowest = connection.execute(select(func.count(), func.min(candidates.c.id))).one()
+    many, lowest = connection.execute(select(func.count(), func.min(candidates.c.delivery_id))).one()
     return Found(rows=rows, before=lowest if many == LOOKED_AT else None, unfinished=many == LOOKED_AT)
 
 
@@ -69,17 +70,17 @@ def identified(connection: Connection, identifier: str) -> str | None:
     return ids[0] if len(ids) == 1 else None
 
 
-def _candidates(query: DeliveryQuery, channels: Sequence[str], most: int) -> Select[str] | CompoundSelect[Any]:
+def _candidates(query: DeliveryQuery, channels: Sequence[str], most: int) -> Select[Any]:
     """A status without a channel is looked up channel by channel, because the index begins with the channel."""
     if query.status is None or query.channel is not None:
         return _in_order(query, query.channel, most)
     each = [_in_order(query, channel, most).subquery() for channel in channels]
-    together = union_all(*(select(one.c.id) for one in each)).subquery()
-    return select(together.c.id).order_by(together.c.id.desc()).limit(most)
+    together = union_all(*(select(one) for one in each)).subquery()
+    return select(together).order_by(together.c.delivery_id.desc()).limit(most)
 
 
-def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[str]:
-    found = select(_requests.id).order_by(_requests.id.desc()).limit(most)
+def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[Any]:
+    found = select(*SUMMARY, _requests.subject, _requests.message_content).order_by(_requests.id.desc()).limit(most)
     if channel is not None:
         found = found.where(_requests.channel == channel)
     if query.status is not None:
@@ -93,18 +94,13 @@ def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[st
     return found
 
 
-def _remaining(query: DeliveryQuery, words: str | None) -> list[Any]:
-    rest: list[Any] = []
+def _remaining(rows: Subquery, query: DeliveryQuery, words: str | None) -> list[ColumnElement[bool]]:
+    rest: list[ColumnElement[bool]] = []
     if query.origin_butler is not None:
-        rest.append(_requests.origin_butler == query.origin_butler)
+        rest.append(rows.c.origin_butler == query.origin_butler)
     if query.intent is not None:
-        rest.append(_requests.intent == str(query.intent))
-    for word in (words or "").split()[:8]:
-        rest.append(
-            or_(
-                _requests.target_identity.icontains(word, autoescape=True),
-                _requests.subject.icontains(word, autoescape=True),
-                _requests.message_content.icontains(word, autoescape=True),
-            )
-        )
-    return [and_(*rest)] if rest else []
+        rest.append(rows.c.intent == str(query.intent))
+    for word in (words or "").split()[:_MOST_WORDS]:
+        texts = (rows.c.target_identity, rows.c.subject, rows.c.message_content)
+        rest.append(or_(*(text.icontains(word, autoescape=True) for text in texts)))
+    return rest

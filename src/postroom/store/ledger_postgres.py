@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import asyncpg
@@ -19,7 +19,9 @@ from postroom.store.ledger_rows import (
     attempt_values,
     claim_of,
     dead_letter_values,
+    found_again,
     insert_values,
+    latest_fences,
     new_claim,
     new_snapshot,
     refusal_values,
@@ -276,14 +278,14 @@ class PostgresLedger:
         return [found.get(key) for key in keys]
 
     async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
-        latest = _latest(claim for claim, _, _ in batch)
+        latest = latest_fences(claim for claim, _, _ in batch)
         rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
         found = await self._database.hot(lambda connection: connection.fetch(_MARK, *_columns(rows)))
         marked = {row[0] for row in found}
         return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
 
     async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
-        latest = _latest(one.claim for one in batch)
+        latest = latest_fences(one.claim for one in batch)
         valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
         done = _columns([(*settle_values(one), one.claim.parts_done + 1) for one in valid])
         attempts = _columns([values for one in valid if (values := attempt_values(one))], width=9)
@@ -306,7 +308,7 @@ def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
 
 def _inserted(new: NewDelivery, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
     if status is None:
-        return Inserted(created=False, snapshot=existing[new.idempotency_key])
+        return found_again(new, existing[new.idempotency_key])
     claim = new_claim(new) if status == Status.IN_PROGRESS else None
     return Inserted(created=True, snapshot=new_snapshot(new, Status(status)), claim=claim)
 
@@ -321,11 +323,3 @@ async def _find(connection: Connection, keys: Sequence[str]) -> dict[str, Snapsh
         else:
             found[snapshot.idempotency_key] = snapshot
     return found
-
-
-def _latest(claims: Iterable[Claim]) -> dict[str, int]:
-    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
-    fences: dict[str, int] = {}
-    for claim in claims:
-        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
-    return fences

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Priority, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import PRIORITY_RANK, Claim, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import PRIORITY_RANK, Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
 
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
@@ -131,6 +131,14 @@ def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
     )
 
 
+def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
+    """The key is taken; by this very row, when only the answer to the first try was lost."""
+    if existing.id != new.id:
+        return Inserted(created=False, snapshot=existing)
+    claim = new_claim(new) if existing.status is Status.IN_PROGRESS else None
+    return Inserted(created=True, snapshot=existing, claim=claim)
+
+
 def claim_of(row: Any) -> Claim:
     return Claim(
         id=DeliveryId(row[0]),
@@ -245,3 +253,11 @@ def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
         refusal.trace_id,
         refusal.created_at_us,
     )
+
+
+def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
+    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
+    fences: dict[str, int] = {}
+    for claim in claims:
+        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
+    return fences

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.store.coalescer import Coalescer
 from postroom.store.ledger_rows import (
     CLAIM_COLUMNS,
     INSERT_COLUMNS,
@@ -20,26 +21,34 @@ from postroom.store.ledger_rows import (
     attempt_values,
     claim_of,
     dead_letter_values,
+    found_again,
     insert_values,
+    latest_fences,
     new_claim,
     new_snapshot,
     refusal_values,
     settle_values,
     snapshot_of,
 )
+from postroom.store.many_rows import ManyRows, marks
 from postroom.store.sqlite import SqliteDatabase
 
 Result = TypeVar("Result")
 _ANY_TIME: Final = 2**62
 
-_INSERT = f"""
+_INSERT = ManyRows(
+    lambda rows: (
+        f"""
     INSERT INTO delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
         possible_duplicate, not_before, updated_at)
-    VALUES ({", ".join("?" * len(INSERT_COLUMNS))}, 0, 0, 0, 0, 0, ?, ?)
-    ON CONFLICT (idempotency_key) DO NOTHING
-"""
-_THREAD_IS_BUSY = """
-    SELECT 1 FROM delivery_requests WHERE order_key = ? AND status IN ('pending', 'in_progress') LIMIT 1
+    VALUES {rows} ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
+    """
+    ),
+    row=f"({', '.join('?' * len(INSERT_COLUMNS))}, 0, 0, 0, 0, 0, ?, ?)",
+)
+_BUSY_THREADS = """
+    SELECT one.value FROM json_each(?) AS one WHERE EXISTS (
+        SELECT 1 FROM delivery_requests WHERE order_key = one.value AND status IN ('pending', 'in_progress'))
 """
 _BY_KEY = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE idempotency_key = ?"
 _BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE id = ?"
@@ -88,23 +97,44 @@ _REDATE = (
     """,
 )
 _NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pending' AND not_before > ?"
-_MARK = """
-    UPDATE delivery_requests SET sending = 1, lease_until = ?, updated_at = ?
-    WHERE id = ? AND fence = ? AND status = 'in_progress'
-"""
+_MARK = ManyRows(
+    lambda rows: (
+        f"""
+    WITH mine (id, fence, lease_until, now) AS (VALUES {rows})
+    UPDATE delivery_requests SET sending = 1, lease_until = mine.lease_until, updated_at = mine.now
+    FROM mine
+    WHERE delivery_requests.id = mine.id AND delivery_requests.fence = mine.fence AND status = 'in_progress'
+    RETURNING id
+    """
+    ),
+    row=marks(4),
+)
 _ADVANCE = """
     UPDATE delivery_requests SET parts_done = ?, lease_until = ?, updated_at = ?
     WHERE id = ? AND fence = ? AND status = 'in_progress'
 """
-_SETTLE = """
-    UPDATE delivery_requests SET status = ?, attempts = ?, calls = ?, possible_duplicate = ?, not_before = ?,
-        waiting_reason = ?, terminal_error_class = ?, terminal_error_message = ?,
-        provider_delivery_id = COALESCE(?, provider_delivery_id), updated_at = ?, terminal_at = ?,
-        sending = 0, lease_until = NULL
-    WHERE id = ? AND fence = ? AND status = 'in_progress'
-"""
-_ATTEMPT = "INSERT INTO delivery_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_RECEIPT = "INSERT OR IGNORE INTO delivery_receipts VALUES (?, ?, ?, 'sent', ?)"
+_SETTLE = ManyRows(
+    lambda rows: (
+        f"""
+    WITH done (status, attempts, calls, possible_duplicate, not_before, waiting_reason, error_class, error_message,
+        receipt, at, terminal_at, id, fence) AS (VALUES {rows})
+    UPDATE delivery_requests
+    SET status = done.status, attempts = done.attempts, calls = done.calls,
+        possible_duplicate = done.possible_duplicate, not_before = done.not_before,
+        waiting_reason = done.waiting_reason, terminal_error_class = done.error_class,
+        terminal_error_message = done.error_message,
+        provider_delivery_id = COALESCE(done.receipt, provider_delivery_id), updated_at = done.at,
+        terminal_at = done.terminal_at, sending = 0, lease_until = NULL
+    FROM done
+    WHERE delivery_requests.id = done.id AND delivery_requests.fence = done.fence
+      AND delivery_requests.status = 'in_progress'
+    RETURNING id
+    """
+    ),
+    row=marks(13),
+)
+_ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(9))
+_RECEIPT = ManyRows(lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row="(?, ?, ?, 'sent', ?)")
 _DEAD_LETTER = """
     INSERT INTO delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class, error_summary,
         total_attempts, replay_count, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
@@ -113,11 +143,17 @@ _REFUSE = f"INSERT INTO delivery_refusals ({REFUSAL_COLUMNS}) VALUES ({', '.join
 
 
 class SqliteLedger:
+    """Callers hand in one thing at a time; what waits together is written together."""
+
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
+        self._inserts: Coalescer[tuple[NewDelivery, int | None], Inserted] = Coalescer(self._insert_all)
+        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all)
+        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
+        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
 
     async def find(self, key: str) -> Snapshot | None:
-        return await self._database.read(lambda connection: _find(_driver(connection), key))
+        return await self._finds.submit(key)
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         def work(connection: Connection) -> Snapshot | None:
@@ -127,7 +163,7 @@ class SqliteLedger:
         return await self._database.read(work)
 
     async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-        return await self._write(lambda driver: _insert(driver, new, lease_until_us))
+        return await self._inserts.submit((new, lease_until_us))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
@@ -165,21 +201,38 @@ class SqliteLedger:
         return await self._database.read(work)
 
     async def mark_sending(self, claim: Claim, *, now_us: int, lease_until_us: int) -> bool:
-        values = (lease_until_us, now_us, claim.id, claim.fence)
-        return await self._write(lambda driver: driver.execute(_MARK, values).rowcount == 1)
+        return await self._marks.submit((claim, lease_until_us, now_us))
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
         def work(driver: sqlite3.Connection) -> bool:
             done = claim.parts_done + 1
             moved = driver.execute(_ADVANCE, (done, lease_until_us, now_us, claim.id, claim.fence)).rowcount == 1
             if moved:
-                driver.execute(_RECEIPT, (claim.id, done, receipt.provider_id, now_us))
+                _RECEIPT.run(driver, [(claim.id, done, receipt.provider_id, now_us)])
             return moved
 
         return await self._write(work)
 
     async def settle(self, done: Settlement) -> bool:
-        return await self._write(lambda driver: _settle(driver, done))
+        return await self._settles.submit(done)
+
+    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, int | None]]) -> Sequence[Inserted]:
+        return await self._write(lambda driver: _insert(driver, batch))
+
+    async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
+        return await self._database.read(lambda connection: [_find(_driver(connection), key) for key in keys])
+
+    async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
+        latest = latest_fences(claim for claim, _, _ in batch)
+        rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
+        marked = {row[0] for row in await self._write(lambda driver: _MARK.run(driver, rows))}
+        return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
+
+    async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
+        latest = latest_fences(one.claim for one in batch)
+        valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
+        settled = await self._write(lambda driver: _settle(driver, valid))
+        return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
 
     async def _write(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
         return await self._database.write(lambda connection: work(_driver(connection)))
@@ -202,15 +255,27 @@ def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
     return found
 
 
-def _insert(driver: sqlite3.Connection, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-    if new.status is not Status.PENDING or driver.execute(_THREAD_IS_BUSY, (new.order_key,)).fetchone():
-        lease_until_us = None
-    values = (*insert_values(new, lease_until_us), new.created_at_us, new.created_at_us)
-    if driver.execute(_INSERT, values).rowcount == 0:
+def _insert(driver: sqlite3.Connection, batch: Sequence[tuple[NewDelivery, int | None]]) -> list[Inserted]:
+    """Leased only where nothing is ahead in the same thread, neither stored nor earlier in this batch."""
+    threads = json.dumps([new.order_key for new, _ in batch])
+    busy = {row[0] for row in driver.execute(_BUSY_THREADS, (threads,))}
+    rows, leased = [], set[DeliveryId]()
+    for new, lease_until_us in batch:
+        if lease_until_us is not None and new.status is Status.PENDING and new.order_key not in busy:
+            leased.add(new.id)
+        busy.add(new.order_key)
+        lease = lease_until_us if new.id in leased else None
+        rows.append((*insert_values(new, lease), new.created_at_us, new.created_at_us))
+    written = {row[0] for row in _INSERT.run(driver, rows)}
+    return [_inserted(driver, new, written=new.id in written, leased=new.id in leased) for new, _ in batch]
+
+
+def _inserted(driver: sqlite3.Connection, new: NewDelivery, *, written: bool, leased: bool) -> Inserted:
+    if not written:
         existing = _find(driver, new.idempotency_key)
         assert existing is not None  # noqa: S101  # the conflict was with this very key
-        return Inserted(created=False, snapshot=existing)
-    if lease_until_us is None:
+        return found_again(new, existing)
+    if not leased:
         return Inserted(created=True, snapshot=new_snapshot(new, new.status))
     return Inserted(created=True, snapshot=new_snapshot(new, Status.IN_PROGRESS), claim=new_claim(new))
 
@@ -226,13 +291,13 @@ def _claim(driver: sqlite3.Connection, channel: str, now_us: int, lease_until_us
     return sorted(claims, key=lambda claim: claim.id)
 
 
-def _settle(driver: sqlite3.Connection, done: Settlement) -> bool:
-    if driver.execute(_SETTLE, settle_values(done)).rowcount == 0:
-        return False
-    if attempt := attempt_values(done):
-        driver.execute(_ATTEMPT, attempt)
-    if done.receipt is not None:
-        driver.execute(_RECEIPT, (done.claim.id, done.claim.parts_done + 1, done.receipt, done.at_us))
-    if dead_letter := dead_letter_values(done):
-        driver.execute(_DEAD_LETTER, dead_letter)
-    return True
+def _settle(driver: sqlite3.Connection, batch: Sequence[Settlement]) -> set[str]:
+    settled = {row[0] for row in _SETTLE.run(driver, [settle_values(one) for one in batch])}
+    done = [one for one in batch if one.claim.id in settled]
+    _ATTEMPT.run(driver, [values for one in done if (values := attempt_values(one))])
+    _RECEIPT.run(
+        driver,
+        [(one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us) for one in done if one.receipt is not None],
+    )
+    driver.executemany(_DEAD_LETTER, [values for one in done if (values := dead_letter_values(one))])
+    return settled

@@ -44,15 +44,18 @@ class MemoryLimits:
     async def admit(self, admission: Admission, *, consume: bool = True) -> Decision:
         now = self._clock.now_us()
         in_flight = self._in_flight(now)
-        arrivals = [self._arrival(tier, now) for tier in admission.tiers]
-        spent = [spend(tier, arrivals[n], now, admission.cost_millis) for n, tier in enumerate(admission.tiers)]
         full = in_flight_wait_us(in_flight, admission.max_in_flight, held=self.holds(admission.lease_id))
-        waits = [self._throttled(admission.channel, now), full, *(wait for _, wait in spent)]
-        if consume and max(waits) <= 0:
-            arrivals = [after for after, _ in spent]
-            self._consume(admission, arrivals, now)
-            in_flight = len(self._leases)
-        return decision(admission, waits, arrivals, in_flight, now)
+        waits, before, after = [self._throttled(admission.channel, now), full], [], []
+        for tier in admission.tiers:
+            arrival = self._arrival(tier, now)
+            spent, wait = spend(tier, arrival, now, admission.cost_millis)
+            before.append(arrival)
+            after.append(spent)
+            waits.append(wait)
+        if not consume or max(waits) > 0:
+            return decision(admission, waits, before, in_flight, now)
+        self._consume(admission, after, now)
+        return decision(admission, waits, after, len(self._leases), now)
 
     async def release(self, lease_id: str) -> None:
         self._leases.pop(lease_id, None)
@@ -110,9 +113,11 @@ class MemoryLimits:
         return len(self._leases)
 
     def _throttled(self, channel: str, now: int) -> int:
-        end, length = self._throttles.get(channel, (0, 0))
+        if channel not in self._throttles:
+            return 0
+        end, length = self._throttles[channel]
         if end <= now:
-            self._throttles.pop(channel, None)
+            del self._throttles[channel]
             return 0
         if end - now > length:  # the clock was set back
             self._throttles[channel] = (now + length, length)

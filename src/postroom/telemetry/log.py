@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import sys
 import traceback
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -22,6 +24,7 @@ _TOKENS: Final = re.compile(r"\b\d{3,12}:[A-Za-z0-9_-]{5,}|\bpr_[a-z]+_[A-Za-z0-
 
 def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     """Also takes over the standard library's loggers, so that no library prints past the filter."""
+    unbreakable = _Unbreakable(stream or sys.stderr)
     processors: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -32,10 +35,10 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     structlog.configure(
         processors=[*processors, structlog.processors.JSONRenderer(ensure_ascii=False)],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level)),
-        logger_factory=structlog.PrintLoggerFactory(stream or sys.stderr),
+        logger_factory=lambda *_: structlog.PrintLogger(unbreakable),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(unbreakable)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             processor=structlog.processors.JSONRenderer(ensure_ascii=False),
@@ -45,6 +48,23 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
+
+
+class _Unbreakable(io.StringIO):
+    """A full disk or a reader that went away costs the line, never the work that was to be told of."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):  # a closed stream raises ValueError
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def _tell_exception(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

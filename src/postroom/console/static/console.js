@@ -53,9 +53,9 @@
     });
   });
 
-  // On a phone the navigation is wider than the window: the page one is on should be in sight.
-  var current = document.querySelector(".top nav [aria-current]");
-  if (current) current.scrollIntoView({ block: "nearest", inline: "center" });
+  // On a narrow screen the navigation scrolls; begin where we are.
+  var here = document.querySelector("header [aria-current]");
+  if (here) here.scrollIntoView({ block: "nearest", inline: "center" });
 
   setInterval(refresh, 1000);
 })();
