@@ -121,7 +121,7 @@ async def _inbox(home: Living) -> None:
     inbox = home.household.inbox
     assert inbox is not None
     for text in PAYLOADS:
-        link = f"https://example.org/?{text}"[:2000]
+        link = f"https://example.org/?{text}" if text.isprintable() else None
         answer = await inbox.notifications.send(Request(message=text, user_id="operator", link=link))
         assert answer["success"], answer
     await inbox.notifications.send(Request(message="hello", user_id=PAYLOADS[3][:128]))
