@@ -75,9 +75,7 @@ async def test_a_form_without_the_token_of_its_session_is_refused(home: Living, 
 
 async def test_nobody_in_particular_posts_in_vain(home: Living, caller: Caller) -> None:
     answers = {
-        path: (await caller.post(f"/console{filled(path)}", {})).status
-        for path in await posts(home)
-        if path != SIGN_IN
+        path: (await caller.post(f"/console{filled(path)}", {})).status for path in await posts(home) if path != SIGN_IN
     }
 
     assert set(answers.values()) == {401}, answers

@@ -187,7 +187,9 @@ async def test_preferences_are_kept_and_wrong_ones_are_named(site: Site) -> None
 
     await expect(page.locator(".notice.good")).to_have_text("Saved.")
     await page.get_by_role("link", name="Back to the inbox").click()
-    await expect(page.get_by_text("No e-mail from 22:00 to 07:00 (Europe/Berlin), unless it is urgent.")).to_be_visible()
+    await expect(
+        page.get_by_text("No e-mail from 22:00 to 07:00 (Europe/Berlin), unless it is urgent.")
+    ).to_be_visible()
     await expect(page.get_by_text("to ben@example.org")).to_be_visible()
 
 

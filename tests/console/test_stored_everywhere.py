@@ -31,13 +31,14 @@ OPEN = {
     "inbox": {"hourly_cap": 1000},
     "retry": {"max_attempts": 1},  # every failure is a dead letter, and too few to open the circuit
 }
+_PROGRESS = ("/dead-letters/", "/contacts/import/")  # nothing is going on that they could show
 _EACH_KIND_AT_MOST = 3  # of the pages of one thing; lists are read to their end
 _FOREIGN = """() => {
     const ours = 'script[src^="/console/static/"], img[src^="/console/static/"]';
     const strange = [...document.querySelectorAll('script, img, iframe, object, embed, base, video, math, style')]
         .filter(one => !one.matches(ours));
     const armed = [...document.querySelectorAll('*')].filter(one => [...one.attributes].some(
-        a => a.name.startsWith('on') || a.name.startsWith('hx-on') || /^\\s*javascript:/i.test(a.value) && a.name === 'href'
+        a => /^(on|hx-on|data-hx-on)/.test(a.name) || a.name === 'href' && /^\\s*javascript:/i.test(a.value)
     ));
     return [...strange, ...armed].map(one => one.outerHTML.slice(0, 200));
 }"""
@@ -88,7 +89,10 @@ async def _decide(home: Living) -> None:
 async def _contacts(home: Living) -> None:
     rows = io.StringIO()
     csv.writer(rows).writerows(
-        [["name", "aliases"], *([f"a{n} {text}", text.replace(";", ",").replace("|", "/")] for n, text in enumerate(PAYLOADS))]
+        [
+            ["name", "aliases"],
+            *([f"a{n} {text}", text.replace(";", ",").replace("|", "/")] for n, text in enumerate(PAYLOADS)),
+        ]
     )
     headers = {"Authorization": f"Bearer {home.token('operator')}"}
     base = home.household.addresses["api"]
@@ -137,7 +141,7 @@ async def _errors(home: Living) -> None:
     everything = " ".join(PAYLOADS)
     with sqlite3.connect(home.settings.home / "postroom.db", timeout=20) as connection:
         for table, column in _TEXTS_OF_ERRORS:
-            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} IS NOT NULL", (everything,))  # noqa: S608
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE {column} IS NOT NULL", (everything,))
     letters = await home.call("messenger", "messenger_dead_letter_list", {}, caller="operator")
     first = letters["dead_letters"][0]["dead_letter_id"]
     asked = {"dead_letter_id": first, "reason": PAYLOADS[0]}
@@ -218,7 +222,7 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
     assert walk.ran == []
     assert dialogs == []
     assert site.mishaps == []
-    assert walk.unvisited <= {"/dead-letters/work/{id}", "/contacts/import/{id}"}
+    assert {kind for kind in walk.unvisited if not kind.startswith(_PROGRESS)} == set()
     for kind in ("/inbox", "/sandbox", "/contacts", "/deliveries/{id}", "/dead-letters/{id}"):
         assert [text for text in PAYLOADS if text not in walk.texts[kind]] == [], kind
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []

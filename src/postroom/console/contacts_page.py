@@ -68,9 +68,7 @@ class ContactPages:
     async def add(self, visit: Visit) -> Response:
         try:
             new = _read(visit, None)
-            made = await self.people.create(
-                book_of(visit.principal), new, source="console", now_us=visit.now_us
-            )
+            made = await self.people.create(book_of(visit.principal), new, source="console", now_us=visit.now_us)
         except Refused as error:
             return _form(visit, None, _typed(visit), error)
         return visit.go(f"/contacts/{made.id}", "Added.")

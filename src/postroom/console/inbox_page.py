@@ -98,9 +98,7 @@ class InboxPages:
         preferences = await self.preferences.of(own_inbox(visit))
         try:
             wish = Wish(visit.form.get("wish"))
-            until_us = snoozed_until(
-                wish, visit.form.get("until"), preferences.quiet_hours_timezone, visit.now_us
-            )
+            until_us = snoozed_until(wish, visit.form.get("until"), preferences.quiet_hours_timezone, visit.now_us)
         except ValidationError as error:
             return visit.go(f"/inbox/{visit.path['id']}", f"Not snoozed: the time {error.fields[0].error}.", "bad")
         except ValueError:
@@ -114,9 +112,7 @@ class InboxPages:
         self.ring(own)
         return visit.go("/inbox", f"{many} marked as read." if many else "Nothing was unread.")
 
-    async def _edited(
-        self, visit: Visit, edit: Callable[[Notification], Notification | None], said: str
-    ) -> Response:
+    async def _edited(self, visit: Visit, edit: Callable[[Notification], Notification | None], said: str) -> Response:
         own, back = own_inbox(visit), f"/inbox?shelf={_shelf(visit.form.get('shelf'))}"
         if await self.notes.change(own, visit.path["id"], edit) is None:
             return visit.go(back, _GONE, "bad")
@@ -183,5 +179,3 @@ def _cursor(text: str) -> Cursor | None:
         return parse_cursor(text) if text else None
     except ValidationError:
         return None
-
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import Connection, Select, and_, or_, select
 
@@ -33,7 +33,7 @@ class StoredContactSearch:
 
         return await self._database.read(work)
 
-    def _holding(self, owner_agent: str, words: str) -> Select[tuple[str]]:
+    def _holding(self, owner_agent: str, words: str) -> Select[Any]:
         """In a name however it is written, or in an address; a word that is no name has no letters to look for."""
         keys, typed = self._keys_of(words), words.strip().lower()
         forms = [(_NAMES.folded, keys.folded), (_NAMES.latin, keys.latin)]
@@ -47,7 +47,7 @@ class StoredContactSearch:
         )
 
 
-def _from_there(connection: Connection, asked: Select[tuple[str]], after: str | None) -> Select[tuple[str]]:
+def _from_there(connection: Connection, asked: Select[Any], after: str | None) -> Select[Any]:
     """A contact that was deleted meanwhile is no place to go on from, so the list begins again."""
     found = asked.order_by(_NAMES.folded, _NAMES.contact_id)
     if after is None:
