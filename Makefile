@@ -2,6 +2,7 @@
 
 PYTHON := python3
 VENV := .venv
+PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 WORKERS ?= 2
@@ -9,10 +10,10 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check bench chaos lock clean
+.PHONY: help up test check bench bench-peers chaos lock clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DIR --only messenger"
 	@exec $(BIN)/postroom up $(ARGS)
@@ -35,14 +36,18 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, console, inbox, intents or desk
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, console, inbox, intents or desk
 	@exec $(BIN)/python -m benchmarks $(ARGS)
+
+bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues people would otherwise use; ARGS="--rounds 3"
+	@sh scripts/debian-packages.sh
+	@exec $(BIN)/python -m benchmarks.peers --peers $(PEERS)/bin/python $(ARGS)
 
 lock: ## choose the newest allowed versions again and pin them in requirements/
 	@sh scripts/lock.sh $(PYTHON)
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -58,4 +63,11 @@ $(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
 	@echo "Installing Postroom and its development tools into $(VENV) ..."
 	@$(PIP) install -r requirements/dev.txt
 	@$(PIP) install --no-deps -e .
+	@touch $@
+
+# Not ours: other people's queues, in an environment of their own, so that none of them becomes a dependency.
+$(PEERS)/.installed: requirements/peers.txt
+	@echo "Installing the peers into $(PEERS) ..."
+	@sh scripts/create-venv.sh $(PYTHON) $(PEERS)
+	@$(PEERS)/bin/python -m pip -qq --disable-pip-version-check --no-input install -r requirements/peers.txt
 	@touch $@

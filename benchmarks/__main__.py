@@ -18,7 +18,7 @@ from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
-PARTS = ("delivery", "history", "console", "inbox", "intents", "desk")
+PARTS = ("delivery", "history", "door", "scaling", "console", "inbox", "intents", "desk")
 
 
 async def both_databases(sqlite_url: str, postgres_url: str) -> None:

@@ -6,6 +6,7 @@ set -u
 wanted="
 postgresql:postgres
 redis-server:redis-server
+pgbouncer:pgbouncer
 xvfb:Xvfb
 openbox:openbox
 xdotool:xdotool

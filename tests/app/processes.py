@@ -25,9 +25,14 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 @contextmanager
 def part(variables: Mapping[str, str], *only: str, seconds: float = 60) -> Iterator[subprocess.Popen[str]]:
     """`postroom up --only …`, from the moment it says that it is up until it is told to stop."""
-    command = [sys.executable, "-m", "postroom", "up", *(f"--only={name}" for name in only)]
+    with command(variables, "up", *(f"--only={name}" for name in only), seconds=seconds) as process:
+        yield process
+
+
+@contextmanager
+def command(variables: Mapping[str, str], *words: str, seconds: float = 60) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        command,
+        [sys.executable, "-m", "postroom", *words],
         env=dict(variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -112,6 +112,15 @@ async def focused(page: Page) -> str:
     return str(await page.evaluate("document.activeElement.innerText || document.activeElement.name || ''"))
 
 
+async def tab_to(page: Page, name: str, most: int = 60) -> None:
+    """By keyboard alone, as many steps as it takes."""
+    for _ in range(most):
+        await page.keyboard.press("Tab")
+        if await focused(page) == name:
+            return
+    raise AssertionError(f"the keyboard never reached {name!r}")
+
+
 def path_of(page: Page) -> str:
     return urlsplit(page.url).path
 

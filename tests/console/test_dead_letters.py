@@ -9,7 +9,16 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from tests.app.living import LIFTED, QUICK
-from tests.console.browser import DESKTOP, PHONE, Site, console_site, is_wider_than_the_window, picture, violations
+from tests.console.browser import (
+    DESKTOP,
+    PHONE,
+    Site,
+    console_site,
+    is_wider_than_the_window,
+    picture,
+    tab_to,
+    violations,
+)
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 HELD = {"delivery": {"telegram_chat_interval_seconds": 0, "on_uncertain_by_channel": {"telegram": "hold"}}}
@@ -49,6 +58,18 @@ async def test_a_letter_is_inspected_and_replayed_and_arrives(site: Site) -> Non
     await page.get_by_role("link", name="Replay 1").click()
     await expect(page.locator(".why")).to_contain_text("It was delivered over telegram")
     assert "Please send me again" in await site.home.texts()
+
+
+async def test_by_keyboard_alone_a_letter_is_opened_and_replayed(site: Site) -> None:
+    letter = await give_up(site, "By keyboard alone")
+    page = await site.signed_in(path="/dead-letters")
+    await tab_to(page, "1000")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url(f"**/dead-letters/{letter}")
+    await tab_to(page, "Replay")
+    await page.keyboard.press("Enter")
+
+    await expect(page.get_by_text("It is on its way again.")).to_be_visible()
 
 
 async def test_a_second_replay_is_refused_with_the_reason(site: Site) -> None:
@@ -92,7 +113,8 @@ async def test_a_discard_needs_a_reason_and_keeps_it(site: Site) -> None:
 
 
 async def test_those_that_are_ticked_are_replayed_and_no_other(site: Site) -> None:
-    chosen = [await give_up(site, f"Chosen {n}") for n in range(2)]
+    names = ("Almond", "Barley")
+    chosen = [await give_up(site, name) for name in names]
     await give_up(site, "Not chosen")
     page = await site.signed_in(path="/dead-letters")
     for letter in chosen:
@@ -103,14 +125,14 @@ async def test_those_that_are_ticked_are_replayed_and_no_other(site: Site) -> No
     await finished(page)
     await expect(page.get_by_text("2 of 2", exact=True).last).to_be_visible()
     await expect(page.get_by_text("2 done", exact=True)).to_be_visible()
-    for n in range(2):
-        assert f"Chosen {n}" in await arrived(site, f"Chosen {n}")
+    for name in names:
+        assert name in await arrived(site, name)
     assert "Not chosen" not in await site.home.texts()
 
 
 async def arrived(site: Site, text: str) -> list[str]:
     """The replay is a delivery of its own; its page says when it is done."""
-    page = await site.signed_in(path=f"/deliveries?q={text.replace(' ', '+')}&status=delivered")
+    page = await site.signed_in(path=f"/deliveries?q={text}&status=delivered")
     await expect(page.locator("tbody tr")).to_have_count(1)
     return await site.home.texts()
 
@@ -150,6 +172,17 @@ async def test_a_bulk_discard_without_a_reason_is_refused(site: Site) -> None:
     await page.get_by_role("button", name="Discard for good").click()
 
     await expect(page.locator(".notice.bad")).to_contain_text("A reason is required")
+
+
+async def test_enter_in_the_field_for_the_reason_never_replays(site: Site) -> None:
+    await give_up(site, "Typed and entered")
+    page = await site.signed_in(path="/dead-letters")
+    await page.get_by_label("Choose all on this page").check()
+    await page.get_by_label("Reason for discarding").fill("not needed")
+    await page.keyboard.press("Enter")
+
+    await expect(page.locator(".notice.bad")).to_contain_text("nothing was replayed")
+    assert "Typed and entered" not in await site.home.texts()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -30,6 +30,10 @@ class PostgresServer:
     def url(self, database: str = DATABASE) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
+    @property
+    def pid(self) -> int:
+        return self._server.pid
+
     def start(self) -> None:
         is_new = not self._data.exists()
         if is_new:

@@ -35,6 +35,11 @@ class Server:
         self._user = user
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self, is_ready: Callable[[], bool]) -> None:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -15,12 +15,13 @@ from tests.store.open_database import KINDS, opened
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.enquiry import DeliveryQuery, Page
 from postroom.domain.ids import IdMint
-from postroom.domain.time import seconds
+from postroom.domain.time import seconds, to_text
 from postroom.store import deliveries_lookup
 from postroom.store.database import Database
 from postroom.store.deliveries_lookup import Found, identified, lookup
 from postroom.store.delivery_file import delivery_file
 from postroom.store.health_series import series
+from postroom.store.prune_deliveries import START, move
 from postroom.store.tables.deliveries import delivery_dead_letter
 
 CHANNELS = ("email", "telegram")
@@ -146,6 +147,22 @@ async def test_a_delivery_comes_with_what_belongs_to_it(database: Database, rows
     assert [one["delivery_id"] for one in file["siblings"]] == [replay["id"]]
     assert second["ahead"] == 1
     assert await database.read(partial(delivery_file, delivery_id="nobody")) is None
+
+
+async def test_what_has_left_for_the_archive_is_still_found_and_told(
+    database: Database, rows: list[dict[str, Any]]
+) -> None:
+    old = row(-100 * 86_400, terminal_at=NOON_US - seconds(100 * 86_400)) | {"request_id": "long ago"}
+    await write(database, [old], [attempt_row(old, 1, 10.0)])
+    cutoff_us = NOON_US - seconds(90 * 86_400)
+    await database.write(lambda connection: move(connection, cutoff_us, NOON_US, 100, START))
+
+    file = await database.read(partial(delivery_file, delivery_id=old["id"]))
+
+    assert file is not None
+    assert (file["delivery"]["archived_at"], len(file["attempts"])) == (to_text(NOON_US), 1)
+    for identifier in (old["id"], "long ago"):
+        assert await database.read(partial(identified, identifier=identifier)) == old["id"]
 
 
 async def test_a_series_tells_of_each_stretch_from_a_bounded_number(

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from sqlalchemy import text
+
 from postroom.app.channels import KNOWN_CHANNELS, build_channels
 from postroom.app.serving import PortTaken, bind
 from postroom.app.store import connect_store
@@ -30,6 +32,8 @@ class Finding:
 async def examine(settings: Settings) -> list[Finding]:
     findings = [_python(), _home(settings), _tokens(settings), *_ports(settings)]
     checks: list[Callable[[Settings], Awaitable[Finding]]] = [_database]
+    if not settings.database.startswith("sqlite"):
+        checks.append(_connections)
     if settings.redis_url:
         checks.append(_redis)
     for check in checks:
@@ -80,6 +84,23 @@ async def _database(settings: Settings) -> Finding:
         return Finding("database", False, error.message, "check database_url and that the server runs")
     finally:
         await store.database.close()
+
+
+async def _connections(settings: Settings) -> Finding:
+    """How many processes such as this one the server has room for."""
+    asked = text(
+        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+    )
+    store, each = connect_store(settings), settings.postgres.most_connections
+    try:
+        room = int(await store.database.read(lambda connection: connection.execute(asked).scalar_one()))
+    except PostroomError as error:
+        return Finding("connections", False, error.message, "check database_url and that the server runs")
+    finally:
+        await store.database.close()
+    told = f"{each} per process at most, {room} on the server: room for {room // each} processes"
+    advice = "" if room >= each else "raise max_connections, or lower postgres.pool_size and postgres.other_pool_size"
+    return Finding("connections", room >= each, told, advice)
 
 
 async def _redis(settings: Settings) -> Finding:

@@ -82,10 +82,16 @@ def _postgres(settings: Settings) -> OpenedStore:
         from postroom.store.postgres import PostgresDatabase
     except ImportError:
         raise SettingsError("database_url: PostgreSQL needs the extra: pip install 'postroom[postgres]'.") from None
-    database = PostgresDatabase(settings.database)
-    return OpenedStore(
-        database=database, ledger=PostgresLedger(database), listening=partial(notices.listening, database)
+    asked = settings.postgres
+    database = PostgresDatabase(
+        settings.database,
+        pool_size=asked.pool_size,
+        other_pool_size=asked.other_pool_size,
+        prepared=asked.prepared_statements,
+        listen_url=asked.listen_url.reveal() or None,
     )
+    listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database)
+    return OpenedStore(database=database, ledger=PostgresLedger(database), listening=listening)
 
 
 @asynccontextmanager

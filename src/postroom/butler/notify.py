@@ -20,6 +20,7 @@ _ANSWER_MARGIN_SECONDS: Final = 10.0
 _NOTE_SECONDS: Final = 2.0
 _NOTED_CHARACTERS: Final = 500
 _SHOWN_CHARACTERS: Final = 80
+_INTENTS: Final = frozenset(map(str, Intent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ def build_envelope(arguments: NotifyArguments, *, origin_butler: str, channels: 
     if not isinstance(arguments.channel, str) or arguments.channel not in channels:
         known = ", ".join(sorted(channels))
         raise ValidationError(f"Unsupported channel {_quoted(arguments.channel)}. Supported channels: {known}.")
-    if not isinstance(intent, str) or intent not in list(Intent):
+    if not isinstance(intent, str) or intent not in _INTENTS:
         raise ValidationError(f"Unsupported intent {_quoted(intent)}. Supported intents: send, reply, react.")
     delivery = {
         "intent": intent,

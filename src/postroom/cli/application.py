@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from postroom.cli import config, connectors, desk, doctor, init, login, migrate, notify, token, trace, up
+from postroom.cli import config, connectors, desk, doctor, init, login, migrate, notify, prune, token, trace, up
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -28,6 +28,7 @@ app.add_typer(connectors.app, name="connectors")
 app.command("desk")(desk.desk)
 app.command("migrate")(migrate.migrate)
 app.command("worker")(up.worker)
+app.command("prune")(prune.prune)
 
 
 def main() -> None:

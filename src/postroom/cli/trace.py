@@ -77,4 +77,6 @@ def _delivery(delivery: dict[str, Any]) -> list[str]:
     if delivery["possible_duplicate"]:
         notes.append("a duplicate is possible")
     lines.append(f"{end}  {delivery['status']}" + (f" ({'; '.join(notes)})" if notes else ""))
+    if "archived_at" in delivery:
+        lines.append(f"{delivery['archived_at']}  moved to the archive")
     return lines

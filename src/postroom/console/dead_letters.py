@@ -43,7 +43,7 @@ def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> 
         pages=(
             Page(_HOME, pages.show_list),
             Page(f"{_HOME}/all", pages.act_on_many, "POST"),
-            Page(f"{_HOME}/work/{{id}}", pages.show_work),
+            Page(f"{_HOME}/progress/{{id}}", pages.show_work),
             Page(f"{_HOME}/{{id}}", pages.show_one),
             Page(f"{_HOME}/{{id}}/replay", pages.replay, "POST"),
             Page(f"{_HOME}/{{id}}/discard", pages.discard, "POST"),
@@ -72,8 +72,8 @@ class _Pages:
             asked=asked,
             problem=problem,
             letters=shown,
-            channels=self._reader.channels,
-            classes=list(ErrorClass),
+            channels=[(one, one) for one in self._reader.channels],
+            classes=[(str(one), one.replace("_", " ")) for one in ErrorClass],
             more=_more(asked, shown[-1].id) if len(found) > _PAGE_SIZE else None,
             is_first="before" not in visit.query,
             most_at_once=_MOST_AT_ONCE,
@@ -107,12 +107,14 @@ class _Pages:
             if visit.form.get("act") == "discard":
                 reason, who = read_reason(visit.form.get("reason")), visit.principal
                 work = self._bulk.begin("Discarding", who, ids, lambda one: self._discard(who, one, reason))
+            elif visit.form.get("reason").strip():  # Enter in that field presses the first button of the form
+                return visit.go(_HOME, "A reason was given for discarding, so nothing was replayed.", "bad")
             else:
                 accepts, who = visit.form.get("accept_duplicate") == "yes", visit.principal
                 work = self._bulk.begin("Replaying", who, ids, lambda one: self._replay(who, one, accepts))
         except ValidationError as error:
             return visit.go(_HOME, error.message, "bad")
-        return visit.go(f"{_HOME}/work/{work.id}")
+        return visit.go(f"{_HOME}/progress/{work.id}")
 
     async def show_work(self, visit: Visit) -> Response:
         work = self._bulk.find(visit.path["id"], visit.principal)

@@ -11,21 +11,22 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from postroom.console.asking import asked
 from postroom.console.ports import Tools
 from postroom.console.timeline import timeline
 from postroom.console.visit import Page, Section, Visit
+from postroom.console.words import state_word
 from postroom.delivery.enquiries import read_choice, read_uuid, read_word
 from postroom.delivery.why import Around, why
 from postroom.domain.delivery import Intent, Priority, Status
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.enquiry import Page as Limits
-from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.errors import ValidationError
 from postroom.domain.ids import is_uuid
 from postroom.domain.time import to_us
 
 _PAGE_SIZE: Final = 50
 _FILTERS: Final = ("q", "status", "channel", "origin", "intent", "since", "until")
-_PATIENCE_SECONDS: Final = 3.0  # a messenger that is away must not hold up what the ledger knows
 
 
 class FoundRows(Protocol):
@@ -67,24 +68,24 @@ class Surroundings:
 
 def deliveries_section(reader: DeliveryReader, tools: Tools) -> Section:
     async def show_list(visit: Visit) -> Response:
-        asked = {name: visit.query.get(name, "").strip() for name in _FILTERS}
-        if asked["q"] and (known := await reader.identified(asked["q"])):
+        wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
+        if wanted["q"] and (known := await reader.identified(wanted["q"])):
             return visit.go(f"/deliveries/{known}")
         problem, found = "", None
         try:
-            found = await reader.find(_query(asked, visit.query.get("before"), reader.channels), asked["q"] or None)
+            found = await reader.find(_query(wanted, visit.query.get("before"), reader.channels), wanted["q"] or None)
         except ValidationError as error:
             problem = error.message
         return visit.show(
             "deliveries.html",
             status=200 if found else 400,
-            asked=asked,
+            asked=wanted,
             found=found,
             problem=problem,
-            channels=reader.channels,
-            statuses=list(Status),
-            intents=list(Intent),
-            more=_more(asked, found),
+            channels=[(one, one) for one in reader.channels],
+            states=[(str(one), state_word(one)) for one in Status],
+            intents=[(str(one), str(one)) for one in Intent],
+            more=_more(wanted, found),
             is_first="before" not in visit.query,
         )
 
@@ -121,17 +122,9 @@ def _around(file: Mapping[str, Any], now: Surroundings, max_attempts: int) -> Ar
 
 
 async def _surroundings(visit: Visit, tools: Tools, channel: str) -> Surroundings:
-    circuits = await _asked(visit, tools, "messenger_circuit_status", channel)
-    limits = await _asked(visit, tools, "messenger_rate_limit_status", channel)
+    circuits = await asked(tools, visit.principal, "messenger_circuit_status", {"channel": channel})
+    limits = await asked(tools, visit.principal, "messenger_rate_limit_status", {"channel": channel})
     return Surroundings(circuit=(circuits or {}).get("circuits", {}).get(channel), limits=limits)
-
-
-async def _asked(visit: Visit, tools: Tools, tool: str, channel: str) -> dict[str, Any] | None:
-    try:
-        answer = await tools.call(visit.principal, tool, {"channel": channel}, _PATIENCE_SECONDS)
-    except PostroomError:
-        return None
-    return None if "error" in answer else answer
 
 
 def _bucket(around: Surroundings, channel: str) -> Mapping[str, Any] | None:
@@ -139,17 +132,17 @@ def _bucket(around: Surroundings, channel: str) -> Mapping[str, Any] | None:
     return buckets.get(f"{channel}.bot")
 
 
-def _query(asked: Mapping[str, str], before: str | None, channels: Sequence[str]) -> DeliveryQuery:
-    status = read_choice(asked["status"], "status", Status)
-    intent = read_choice(asked["intent"], "intent", Intent)
+def _query(wanted: Mapping[str, str], before: str | None, channels: Sequence[str]) -> DeliveryQuery:
+    status = read_choice(wanted["status"], "status", Status)
+    intent = read_choice(wanted["intent"], "intent", Intent)
     return DeliveryQuery(
         page=Limits(limit=_PAGE_SIZE, before=read_uuid(before, "page") if before else None),
-        origin_butler=read_word(asked["origin"], "origin"),
-        channel=read_choice(asked["channel"], "channel", channels),
+        origin_butler=read_word(wanted["origin"], "origin"),
+        channel=read_choice(wanted["channel"], "channel", channels),
         intent=Intent(intent) if intent else None,
         status=Status(status) if status else None,
-        since_us=_moment(asked["since"], "since"),
-        until_us=_moment(asked["until"], "until"),
+        since_us=_moment(wanted["since"], "since"),
+        until_us=_moment(wanted["until"], "until"),
     )
 
 
@@ -163,8 +156,8 @@ def _moment(text: str, name: str) -> int | None:
         raise ValidationError(f"“{name}” is not a date and a time") from None
 
 
-def _more(asked: Mapping[str, str], found: FoundRows | None) -> str | None:
+def _more(wanted: Mapping[str, str], found: FoundRows | None) -> str | None:
     if found is None or found.before is None:
         return None
-    kept = {name: value for name, value in asked.items() if value}
+    kept = {name: value for name, value in wanted.items() if value}
     return "/console/deliveries?" + urlencode({**kept, "before": found.before})

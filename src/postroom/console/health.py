@@ -8,18 +8,18 @@ from typing import Any, Final, Protocol
 
 from starlette.responses import Response
 
+from postroom.console.asking import asked
 from postroom.console.charts import Bar, bars, lines, round_top
 from postroom.console.ports import Tools
 from postroom.console.visit import Page, Section, Visit
 from postroom.domain.breaker import Circuit
-from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.errors import StoreUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.overview import Slice
 from postroom.domain.time import SECOND_US, seconds
 
 _HOURS: Final = 24
 SAMPLE: Final = 500
-_PATIENCE_SECONDS: Final = 3.0
 
 
 class HealthReader(Protocol):
@@ -52,13 +52,13 @@ class Charts:
 
 def health_section(reader: HealthReader, tools: Tools) -> Section:
     async def health(visit: Visit) -> Response:
-        circuits = await _asked(visit, tools, "messenger_circuit_status")
+        circuits = await asked(tools, visit.principal, "messenger_circuit_status", {})
         return visit.show(
             "health.html",
             channels=reader.channels,
             circuits=circuits["circuits"] if circuits else None,
             written=None if circuits else await _written(reader, visit.now_us),
-            limits=await _asked(visit, tools, "messenger_rate_limit_status"),
+            limits=await asked(tools, visit.principal, "messenger_rate_limit_status", {}),
             queue=await _queue(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
             sample=SAMPLE,
@@ -110,11 +110,3 @@ async def _written(reader: HealthReader, now_us: int) -> Mapping[str, Circuit] |
         return await reader.circuits(now_us)
     except StoreUnavailable:
         return None
-
-
-async def _asked(visit: Visit, tools: Tools, tool: str) -> dict[str, Any] | None:
-    try:
-        answer = await tools.call(visit.principal, tool, {}, _PATIENCE_SECONDS)
-    except PostroomError:
-        return None
-    return None if "error" in answer else answer

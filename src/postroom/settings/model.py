@@ -96,6 +96,28 @@ class InboxSettings(Section):
     sweep_seconds: Seconds = 5.0
 
 
+class PostgresSettings(Section):
+    """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
+
+    pool_size: Positive = 8  # connections for deliveries
+    other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10  # for everything else, half of them kept open
+    prepared_statements: bool = True
+    notices: Literal["listen", "poll"] = "listen"  # poll: looks every second instead
+    listen_url: SecretUrl = SecretUrl("")  # a way around the pooler, for LISTEN; unset: database_url
+
+    @property
+    def most_connections(self) -> int:
+        return self.pool_size + self.other_pool_size + (1 if self.notices == "listen" else 0)
+
+
+class RetentionSettings(Section):
+    """What `postroom prune` goes by when it is not told otherwise."""
+
+    settled_days: Positive = 90  # in the ledger after it is settled
+    archive_days: Positive | None = None  # in the archive after that; unset: for ever
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 200
+
+
 class DeskSettings(Section):
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
     toolkit: Literal["auto", "tk", "qt"] = "auto"
@@ -166,6 +188,8 @@ class Settings(Section):
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()
+    postgres: PostgresSettings = PostgresSettings()
+    retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
     contacts: tuple[Contact, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)

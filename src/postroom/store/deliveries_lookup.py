@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, s
 
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
+from postroom.store.archive import archived, archived_of
 from postroom.store.deliveries_search import SUMMARY
 from postroom.store.tables.deliveries import delivery_dead_letter, delivery_requests
 from postroom.store.trace import readable
@@ -65,8 +66,11 @@ def identified(connection: Connection, identifier: str) -> str | None:
         ):
             if found := connection.execute(wanted).scalar():
                 return str(found)
+        if archived(connection, identifier.lower()):
+            return identifier.lower()
     of_request = select(_requests.id).where(_requests.request_id == identifier).limit(2)
     ids = list(connection.execute(of_request).scalars())
+    ids += [record["request"]["id"] for record in archived_of(connection, identifier)]
     return ids[0] if len(ids) == 1 else None
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
 from postroom.domain.time import to_text
+from postroom.store.archive import archived
 from postroom.store.tables.approvals import approval_events, pending_actions
 from postroom.store.tables.deliveries import delivery_requests
 from postroom.store.trace import trace
@@ -16,22 +18,30 @@ _OPEN = text("status IN ('pending', 'in_progress')")
 
 
 def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    wanted = select(_requests.request_id, _requests.attempts, _requests.order_key).where(_requests.id == delivery_id)
-    row = connection.execute(wanted).first()
+    """From the ledger, or from the archive when it has left; `archived_at` says when."""
+    row = _row(connection, delivery_id)
     if row is None:
         return None
-    record = trace(connection, row.request_id)
+    record = trace(connection, row["request_id"])
     mine = next(one for one in record["deliveries"] if one["delivery_id"] == delivery_id)
     return {
-        "delivery": mine | {"attempts": row.attempts},
+        "delivery": {"archived_at": None} | mine | {"attempts": row["attempts"]},
         "attempts": mine["attempts"],
         "siblings": [one for one in record["deliveries"] if one["delivery_id"] != delivery_id],
         "hops": record["hops"],
         "refusals": record["refusals"],
         "approval": _approval(connection, delivery_id),
         "approval_events": _approval_events(connection, delivery_id),
-        "ahead": _ahead(connection, delivery_id, row.order_key),
+        "ahead": _ahead(connection, delivery_id, row["order_key"]),
     }
+
+
+def _row(connection: Connection, delivery_id: str) -> Mapping[str, Any] | None:
+    wanted = select(_requests.request_id, _requests.attempts, _requests.order_key).where(_requests.id == delivery_id)
+    if found := connection.execute(wanted).mappings().first():
+        return dict(found)
+    record = archived(connection, delivery_id)
+    return record["request"] if record else None
 
 
 def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
 from postroom.domain.refused import Code, Refused
@@ -124,7 +124,7 @@ class StoredIntents:
             .join(delivery_receipts, delivery_receipts.c.delivery_request_id == table.id)
             .where(
                 delivery_receipts.c.provider_delivery_id == provider_id,
-                table.origin_butler == ORIGIN,
+                table.origin_butler == bindparam("origin", ORIGIN, literal_execute=True),  # as its index has it
                 table.channel == channel,
                 table.address == address,
             )

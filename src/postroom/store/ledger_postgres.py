@@ -72,11 +72,15 @@ _INSERT = f"""
         WHERE ${len(INSERT_COLUMNS) + 1} AND EXISTS (SELECT 1 FROM written WHERE status = 'pending'))
     SELECT id, status, (SELECT count(*) FROM told) FROM written
 """
-_BY_KEYS = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)"
+_BY_KEYS = f"""
+    SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
+    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_archive WHERE idempotency_key = ANY ($1)
+"""
 _BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE id = $1"
 _DELIVERED_REPLAY = f"""
     SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE replay_of = $1 AND status = 'delivered'
-    ORDER BY replay_number DESC LIMIT 1
+    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_archive WHERE replay_of = $1 AND status = 'delivered'
+    LIMIT 1
 """
 _CLAIM = f"""
     WITH RECURSIVE origin (name) AS (

@@ -50,11 +50,15 @@ _BUSY_THREADS = """
     SELECT one.value FROM json_each(?) AS one WHERE EXISTS (
         SELECT 1 FROM delivery_requests WHERE order_key = one.value AND status IN ('pending', 'in_progress'))
 """
-_BY_KEY = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE idempotency_key = ?"
+_BY_KEY = f"""
+    SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE idempotency_key = ?1
+    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM delivery_archive WHERE idempotency_key = ?1
+"""
 _BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE id = ?"
 _DELIVERED_REPLAY = f"""
-    SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE replay_of = ? AND status = 'delivered'
-    ORDER BY replay_number DESC LIMIT 1
+    SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE replay_of = ?1 AND status = 'delivered'
+    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM delivery_archive WHERE replay_of = ?1 AND status = 'delivered'
+    LIMIT 1
 """
 _ORIGINS = """
     WITH RECURSIVE origin (name) AS (

@@ -15,6 +15,7 @@ from postroom.store.postgres import UNREACHABLE, PostgresDatabase
 
 _PAUSE_SECONDS = 0.5
 _PROBE_SECONDS = 10.0
+_POLL_SECONDS = 1.0
 
 OnPending = Callable[[], None]
 OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
@@ -24,6 +25,26 @@ OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
 async def listening(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> AsyncIterator[None]:
     """`settled(None)` means: some notices may have been missed, look at everything you wait for."""
     task = asyncio.create_task(_listen_forever(database, pending, settled))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@asynccontextmanager
+async def polling(pending: OnPending, settled: OnSettled) -> AsyncIterator[None]:
+    """Where nothing can be heard, looks every second: later than a notice, and more work for the database."""
+
+    async def poll() -> None:
+        while True:
+            pending()
+            with suppress(StoreUnavailable):
+                await settled(None)
+            await asyncio.sleep(_POLL_SECONDS)
+
+    task = asyncio.create_task(poll())
     try:
         yield
     finally:

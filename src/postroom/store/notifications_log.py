@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opentelemetry import trace
-from sqlalchemy import Connection, insert, update
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.fields import text_problem
+from postroom.store.coalescer import Coalescer
 from postroom.store.database import Database
-from postroom.store.tables.notifications_log import notifications_log
+from postroom.store.notifications_log_statements import Row, write_lines
 
 _RECEIVED = "received"
+_OPEN, _CLOSE = True, False
+
+Line = tuple[bool, Row]
 
 
 class StoredNotificationsLog:
     def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
         self._database = database
         self._mint = mint
+        self._lines: Coalescer[Line, None] = Coalescer(self._write)
         self._closing: set[asyncio.Task[None]] = set()
 
     async def opened(
@@ -29,19 +33,19 @@ class StoredNotificationsLog:
         row_id = self._mint(now_us)
         delivery = envelope.get("delivery")
         delivery = delivery if isinstance(delivery, Mapping) else {}
-        row = {
-            "id": row_id,
-            "request_id": _word(request_id, 128) or "",
-            "source_butler": source_butler,
-            "caller": caller,
-            "channel": _word(delivery.get("channel")),
-            "intent": _word(delivery.get("intent")),
-            "status": _RECEIVED,
-            "trace_id": _trace_id(),
-            "duration_ms": 0.0,
-            "created_at": now_us,
-        }
-        await self._database.write(lambda connection: _execute(connection, insert(notifications_log), row))
+        row = (
+            row_id,
+            _word(request_id, 128) or "",
+            source_butler,
+            caller,
+            _word(delivery.get("channel")),
+            _word(delivery.get("intent")),
+            _RECEIVED,
+            _trace_id(),
+            0.0,
+            now_us,
+        )
+        await self._lines.submit((_OPEN, row))
         return row_id
 
     async def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
@@ -58,26 +62,23 @@ class StoredNotificationsLog:
         error = answer.get("error")
         error = error if isinstance(error, dict) else {}
         delivery = answer.get("delivery") or {}
-        table = notifications_log.c
-        changed = (
-            update(notifications_log)
-            .where(table.id == row_id)
-            .values(
-                status=str(answer.get("status")),
-                delivery_id=delivery.get("delivery_id"),
-                error_class=error.get("class"),
-                error_message=error.get("message"),
-                duration_ms=(now_us - table.created_at) / 1000.0,
-            )
+        words = (
+            row_id,
+            str(answer.get("status")),
+            delivery.get("delivery_id"),
+            error.get("class"),
+            error.get("message"),
+            now_us,
         )
         try:
-            await self._database.write(lambda connection: _execute(connection, changed))
+            await self._lines.submit((_CLOSE, words))
         except StoreUnavailable:
             return  # the row says `received`; the delivery's own record says the rest
 
-
-def _execute(connection: Connection, statement: Any, row: Mapping[str, Any] | None = None) -> None:
-    connection.execute(statement, row or {})
+    async def _write(self, lines: Sequence[Line]) -> Sequence[None]:
+        opened, closed = ([row for kind, row in lines if kind is wanted] for wanted in (_OPEN, _CLOSE))
+        await write_lines(self._database, opened, closed)
+        return [None] * len(lines)
 
 
 def _trace_id() -> str | None:

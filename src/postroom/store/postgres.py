@@ -19,6 +19,12 @@ Result = TypeVar("Result")
 _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
 _HOT_SECONDS = 10.0  # others wait behind a hot statement
 _CLOSE_SECONDS = 2.0
+_CACHED_STATEMENTS = 100
+_UNNAMED: dict[str, Any] = {
+    "statement_cache_size": 0,
+    "prepared_statement_cache_size": 0,
+    "prepared_statement_name_func": lambda: "",
+}
 
 UNREACHABLE = (
     OSError,
@@ -33,14 +39,30 @@ UNREACHABLE = (
 
 
 class PostgresDatabase:
-    def __init__(self, url: str, *, pool_size: int = 8) -> None:
+    """
+    `prepared` is off behind a pooler that hands every transaction to another server
+    connection: a statement prepared on one of them is unknown on the next.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pool_size: int = 8,
+        other_pool_size: int = 10,
+        prepared: bool = True,
+        listen_url: str | None = None,
+    ) -> None:
         self._url = url
+        self._listen_url = listen_url or url
         self._pool_size = pool_size
+        self._prepared = prepared
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._engine: AsyncEngine = create_async_engine(
             _sqlalchemy_url(url),
-            pool_size=5,
-            max_overflow=5,
+            connect_args={} if prepared else _UNNAMED,
+            pool_size=(other_pool_size + 1) // 2,
+            max_overflow=other_pool_size // 2,
             pool_pre_ping=True,
             hide_parameters=True,  # what people wrote to each other has no place in an error text
         )
@@ -64,7 +86,7 @@ class PostgresDatabase:
     async def connect(self) -> asyncpg.Connection[asyncpg.Record]:
         """A connection of one's own, for listening."""
         try:
-            return await asyncpg.connect(self._url, timeout=_PATIENCE_SECONDS)
+            return await asyncpg.connect(self._listen_url, timeout=_PATIENCE_SECONDS)
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
@@ -106,12 +128,18 @@ class PostgresDatabase:
             min_size=1,
             max_size=self._pool_size,
             timeout=_HOT_SECONDS,
+            reset=_leave_as_it_is,
+            statement_cache_size=_CACHED_STATEMENTS if self._prepared else 0,
         )
         if self._pool is not None:  # somebody was faster
             await pool.close()
             return self._pool
         self._pool = pool
         return pool
+
+
+async def _leave_as_it_is(_connection: object) -> None:
+    """Our statements leave nothing behind, so the driver need not send one to clear up after each of them."""
 
 
 async def _translating(running: Awaitable[Result]) -> Result:

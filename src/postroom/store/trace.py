@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, or_, select
 
 from postroom.domain.time import to_text
+from postroom.store.archive import archived_of, hops_of, request_behind
 from postroom.store.ledger_rows import PRIORITIES
 from postroom.store.tables.deliveries import (
     delivery_attempts,
@@ -31,6 +33,7 @@ _MOMENTS = frozenset(
         "discarded_at",
     }
 )
+Kept = RowMapping | Mapping[str, Any]  # from the ledger or from the archive
 _INTERNAL = frozenset({"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id"})
 
 
@@ -39,32 +42,44 @@ def request_ids(connection: Connection, identifier: str) -> list[str]:
     table = delivery_requests.c
     found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
     ids = list(connection.execute(found).scalars())
-    return ids or [identifier]
+    return ids or [request_behind(connection, identifier) or identifier]
 
 
 def trace(connection: Connection, request_id: str) -> dict[str, Any]:
-    """Oldest first. Replays belong to the request of the delivery they repeat."""
+    """Oldest first. Replays belong to the request of the delivery they repeat; what is archived says so."""
+    records = archived_of(connection, request_id)
     rows = _rows(connection, _by_request(delivery_requests, request_id))
     attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
     receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
     letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
-    deliveries = [
-        readable(row)
-        | {
-            "delivery_id": row["id"],
-            "request_envelope": json.loads(row["request_envelope"]),
-            "attempts": attempts[row["id"]],
-            "receipts": receipts[row["id"]],
-            "dead_letter": letters[row["id"]][0] if letters[row["id"]] else None,
-        }
-        for row in rows
+    deliveries = [archived_delivery(record) for record in records]
+    deliveries += [
+        _told(row, attempts[row["id"]], receipts[row["id"]], next(iter(letters[row["id"]]), None)) for row in rows
     ]
+    logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
     return {
         "request_id": request_id,
-        "hops": [readable(row) for row in _rows(connection, _by_request(notifications_log, request_id))],
+        "hops": [readable(hop) for hop in hops_of([*records, {"hops": logged}])],
         "deliveries": deliveries,
         "delivery_count": len(deliveries),
         "refusals": [readable(row) for row in _rows(connection, _by_request(delivery_refusals, request_id))],
+    }
+
+
+def archived_delivery(record: Mapping[str, Any]) -> dict[str, Any]:
+    """As the ledger would tell it, and when it left."""
+    attempts, receipts = ([readable(row) for row in record[name]] for name in ("attempts", "receipts"))
+    letter = readable(record["dead_letter"]) if record["dead_letter"] else None
+    return _told(record["request"], attempts, receipts, letter) | {"archived_at": record["archived_at"]}
+
+
+def _told(row: Kept, attempts: Any, receipts: Any, letter: Any) -> dict[str, Any]:
+    return readable(row) | {
+        "delivery_id": row["id"],
+        "request_envelope": json.loads(row["request_envelope"]),
+        "attempts": attempts,
+        "receipts": receipts,
+        "dead_letter": letter,
     }
 
 
@@ -86,7 +101,7 @@ def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
     return list(connection.execute(statement).mappings())
 
 
-def readable(row: RowMapping) -> dict[str, Any]:
+def readable(row: Kept) -> dict[str, Any]:
     """Moments and ranks as text, and nothing that only the machinery needs."""
     return {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
 

@@ -1,6 +1,7 @@
 """Every table of the household; importing this package fills the metadata."""
 
 from postroom.store.tables import approvals as approvals
+from postroom.store.tables import archive as archive
 from postroom.store.tables import butlers as butlers
 from postroom.store.tables import console_sessions as console_sessions
 from postroom.store.tables import contacts as contacts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -26,6 +28,10 @@ _PENDING = text("status = 'pending'")
 _IN_PROGRESS = text("status = 'in_progress'")
 _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")
 _REPLAYED = text("replay_of IS NOT NULL")
+_FOR_INTENTS = text("origin_butler = 'intents'")
+# A delivery that simply arrives is in none of these, so the index over them costs it nothing.
+RARE: Final = ("awaiting_approval", "failed", "dead_lettered")
+IS_RARE: Final = text("status IN ('awaiting_approval', 'failed', 'dead_lettered')")
 
 delivery_requests = Table(
     "delivery_requests",
@@ -86,6 +92,8 @@ delivery_requests = Table(
     ),
     Index("ix_delivery_requests_wake", "not_before", postgresql_where=_PENDING, sqlite_where=_PENDING),
     Index("ix_delivery_requests_order", "order_key", "id", postgresql_where=_OPEN, sqlite_where=_OPEN),
+    Index("ix_delivery_requests_rare", "status", "id", postgresql_where=IS_RARE, sqlite_where=IS_RARE),
+    Index("ix_delivery_requests_intents", "address", "id", postgresql_where=_FOR_INTENTS, sqlite_where=_FOR_INTENTS),
     Index(
         "ix_delivery_requests_lease",
         "lease_until",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.store.migrations.statements import run
 
 revision = "0008"
-down_revision = "0006"
+down_revision = "0007"
 
 _TABLES = [
     """

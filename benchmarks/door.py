@@ -1,0 +1,183 @@
+"""`notify` over MCP streamable HTTP, against a tool that does nothing on the same server in the same rounds."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import uvloop
+from chaos.report import machine
+from tests.services.postgres import PostgresServer
+
+from benchmarks.peers.figures import percentile
+from benchmarks.peers.table import write_between
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+CALLS = int(os.environ.get("CALLS", "600"))
+AT_ONCE = (1, 20)
+TARGET = 2.5
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
+BEGIN = "<!-- written by `make bench ARGS=door`: begin -->"
+END = "<!-- written by `make bench ARGS=door`: end -->"
+TRIVIAL, STORED, DELIVERED = "trivial tool (`status`)", "`notify`, until stored", "`notify`, until delivered"
+
+_meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_numbers = itertools.count(1)
+
+
+@dataclass(slots=True)
+class Timings:
+    """Of one tool at one concurrency: the rate of each round, and every single call."""
+
+    rates: list[float] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+
+    @property
+    def p50(self) -> float:
+        return percentile(self.milliseconds, 50)
+
+
+Results = dict[tuple[str, str, int], Timings]  # database, tool, how many at once
+
+
+def request(what: str) -> tuple[str, dict[str, Any]]:
+    if what == TRIVIAL:
+        return "status", {}
+    number = next(_numbers)
+    arguments = {"channel": "telegram", "message": f"message {number} " + "x" * 120, "recipient": str(100_000 + number)}
+    return "notify", {**arguments, **({"wait_seconds": 0} if what == STORED else {})}
+
+
+async def call(http: aiohttp.ClientSession, url: str, what: str) -> float:
+    tool, arguments = request(what)
+    body = {
+        "jsonrpc": "2.0",
+        "id": next(_numbers),
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments, "_meta": _meta},
+    }
+    began = time.perf_counter()
+    async with http.post(url, json=body, headers={"Mcp-Name": tool}) as response:
+        answer = await response.json()
+    took = (time.perf_counter() - began) * 1000
+    result = answer["result"]["structuredContent"]
+    if tool == "notify":
+        assert result["status"] == ("ok" if what == DELIVERED else result["status"]), result
+        assert result["status"] in ("ok", "accepted"), result
+    return took
+
+
+async def burst(http: aiohttp.ClientSession, url: str, what: str, at_once: int, count: int, into: Timings) -> None:
+    left = iter(range(count))
+
+    async def caller() -> None:
+        for _ in left:
+            into.milliseconds.append(await call(http, url, what))
+
+    began = time.perf_counter()
+    await asyncio.gather(*(caller() for _ in range(at_once)))
+    into.rates.append(count / (time.perf_counter() - began))
+
+
+async def measure(name: str, url: str, token: str, results: Results) -> None:
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+    }
+    async with aiohttp.ClientSession(headers=headers) as http:
+        for what in (TRIVIAL, STORED, DELIVERED):  # the first calls of a process pay for its caches
+            await burst(http, url, what, 4, 40, Timings())
+        for number in range(ROUNDS):
+            for at_once in AT_ONCE:
+                tools = (TRIVIAL, STORED, DELIVERED)
+                for what in tools[number % 3 :] + tools[: number % 3]:
+                    into = results.setdefault((name, what, at_once), Timings())
+                    await burst(http, url, what, at_once, CALLS if at_once > 1 else CALLS // 3, into)
+
+
+@contextmanager
+def household(home: Path, database: str) -> Iterator[dict[str, str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.door_household", str(home), database],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
+    )
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.stdin.close()
+        process.wait(30)
+
+
+def table(results: Results) -> str:
+    lines = [
+        f"Made on {datetime.now(UTC):%Y-%m-%d}, {ROUNDS} interleaved rounds; rates are medians (lowest–highest), "
+        f"times are of every call: {machine()}. The caller is another process on the same cores.",
+        "",
+        "| database | tool | at once | calls/s | p50 / p95 ms | p50 against the trivial tool |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for (name, what, at_once), made in sorted(results.items(), key=lambda one: (one[0][0], one[0][2], one[1].p50)):
+        ratio = made.p50 / results[name, TRIVIAL, at_once].p50
+        lines.append(
+            f"| {name} | {what} | {at_once} | {statistics.median(made.rates):,.0f} ({min(made.rates):,.0f}–"
+            f"{max(made.rates):,.0f}) | {made.p50:.2f} / {percentile(made.milliseconds, 95):.2f} | {ratio:.2f}× |"
+        )
+    return "\n".join([*lines, "", *(f"- {one}." for one in verdicts(results))])
+
+
+def verdicts(results: Results) -> list[str]:
+    found = []
+    for (name, what, at_once), made in sorted(results.items()):
+        if what == DELIVERED:
+            ratio = made.p50 / results[name, TRIVIAL, at_once].p50
+            verdict = "**Met**" if ratio <= TARGET else "**Missed**"
+            found.append(f"{verdict}: {name}, {at_once} at once: {ratio:.2f}×, the target is at most {TARGET}×")
+    return found
+
+
+def main() -> None:
+    results: Results = {}
+    with tempfile.TemporaryDirectory(prefix="postroom-bench-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)
+        server = PostgresServer(Path(folder) / "postgres")
+        server.start()
+        try:
+            for name, database in (("SQLite", ""), ("PostgreSQL", server.url())):
+                with household(Path(folder) / name, database) as living:
+                    uvloop.run(measure(name, living["url"], living["token"], results))
+        finally:
+            server.stop()
+    text = table(results)
+    print(text)
+    if "DRY" not in os.environ:
+        write_between(PAGE, BEGIN, END, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The servers everybody runs on: PostgreSQL with fsync, Redis that syncs every write, both new and temporary."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redis import Redis
+from tests.services import databases
+from tests.services.postgres import PostgresServer
+from tests.services.redis import RedisServer
+
+from benchmarks.peers.contenders import Contender
+
+
+class DurableRedis(RedisServer):
+    def _command(self) -> list[str]:
+        return [*super()._command(), "--appendonly", "yes", "--appendfsync", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    postgres: PostgresServer
+    redis: DurableRedis
+
+    @contextmanager
+    def fresh(self, contender: Contender) -> Iterator[str]:
+        """An empty database for every single run, so that nobody inherits another's dead rows."""
+        if contender.on_redis:
+            with Redis.from_url(self.redis.url()) as client:
+                client.flushall()
+            yield self.redis.url()
+            return
+        with databases.temporary(self.postgres.url("postgres")) as url:
+            yield url
+
+
+@contextmanager
+def ground() -> Iterator[Ground]:
+    with tempfile.TemporaryDirectory(prefix="postroom-bench-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)  # PostgreSQL runs as another user and has to pass through
+        postgres, redis = PostgresServer(Path(folder) / "postgres"), DurableRedis(Path(folder) / "redis")
+        postgres.start()
+        redis.start()
+        try:
+            yield Ground(postgres, redis)
+        finally:
+            redis.stop()
+            postgres.stop()

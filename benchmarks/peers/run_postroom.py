@@ -1,0 +1,30 @@
+"""Postroom's own plane, every check on: 200 callers, each handing in one envelope and waiting for its own outcome."""
+
+from __future__ import annotations
+
+import json
+
+import uvloop
+
+from benchmarks import delivery
+from benchmarks.peers.child import CALLERS, PER_SECOND, asked_for
+from postroom.telemetry import log, trace
+
+
+async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, object]:
+    if what == "callers":
+        made = await delivery.throughput(url, count=count, submitters=CALLERS[0])
+        return {"per_second": made.per_second, "cpu_us": made.cpu_us}
+    taken = await delivery.latency(url, per_second=PER_SECOND, seconds=seconds)
+    return {"milliseconds": taken["accept→provider"]}
+
+
+def main() -> None:
+    log.configure("WARNING")
+    trace.configure(None)
+    asked = asked_for()
+    print(json.dumps(uvloop.run(measured(asked.what, asked.url, asked.count, asked.seconds))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Prune a household: small transactions with rests between them, so that deliveries hardly notice."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from postroom.domain.retention import Retention
+from postroom.store import prune_deliveries
+from postroom.store.archive_months import drop_months
+from postroom.store.database import Database
+from postroom.store.prune_records import ARCHIVE, STALE, Stale
+
+DELIVERIES: Final = "deliveries"
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruner:
+    """
+    Interrupted at any moment, it has done whole batches and nothing by half.
+
+    After each batch it rests for as long as the batch took: the ledger is never
+    busy with the past for more than half of the time.
+    """
+
+    database: Database
+    batch: int
+    tell: Callable[[str, int], None]
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def estimate(self, keep: Retention) -> dict[str, int]:
+        """How much would go, by kind; changes nothing."""
+        read = self.database.read
+        counts = {DELIVERIES: await read(lambda c: prune_deliveries.count(c, keep.settled_before_us))}
+        for stale in (*STALE, *([ARCHIVE] if keep.drop_archive_before_us else [])):
+            counts[stale.name] = await read(partial(stale.count, retention=keep))
+        return counts
+
+    async def prune(self, keep: Retention) -> dict[str, int]:
+        """Deliveries first: a hop may go only when no delivery of its request is left."""
+        done = {DELIVERIES: await self._deliveries(keep)}
+        for stale in STALE:
+            done[stale.name] = await self._records(stale, keep)
+        if keep.drop_archive_before_us is not None:
+            done[ARCHIVE.name] = await self._archive(keep)
+        return done
+
+    async def _deliveries(self, keep: Retention) -> int:
+        total, place = 0, prune_deliveries.START
+        while True:
+            work = partial(
+                prune_deliveries.move,
+                settled_before_us=keep.settled_before_us,
+                now_us=keep.now_us,
+                limit=self.batch,
+                after=place,
+            )
+            moved = await self._batch(work)
+            total += moved.deliveries
+            self.tell(DELIVERIES, moved.deliveries)
+            if moved.place is None:
+                return total
+            place = moved.place
+
+    async def _records(self, stale: Stale, keep: Retention) -> int:
+        total = 0
+        while removed := await self._batch(partial(stale.remove, retention=keep, limit=self.batch)):
+            total += removed
+            self.tell(stale.name, removed)
+        return total
+
+    async def _archive(self, keep: Retention) -> int:
+        """PostgreSQL drops months whole; elsewhere their rows go batch by batch."""
+        counted = await self.database.read(partial(ARCHIVE.count, retention=keep))
+        if not await self._batch(partial(drop_months, before_us=keep.drop_archive_before_us or 0)):
+            return await self._records(ARCHIVE, keep)
+        self.tell(ARCHIVE.name, counted)
+        return counted
+
+    async def _batch(self, work: Callable[[Connection], Result]) -> Result:
+        began = time.perf_counter()
+        result = await self.database.write(work)
+        await self.rest(time.perf_counter() - began)
+        return result

@@ -1,0 +1,89 @@
+"""`postroom prune`: move what is settled and old out of the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.domain.retention import DAY_US, read_span, retention
+from postroom.settings import Settings, SettingsError
+from postroom.settings.load import from_process
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+def prune(
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", help="Settled before that: 12h, 90d, 4w (retention.settled_days).")
+    ] = None,
+    drop_archive_older_than: Annotated[
+        str | None,
+        typer.Option("--drop-archive-older-than", help="Drop archived months before that (retention.archive_days)."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; change nothing.")] = False,
+    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Deliveries per transaction.")] = None,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Move settled deliveries into the archive, and remove logs, sessions and read notes of that age."""
+    overrides = {"home": home, "database_url": database, "retention.batch_size": batch_size}
+    settings, _ = from_process(overrides)
+    settled = _span("--older-than", older_than) or settings.retention.settled_days * DAY_US
+    kept = _span("--drop-archive-older-than", drop_archive_older_than)
+    if kept is None and settings.retention.archive_days is not None:
+        kept = settings.retention.archive_days * DAY_US
+    counts = asyncio.run(_prune(settings, settled, kept, dry_run=dry_run, quiet=json))
+    if json:
+        say_json({"dry_run": dry_run, "pruned": counts})
+        return
+    for line in summary(counts, dry_run=dry_run):
+        say(line)
+
+
+def summary(counts: dict[str, int], *, dry_run: bool) -> list[str]:
+    verb = "would go" if dry_run else "gone"
+    told = [f"  {number:>9,}  {name} {verb}" for name, number in counts.items() if number]
+    return told or ["Nothing is old enough to go."]
+
+
+def _span(option: str, text: str | None) -> int | None:
+    try:
+        return None if text is None else read_span(text)
+    except ValueError as error:
+        raise SettingsError(f"{option} {text}: {error}.") from None
+
+
+async def _prune(
+    settings: Settings, settled_us: int, archive_us: int | None, *, dry_run: bool, quiet: bool
+) -> dict[str, int]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from postroom.app.pruning import Pruner
+    from postroom.app.store import connect_store
+    from postroom.clock import SystemClock
+
+    store = connect_store(settings)
+    keep = retention(SystemClock().now_us(), settled_us, archive_us)
+    bars: dict[str, TaskID] = {}
+    try:
+        with Progress(console=Console(stderr=True), disable=quiet or dry_run) as progress:
+            pruner = Pruner(
+                database=store.database,
+                batch=settings.retention.batch_size,
+                tell=lambda name, number: progress.advance(bars[name], number),
+            )
+            counts = await pruner.estimate(keep)
+            bars |= _bars(progress, counts)
+            return counts if dry_run else await pruner.prune(keep)
+    finally:
+        await store.database.close()
+
+
+def _bars(progress: Progress, counts: dict[str, int]) -> dict[str, TaskID]:
+    return {name: progress.add_task(name, total=number, visible=number > 0) for name, number in counts.items()}

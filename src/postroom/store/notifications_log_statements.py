@@ -1,0 +1,58 @@
+"""The two statements of the switchboard's log, written by hand: every notify runs both."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
+
+from sqlalchemy import Connection
+
+from postroom.store.database import Database
+
+Row = tuple[Any, ...]
+
+OPENED: Final = (
+    "id, request_id, source_butler, caller, channel, intent, status, trace_id, duration_ms, created_at"  # in this order
+)
+_OPEN_SQLITE: Final = f"INSERT INTO notifications_log ({OPENED}) VALUES ({', '.join('?' * 10)})"
+_CLOSE_SQLITE: Final = """
+    UPDATE notifications_log SET status = ?2, delivery_id = ?3, error_class = ?4, error_message = ?5,
+        duration_ms = (?6 - created_at) / 1000.0 WHERE id = ?1
+"""
+_OPEN_POSTGRES: Final = f"""
+    INSERT INTO switchboard.notifications_log ({OPENED}) SELECT * FROM unnest(
+        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::float8[],
+        $10::int8[])
+"""
+_CLOSE_POSTGRES: Final = """
+    UPDATE switchboard.notifications_log AS one SET status = told.status, delivery_id = told.delivery_id,
+        error_class = told.error_class, error_message = told.error_message,
+        duration_ms = (told.closed_at - one.created_at) / 1000.0
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[])
+        AS told (id, status, delivery_id, error_class, error_message, closed_at)
+    WHERE one.id = told.id
+"""
+
+
+class _Hot(Protocol):
+    async def hot(self, work: Callable[[Any], Awaitable[None]]) -> None: ...
+
+
+async def write_lines(database: Database | _Hot, opened: Sequence[Row], closed: Sequence[Row]) -> None:
+    """Rows are opened before they are closed."""
+    if hasattr(database, "hot"):
+        await database.hot(lambda connection: _postgres(connection, opened, closed))
+    else:
+        await database.write(lambda connection: _sqlite(connection, opened, closed))
+
+
+async def _postgres(connection: Any, opened: Sequence[Row], closed: Sequence[Row]) -> None:
+    for statement, rows in ((_OPEN_POSTGRES, opened), (_CLOSE_POSTGRES, closed)):
+        if rows:
+            await connection.execute(statement, *(list(column) for column in zip(*rows, strict=True)))
+
+
+def _sqlite(connection: Connection, opened: Sequence[Row], closed: Sequence[Row]) -> None:
+    driver: Any = connection.connection.driver_connection
+    driver.executemany(_OPEN_SQLITE, opened)
+    driver.executemany(_CLOSE_SQLITE, closed)
