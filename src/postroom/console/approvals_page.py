@@ -9,12 +9,13 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from postroom.console.asking import asked
 from postroom.console.difference import difference
 from postroom.console.ports import Tools
 from postroom.console.rule_form import rule_wish
 from postroom.console.visit import Visit
 from postroom.domain.approval import ActionStatus
-from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 
 PAGE_SIZE: Final = 20
@@ -37,12 +38,12 @@ class ApprovalPages:
     is_on: bool
 
     async def show(self, visit: Visit) -> Response:
-        wanted = visit.query.get("status", "")
-        status = wanted if wanted in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
-        asked = {"status": status, "limit": PAGE_SIZE}
+        typed = visit.query.get("status", "")
+        status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
+        wanted = {"status": status, "limit": PAGE_SIZE}
         if cursor := visit.query.get("cursor", "")[:64]:
-            asked["cursor"] = cursor
-        answer = await self._asked(visit, "list_pending_actions", asked) if self.is_on else None
+            wanted["cursor"] = cursor
+        answer = await asked(self.tools, visit.principal, "list_pending_actions", wanted) if self.is_on else None
         return visit.show(
             "approvals.html",
             is_on=self.is_on,
@@ -54,11 +55,16 @@ class ApprovalPages:
         )
 
     async def one(self, visit: Visit) -> Response:
-        return visit.show("approval.html", action=await self._action(visit), typed={}, complaint="")
+        action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
+        return visit.show("approval.html", action=action, typed={}, complaint="")
 
     async def compare(self, visit: Visit) -> Response:
         """Nothing is done yet: this shows what the edit makes of the message."""
         action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
         typed = _typed(visit, action["content"])
         if not typed:
             return visit.go(f"/approvals/{action['action_id']}", "You changed nothing.", "bad")
@@ -69,8 +75,8 @@ class ApprovalPages:
     async def approve(self, visit: Visit) -> Response:
         action_id, rule = visit.path["id"], rule_wish(visit.form, visit.now_us)
         edits = {name: _text(visit, f"edit_{name}") for name in EDITABLE if visit.form.all(f"edit_{name}")}
-        asked = {"action_id": action_id, "content_hash": visit.form.get("content_hash")[:64], "create_rule": rule}
-        answer = await self._done(visit, "approve_action", asked | ({"edits": edits} if edits else {}))
+        decision = {"action_id": action_id, "content_hash": visit.form.get("content_hash")[:64], "create_rule": rule}
+        answer = await self._done(visit, "approve_action", decision | ({"edits": edits} if edits else {}))
         if answer["status"] == "ok":
             return visit.go("/approvals", _approved(answer))
         if edits and _code(answer) not in _TOO_LATE:
@@ -88,22 +94,19 @@ class ApprovalPages:
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
         action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
         return visit.show("approval.html", status=422, action=action, typed=typed, complaint=complaint)
 
-    async def _action(self, visit: Visit) -> dict[str, Any]:
+    async def _action(self, visit: Visit) -> dict[str, Any] | Response:
+        """The action, or where to go when it cannot be shown."""
         answer = await self._done(visit, "show_pending_action", {"action_id": visit.path["id"][:64]})
+        if _code(answer) == "unknown_action":
+            raise HTTPException(404)
         if answer["status"] != "ok":
-            raise HTTPException(404 if _code(answer) == "unknown_action" else 503)
+            return visit.go("/approvals", f"It cannot be shown just now: {answer['error']['message']}.", "bad")
         action: dict[str, Any] = answer["action"]
         return action
-
-    async def _asked(self, visit: Visit, tool: str, arguments: Mapping[str, Any]) -> Answer | None:
-        """None when whoever knows does not answer: that is not the same as nothing waiting."""
-        try:
-            answer = await self.tools.call(visit.principal, tool, arguments)
-        except TargetUnavailable:
-            return None
-        return answer if answer["status"] == "ok" else None
 
     async def _done(self, visit: Visit, tool: str, arguments: Mapping[str, Any]) -> Answer:
         if not self.is_on:
