@@ -93,3 +93,17 @@ async def test_a_page_that_acts_never_answers_a_get(home: Living, caller: Caller
     }
 
     assert set(answers.values()) <= {404, 405}, answers
+
+
+async def test_a_page_asked_for_with_nonsense_answers_with_a_page(home: Living, caller: Caller) -> None:
+    """No address, however odd, is an error of ours."""
+    cookies, _ = await signed_in(home, caller)
+    odd = "?cursor=%00%ff&q=%00&of=%00&chat=%f0%9f&before=%00&shelf=x&status=x&seen=%00"
+
+    answers = {
+        path: (await caller.get(f"/console{filled(path, '%00x')}{odd}", cookies)).status
+        for path in await routes(home, "GET")
+        if path != "/events"
+    }
+
+    assert {status for status in answers.values() if status >= 500} == set(), answers

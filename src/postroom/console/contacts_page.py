@@ -50,7 +50,7 @@ class ContactPages:
     choices: Choices
 
     async def show(self, visit: Visit) -> Response:
-        book, words = book_of(visit.principal), visit.query.get("q", "")[:255].replace("\0", "")
+        book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
         after = visit.query.get("cursor", "")[:64] or None
         found = await self.search.listed(book, words, after=after, limit=PAGE_SIZE + 1)
         return visit.show(
