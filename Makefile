@@ -19,7 +19,7 @@ up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DI
 	@exec $(BIN)/postroom up $(ARGS)
 
 # Real processes and windows can miss a moment on a busy machine, so what fails beside others is tried once more by itself.
-test: $(VENV)/.dev-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
+test: $(VENV)/.dev-installed $(VENV)/.examples-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS) || { \
@@ -36,7 +36,7 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, console, inbox, intents or desk
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, door, scaling, console, pruning, inbox …
 	@exec $(BIN)/python -m benchmarks $(ARGS)
 
 bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues people would otherwise use; ARGS="--rounds 3"
@@ -48,7 +48,7 @@ lock: ## choose the newest allowed versions again and pin them in requirements/
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@sh scripts/create-venv.sh $(PYTHON) $(VENV)
@@ -65,7 +65,12 @@ $(VENV)/.dev-installed: $(BIN)/python requirements/dev.txt pyproject.toml
 	@$(PIP) install --no-deps -e .
 	@touch $@
 
-# Not ours: other people's queues, in an environment of their own, so that none of them becomes a dependency.
+$(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
+	@echo "Installing what the examples need into $(VENV)/examples ..."
+	@if $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples && \
+		$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
+	then touch $@; else rm -rf $(VENV)/examples; echo "It could not be installed; the examples will be skipped."; fi
+
 $(PEERS)/.installed: requirements/peers.txt
 	@echo "Installing the peers into $(PEERS) ..."
 	@sh scripts/create-venv.sh $(PYTHON) $(PEERS)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
 from importlib import import_module
-from pathlib import Path
 
 import uvloop
-from tests.services.postgres import PostgresServer
 
 from benchmarks import delivery
+from benchmarks.temporary_postgres import temporary_postgres
 from postroom.app.garbage import collect_less_often
+from postroom.cli.progress import bar
 from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
-PARTS = ("delivery", "history", "door", "scaling", "console", "inbox", "intents", "desk")
+PARTS = ("delivery", "history", "door", "scaling", "pruning", "console", "inbox", "intents", "desk")
 
 
 async def both_databases(sqlite_url: str, postgres_url: str) -> None:
@@ -27,14 +26,8 @@ async def both_databases(sqlite_url: str, postgres_url: str) -> None:
 
 
 def delivery_plane() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder) / "postgres")
-        server.start()
-        try:
-            uvloop.run(both_databases(f"sqlite:///{folder}/bench.db", server.url("butlers")))
-        finally:
-            server.stop()
+    with temporary_postgres() as (server, folder):
+        uvloop.run(both_databases(f"sqlite:///{folder}/bench.db", server.url("butlers")))
 
 
 def main() -> None:
@@ -43,9 +36,12 @@ def main() -> None:
     trace.configure(None)
     cores, load = os.cpu_count(), os.getloadavg()[0]
     print(f"{platform.machine()}, {cores} cores, load {load:.1f}, Python {platform.python_version()}, {ROUNDS} rounds")
-    for part in sys.argv[1:] or PARTS:
-        print(f"\n{part}")
-        delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
+    parts = sys.argv[1:] or PARTS
+    with bar("Measuring") as show:
+        for number, part in enumerate(parts):
+            show(number, len(parts))
+            print(f"\n{part}")
+            delivery_plane() if part == "delivery" else import_module(f"benchmarks.{part}").main()
 
 
 if __name__ == "__main__":

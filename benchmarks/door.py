@@ -9,7 +9,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,10 +20,10 @@ from typing import Any
 import aiohttp
 import uvloop
 from chaos.report import machine
-from tests.services.postgres import PostgresServer
 
 from benchmarks.peers.figures import percentile
 from benchmarks.peers.table import write_between
+from benchmarks.temporary_postgres import temporary_postgres
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 CALLS = int(os.environ.get("CALLS", "600"))
@@ -163,16 +162,10 @@ def verdicts(results: Results) -> list[str]:
 
 def main() -> None:
     results: Results = {}
-    with tempfile.TemporaryDirectory(prefix="postroom-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o711)
-        server = PostgresServer(Path(folder) / "postgres")
-        server.start()
-        try:
-            for name, database in (("SQLite", ""), ("PostgreSQL", server.url())):
-                with household(Path(folder) / name, database) as living:
-                    uvloop.run(measure(name, living["url"], living["token"], results))
-        finally:
-            server.stop()
+    with temporary_postgres() as (server, folder):
+        for name, database in (("SQLite", ""), ("PostgreSQL", server.url())):
+            with household(folder / name, database) as living:
+                uvloop.run(measure(name, living["url"], living["token"], results))
     text = table(results)
     print(text)
     if "DRY" not in os.environ:

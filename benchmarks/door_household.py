@@ -11,6 +11,7 @@ import uvloop
 
 from benchmarks.plane import LIFTED, NoChannel
 from postroom.app import household
+from postroom.app.garbage import collect_less_often
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings.load import load
@@ -41,6 +42,7 @@ async def live(home: str, database: str) -> None:
 
 
 def main() -> None:
+    collect_less_often()  # as `postroom up` does
     log.configure("ERROR")
     trace.configure(None)
     household.build_channels = lambda *_: {"telegram": NoChannel()}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
-from pathlib import Path
 
 import uvloop
 from sqlalchemy import Connection
-from tests.services.postgres import PostgresServer
 
 from benchmarks.plane import opened
+from benchmarks.temporary_postgres import temporary_postgres
 from postroom.domain.ids import DeliveryId
 from postroom.ports import Ledger
 from postroom.store.database import Database
@@ -99,11 +97,5 @@ async def both(sqlite_url: str, postgres_url: str) -> None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        server = PostgresServer(Path(folder) / "postgres")
-        server.start()
-        try:
-            uvloop.run(both(f"sqlite:///{folder}/history.db", server.url("butlers")))
-        finally:
-            server.stop()
+    with temporary_postgres() as (server, folder):
+        uvloop.run(both(f"sqlite:///{folder}/history.db", server.url("butlers")))

@@ -9,7 +9,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from tests.services import databases
 from tests.services.postgres import PostgresServer
 
 from benchmarks.peers.table import write_between
+from benchmarks.temporary_postgres import temporary_postgres
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "explanation" / "scaling.md"
@@ -165,15 +165,9 @@ def arithmetic(costs: Sequence[Cost]) -> list[str]:
 
 def main() -> None:
     costs: list[Cost] = []
-    with tempfile.TemporaryDirectory(prefix="postroom-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o711)
-        server = PostgresServer(Path(folder) / "postgres")
-        server.start()
-        try:
-            for _ in range(ROUNDS):
-                costs += [one_round(server, processes) for processes in (1, 2)]
-        finally:
-            server.stop()
+    with temporary_postgres() as (server, _):
+        for _ in range(ROUNDS):
+            costs += [one_round(server, processes) for processes in (1, 2)]
     text = table(costs)
     print(text)
     if "DRY" not in os.environ:

@@ -6,6 +6,8 @@ set -u
 wanted="
 postgresql:postgres
 redis-server:redis-server
+curl:curl
+sqlite3:sqlite3
 pgbouncer:pgbouncer
 xvfb:Xvfb
 openbox:openbox

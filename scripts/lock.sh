@@ -1,13 +1,16 @@
 #!/bin/sh
-# lock.sh PYTHON: pins what pyproject.toml allows in requirements/run.txt and requirements/dev.txt.
+# lock.sh PYTHON: pins what pyproject.toml allows in requirements/: run.txt, dev.txt and examples.txt.
 set -eu
 python=$1
+
+compile() {
+    uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate "$@"
+}
 
 with_uv() {
     output=$1
     shift
-    uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --no-annotate \
-        --extra postgres --extra redis "$@" --output-file "$output" pyproject.toml
+    compile --extra postgres --extra redis "$@" --output-file "$output" pyproject.toml
 }
 
 # Without uv the pins hold for this platform and this Python only: pip writes no conditions.
@@ -17,7 +20,7 @@ with_pip() {
     "$python" -m venv --clear "$scratch/venv"
     pip="$scratch/venv/bin/python -m pip -qq --disable-pip-version-check --no-input"
     $pip install --upgrade pip # older ones know no dependency groups
-    $pip install ".[postgres,redis]" "$@"
+    $pip install "$@"
     $pip freeze --exclude postroom >"$scratch/frozen"
     tr 'A-Z_' 'a-z-' <"$scratch/frozen" | LC_ALL=C sort >"$output"
 }
@@ -25,9 +28,11 @@ with_pip() {
 if command -v uv >/dev/null 2>&1; then
     with_uv requirements/run.txt
     with_uv requirements/dev.txt --group dev
+    compile --group examples --output-file requirements/examples.txt
 else
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
-    with_pip requirements/run.txt
-    with_pip requirements/dev.txt --group dev
+    with_pip requirements/run.txt ".[postgres,redis]"
+    with_pip requirements/dev.txt ".[postgres,redis]" --group dev
+    with_pip requirements/examples.txt --group examples
 fi

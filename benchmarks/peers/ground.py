@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from redis import Redis
 from tests.services import databases
@@ -14,6 +12,7 @@ from tests.services.postgres import PostgresServer
 from tests.services.redis import RedisServer
 
 from benchmarks.peers.contenders import Contender
+from benchmarks.temporary_postgres import temporary_postgres
 
 
 class DurableRedis(RedisServer):
@@ -40,13 +39,10 @@ class Ground:
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    with tempfile.TemporaryDirectory(prefix="postroom-bench-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o711)  # PostgreSQL runs as another user and has to pass through
-        postgres, redis = PostgresServer(Path(folder) / "postgres"), DurableRedis(Path(folder) / "redis")
-        postgres.start()
+    with temporary_postgres() as (postgres, folder):
+        redis = DurableRedis(folder / "redis")
         redis.start()
         try:
             yield Ground(postgres, redis)
         finally:
             redis.stop()
-            postgres.stop()

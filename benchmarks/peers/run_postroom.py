@@ -8,6 +8,7 @@ import uvloop
 
 from benchmarks import delivery
 from benchmarks.peers.child import CALLERS, PER_SECOND, asked_for
+from postroom.app.garbage import collect_less_often
 from postroom.telemetry import log, trace
 
 
@@ -20,6 +21,7 @@ async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, o
 
 
 def main() -> None:
+    collect_less_often()  # as `postroom up` does
     log.configure("WARNING")
     trace.configure(None)
     asked = asked_for()

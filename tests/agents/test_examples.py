@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.agents.messages_api import messages_api
+from tests.app.living import QUICK, living
 from tests.inbox_rest.api import Api
 
 from postroom.domain.notification import Page
@@ -18,16 +19,16 @@ ROOT = Path(__file__).parents[2]
 ARGUMENTS = {"message": "The dentist is at nine", "type": "reminder"}
 
 
-def interpreter(example: str, package: str) -> str:
-    """Ours when it has the package, else the example's own."""
+def interpreter(package: str) -> str:
+    """Ours when it has the package, else the examples' own."""
     try:
         if find_spec(package) is not None:
             return sys.executable
     except ModuleNotFoundError:
         pass
-    own = ROOT / ".venv" / "examples" / example / "bin" / "python"
+    own = ROOT / ".venv" / "examples" / "bin" / "python"
     if not own.exists():
-        pytest.skip(f"{package} is not installed; python scripts/install-examples.py installs it")
+        pytest.skip(f"{package} is not installed; `make test` installs it")
     return str(own)
 
 
@@ -41,7 +42,7 @@ async def run(api: Api, home: Path, example: str, package: str, *options: str, *
         **more,
     }
     process = await asyncio.create_subprocess_exec(
-        interpreter(example, package),
+        interpreter(package),
         str(ROOT / "examples" / f"{example}.py"),
         *options,
         env=environment,
@@ -104,3 +105,26 @@ def test_every_example_says_what_it_needs(example: Path) -> None:
 
     assert lines[0] == "# /// script"
     assert lines[1].startswith("# dependencies = [")
+
+
+@pytest.mark.timeout(120)
+async def test_plain_mcp_needs_nothing_but_the_official_client(home: Path) -> None:
+    async with living(home, QUICK) as household:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(ROOT / "examples" / "plain_mcp.py"),
+            "The kettle is on",
+            env={
+                "PATH": os.environ["PATH"],
+                "POSTROOM_TOKEN": household.token("health"),
+                "POSTROOM_BUTLER_URL": household.household.addresses["health"],
+            },
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await asyncio.wait_for(process.communicate(), 90)
+        texts = await household.texts()
+
+    assert process.returncode == 0, output.decode()
+    assert texts == ["The kettle is on"]
+    assert b"notify" in output and b"'status': 'ok'" in output

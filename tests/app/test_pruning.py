@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from postroom.app.pruning import DELIVERIES, Pruner
+from postroom.app.pruning import DELIVERIES, Pruner, fitting
 from postroom.domain.retention import DAY_US, retention
 from postroom.store.archive_months import months
 from postroom.store.database import Database
@@ -55,11 +55,20 @@ async def test_an_interrupted_run_is_taken_up_by_the_next(database: Database) ->
 
     assert (await pruner.estimate(keep))[DELIVERIES] == 30
     assert (await pruner.prune(keep))[DELIVERIES] == 30
-    assert told[:2] == [20, 10]
+    assert told[0] == 20
     assert sum((await pruner.estimate(keep)).values()) == 0
 
 
-async def test_it_rests_as_long_as_it_worked(database: Database) -> None:
+@pytest.mark.parametrize(
+    ("size", "took", "next_size"),
+    [(100, 0.5, 50), (30, 0.5, 25), (100, 0.01, 100), (100, 0.001, 200), (400, 0.001, 500)],
+    ids=["too long", "never too few", "just right", "short", "never more than asked for"],
+)
+def test_a_batch_is_as_large_as_a_moment_allows(size: int, took: float, next_size: int) -> None:
+    assert fitting(size, took, 500) == next_size
+
+
+async def test_it_rests_after_every_batch(database: Database) -> None:
     await fill(database, 3)
     rests: list[float] = []
 

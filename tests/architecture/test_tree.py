@@ -54,7 +54,7 @@ def test_the_patterns_find_what_they_are_for(what: str, line: str) -> None:
     assert FOREIGN[what].search(line)
 
 
-@pytest.mark.parametrize("name", ["run.txt", "dev.txt"])
+@pytest.mark.parametrize("name", ["run.txt", "dev.txt", "examples.txt"])
 def test_a_lock_file_names_packages_and_versions_only(name: str) -> None:
     lines = (ROOT / "requirements" / name).read_text().splitlines()
 

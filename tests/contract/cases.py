@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tests.contract import ntfy
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.mail_server import MailServer, Script
 from tests.contract.situations import Case, Situation
@@ -183,4 +184,5 @@ CASES = (
         secrets=[PASSWORD],
         situations=_EMAIL,
     ),
+    ntfy.CASE,
 )

@@ -184,3 +184,25 @@ def test_a_plain_connection_can_be_upgraded_too(tmp_path: Path) -> None:
     with engine.connect() as connection:
         assert upgrade(connection) == (None, newest())
     engine.dispose()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_every_step_is_shown_once_and_a_second_run_has_none(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    database = (
+        SqliteDatabase(tmp_path / "shown.db")
+        if kind == "sqlite"
+        else PostgresDatabase(request.getfixturevalue("new_postgres_url"))
+    )
+    shown: list[tuple[int, int]] = []
+    try:
+        await database.migrate(lambda done, total: shown.append((done, total)))
+        steps = list(shown)
+        await database.migrate(lambda done, total: shown.append((done, total)))
+    finally:
+        await database.close()
+
+    assert steps == [(number, len(steps)) for number in range(1, len(steps) + 1)]
+    assert len(steps) > 1
+    assert shown == steps

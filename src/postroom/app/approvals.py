@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from postroom.app.address_book import address_on, stored_contacts
-from postroom.app.channels import KNOWN_CHANNELS, owner_of
+from postroom.app.channels import known_channels, owner_of
 from postroom.app.trust import HouseholdTrust, SettingsTrust
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.gate import ApprovalGate, Mailboxes
@@ -95,7 +95,7 @@ async def approving(
             record=record,
             policy=gate.policy,
             channels=channels,
-            channel_names=KNOWN_CHANNELS,
+            channel_names=known_channels(settings),
             clock=clock,
             mint=mint.mint,
             released=plane.dispatcher.wake,

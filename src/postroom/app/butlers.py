@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.app.channels import KNOWN_CHANNELS
+from postroom.app.channels import known_channels
 from postroom.app.endpoints import Endpoints
 from postroom.app.heartbeat import heartbeats
 from postroom.app.modules import LoadedModules
@@ -57,7 +57,7 @@ def build_butler(
             NotifyArguments(**arguments),
             origin_butler=config.name,
             request_id=world.mint.mint(world.clock.now_us()),
-            channels=KNOWN_CHANNELS,
+            channels=known_channels(world.settings),
             switchboard=switchboard,
             default_wait_seconds=wait,
         )
@@ -87,7 +87,7 @@ def build_butler(
         scheduler=scheduler,
         clock=world.clock,
         mint=world.mint.mint,
-        channels=KNOWN_CHANNELS,
+        channels=known_channels(world.settings),
         notify_wait_seconds=wait,
         started_at_us=world.clock.now_us(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.app.own_channel import own_channel
 from postroom.channels.email import Email
 from postroom.channels.telegram import Telegram
 from postroom.ports import Channel
@@ -41,7 +42,12 @@ def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[s
             settings.email.password.reveal() or None,
             settings.email.from_address or settings.email.address,
         )
-    return channels
+    return channels | {name: own_channel(name, one) for name, one in settings.channels.items()}
+
+
+def known_channels(settings: Settings) -> frozenset[str]:
+    """What a message may name; one without credentials is known and unavailable."""
+    return KNOWN_CHANNELS | settings.channels.keys()
 
 
 def _sandboxed(sandbox: SandboxAddress) -> dict[str, Channel]:

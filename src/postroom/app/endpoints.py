@@ -22,7 +22,12 @@ class Endpoints:
     def __init__(self, settings: Settings, roster: Iterable[ButlerConfig]) -> None:
         self._host = settings.host
         self._elsewhere = settings.endpoints
-        self._ports = {config.name: port_for(settings, config) for config in roster}
+        self._ports: dict[str, int] = {}
+        self._own_switchboards: dict[str, str] = {}
+        for config in roster:
+            self._ports[config.name] = port_for(settings, config)
+            if config.butler.switchboard is not None:
+                self._own_switchboards[config.name] = config.butler.switchboard.url
 
     def bound(self, name: str, port: int) -> None:
         """A port that was left to the system to choose is known now."""
@@ -30,6 +35,10 @@ class Endpoints:
 
     def port(self, name: str) -> int:
         return self._ports[name]
+
+    def own_switchboard(self, caller: str) -> str | None:
+        """Where that butler's file says its switchboard is."""
+        return self._own_switchboards.get(caller)
 
     def url(self, name: str) -> str | None:
         if name in self._elsewhere:

@@ -21,6 +21,7 @@ from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.console import Console, ConsoleWorld, running_console, sign_in_link
 from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
+from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.mcp_port import mcp_app
@@ -240,7 +241,8 @@ class _Builder:
         context = ModuleContext(
             butler=config.name,
             clock=self._clock,
-            environment={name: Secret(value) for name, value in self._environment.items()},
+            environment={name: Secret(value) for name, value in self._environment.items()}
+            | credentials_by_name(self._settings, config),
             in_sandbox=self._settings.in_sandbox,
         )
         butler = build_butler(

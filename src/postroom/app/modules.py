@@ -12,10 +12,12 @@ from pydantic import ValidationError
 
 from postroom.butler.config import ButlerConfig, RosterError
 from postroom.domain.errors import PostroomError
+from postroom.domain.nearest import did_you_mean
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.modules.catalogue import MODULES
 from postroom.modules.module import Module, ModuleConfig, ModuleContext
 from postroom.modules.order import order
+from postroom.settings.unknown_key import unknown_key
 
 
 class LoadedModules:
@@ -72,9 +74,16 @@ def check_modules(config: ButlerConfig) -> None:
 
 def _module(config: ButlerConfig, name: str) -> Module:
     if name not in MODULES:
-        known = ", ".join(sorted(MODULES))
-        raise RosterError(f"{config.name}/butler.toml: modules.{name}: there is no such module; there are {known}.")
+        known, hint = ", ".join(sorted(MODULES)), did_you_mean(name, MODULES)
+        raise RosterError(
+            f"{config.name}/butler.toml: modules.{name}: there is no such module{hint} There are {known}."
+        )
     return MODULES[name]()
+
+
+def section_of(config: ButlerConfig, name: str) -> ModuleConfig | None:
+    """What the file says about one module; None when it does not name it."""
+    return _section(config, _module(config, name)) if name in config.modules else None
 
 
 def _section(config: ButlerConfig, module: Module) -> ModuleConfig:
@@ -84,5 +93,7 @@ def _section(config: ButlerConfig, module: Module) -> ModuleConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in ("modules", module.name, *first["loc"]))
-        told = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise RosterError(f"{config.name}/butler.toml: {key}: {told}.") from None
+        told = f"{first['msg']}."
+        if first["type"] == "extra_forbidden":
+            told = f"unknown key{unknown_key(module.config, first['loc'])}"
+        raise RosterError(f"{config.name}/butler.toml: {key}: {told}") from None

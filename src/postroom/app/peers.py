@@ -42,8 +42,9 @@ class Peers:
         """Opens what is in memory; belongs in the task that will close the stack."""
         for name in self._here:
             if name != "switchboard" and "switchboard" in self._here:
-                await self._connect("switchboard", name)
                 await self._connect(name, "switchboard")
+                if self._endpoints.own_switchboard(name) is None:
+                    await self._connect("switchboard", name)
 
     async def _connect(self, target: str, caller: str) -> None:
         peer = MemoryPeer(self._here[target], self._token(caller))
@@ -69,8 +70,9 @@ class Peers:
         known = self._connected.get((target, caller))
         if known is not None:
             return known
-        url = self._endpoints.url(target)
-        if url is None or target in self._here:
+        own = self._endpoints.own_switchboard(caller) if target == "switchboard" else None
+        url = own or self._endpoints.url(target)
+        if url is None or (target in self._here and own is None):
             raise TargetUnavailable(f"{target} is not running")
         peer = HttpPeer(target, url, self._token(caller))
         self._stack.push_async_callback(peer.close)

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts, stored_contacts
 from postroom.app.approvals import build_gate
-from postroom.app.channels import KNOWN_CHANNELS, owner_of
+from postroom.app.channels import known_channels, owner_of
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore, sole_worker
@@ -72,7 +72,9 @@ def build_plane(
         mint=mint.mint,
         gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
     )
-    return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=KNOWN_CHANNELS)
+    return Plane(
+        acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=known_channels(settings)
+    )
 
 
 @asynccontextmanager

@@ -18,6 +18,9 @@ from postroom.store.database import Database
 from postroom.store.prune_records import ARCHIVE, STALE, Stale
 
 DELIVERIES: Final = "deliveries"
+_RESTS: Final = 2.0  # for every second of work
+_LEAST: Final = 25  # fewer would hardly be shorter: a transaction has its price
+_LONG_SECONDS, _SHORT_SECONDS = 0.020, 0.008
 Result = TypeVar("Result")
 
 
@@ -26,12 +29,13 @@ class Pruner:
     """
     Interrupted at any moment, it has done whole batches and nothing by half.
 
-    After each batch it rests for as long as the batch took: the ledger is never
-    busy with the past for more than half of the time.
+    A batch is as large as some ten milliseconds allow, on this machine and at this
+    hour, and is followed by a rest twice as long: nobody waits for the past for
+    longer than a moment, and the ledger is busy with it for a third of the time.
     """
 
     database: Database
-    batch: int
+    batch: int  # at most
     tell: Callable[[str, int], None]
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep
 
@@ -53,39 +57,50 @@ class Pruner:
         return done
 
     async def _deliveries(self, keep: Retention) -> int:
-        total, place = 0, prune_deliveries.START
+        total, place, size = 0, prune_deliveries.START, min(_LEAST, self.batch)
         while True:
             work = partial(
                 prune_deliveries.move,
                 settled_before_us=keep.settled_before_us,
                 now_us=keep.now_us,
-                limit=self.batch,
+                limit=size,
                 after=place,
             )
-            moved = await self._batch(work)
-            total += moved.deliveries
+            moved, took = await self._batch(work)
+            total, size = total + moved.deliveries, fitting(size, took, self.batch)
             self.tell(DELIVERIES, moved.deliveries)
             if moved.place is None:
                 return total
             place = moved.place
 
     async def _records(self, stale: Stale, keep: Retention) -> int:
-        total = 0
-        while removed := await self._batch(partial(stale.remove, retention=keep, limit=self.batch)):
-            total += removed
+        total, size = 0, min(_LEAST, self.batch)
+        while True:
+            removed, took = await self._batch(partial(stale.remove, retention=keep, limit=size))
+            if not removed:
+                return total
+            total, size = total + removed, fitting(size, took, self.batch)
             self.tell(stale.name, removed)
-        return total
 
     async def _archive(self, keep: Retention) -> int:
         """PostgreSQL drops months whole; elsewhere their rows go batch by batch."""
         counted = await self.database.read(partial(ARCHIVE.count, retention=keep))
-        if not await self._batch(partial(drop_months, before_us=keep.drop_archive_before_us or 0)):
+        dropped, _ = await self._batch(partial(drop_months, before_us=keep.drop_archive_before_us or 0))
+        if not dropped:
             return await self._records(ARCHIVE, keep)
         self.tell(ARCHIVE.name, counted)
         return counted
 
-    async def _batch(self, work: Callable[[Connection], Result]) -> Result:
+    async def _batch(self, work: Callable[[Connection], Result]) -> tuple[Result, float]:
         began = time.perf_counter()
         result = await self.database.write(work)
-        await self.rest(time.perf_counter() - began)
-        return result
+        took = time.perf_counter() - began
+        await self.rest(_RESTS * took)
+        return result, took
+
+
+def fitting(size: int, took_seconds: float, most: int) -> int:
+    """The size of the next batch, from how long this one took."""
+    if took_seconds > _LONG_SECONDS:
+        return max(min(_LEAST, most), size // 2)
+    return min(most, size * 2) if took_seconds < _SHORT_SECONDS else size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from postroom.app.butlers import ButlerWorld
-from postroom.app.channels import KNOWN_CHANNELS
+from postroom.app.channels import known_channels
 from postroom.store.notifications_log import StoredNotificationsLog
 from postroom.store.registry import StoredRegistry
 from postroom.store.registry_cache import CachedRegistry
@@ -25,7 +25,7 @@ def build_board(world: ButlerWorld, stack: AsyncExitStack) -> Switchboard:
             log=log,
             clock=world.clock,
             mint=world.mint.mint,
-            channels=KNOWN_CHANNELS,
+            channels=known_channels(world.settings),
         ),
         router=Router(registry=registry, peer_of=world.peers.registered, clock=world.clock, mint=world.mint.mint),
         registry=registry,

@@ -11,6 +11,7 @@ from croniter import croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from postroom.domain.mistake import Mistake
+from postroom.settings.unknown_key import unknown_key
 
 MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
@@ -24,42 +25,60 @@ class RosterError(Mistake):
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class DatabasePlace(Strict):
     name: str = "butlers"
+    """Recorded only: `database_url` of the settings chooses the database."""
     schema_name: Annotated[str, Field(alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
+    """Recorded only: the migrations decide which schema a table stands in."""
 
 
 class RuntimeLimits(Strict):
     model: str | None = None
+    """The model; unset: whatever the program chooses."""
     max_concurrent_sessions: Annotated[int, Field(ge=1, le=100)] = 1
+    """Sessions at once."""
     max_queued_sessions: Annotated[int, Field(ge=1)] = 100
+    """Sessions that may wait; the next one is refused."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 300.0
+    """Longest session; then the program and everything it started is killed."""
     args: tuple[str, ...] = ()
+    """More arguments for the program."""
 
 
 class SwitchboardPlace(Strict):
     url: str
+    """Where this butler's switchboard is, if it is not the household's own: https://…/mcp."""
 
 
 class NotifyTask(Strict):
     channel: str
+    """`telegram` or `email`."""
     message: Annotated[str, Field(min_length=1)]
+    """What to say."""
     recipient: str | None = None
+    """An address or a contact; unset: the owner."""
     subject: str | None = None
+    """Of an e-mail."""
     priority: Literal["high", "medium", "low"] | None = None
+    """`high`, `medium` or `low`."""
 
 
 class Schedule(Strict):
     """Either a prompt for a session, or a message that needs no model at all."""
 
     name: Annotated[str, Field(pattern=_NAME)]
+    """Its name, once per butler."""
     cron: str
+    """Five fields: minute, hour, day, month, weekday."""
     timezone: str = "UTC"
+    """The zone whose clock counts."""
     prompt: str | None = None
+    """What the model is asked."""
     notify: NotifyTask | None = None
+    """A message that needs no model."""
 
     @field_validator("cron")
     @classmethod
@@ -88,13 +107,18 @@ class EnvironmentNames(Strict):
     """Variables a butler's model is given; nothing else of the environment reaches it."""
 
     required: tuple[str, ...] = ()
+    """Variables the model must be given."""
     optional: tuple[str, ...] = ()
+    """Variables it is given if they are set."""
 
 
 class ButlerSection(Strict):
     name: Annotated[str, Field(pattern=_NAME)]
+    """As its folder is called."""
     port: Annotated[int, Field(ge=0, le=65535)]
+    """Where it listens; `[ports]` of the settings wins."""
     description: str = ""
+    """What it looks after, for people and models."""
     db: DatabasePlace
     runtime: RuntimeLimits = RuntimeLimits()
     switchboard: SwitchboardPlace | None = None
@@ -104,6 +128,7 @@ class ButlerSection(Strict):
 
 class RuntimeKind(Strict):
     type: Literal["codex", "claude", "gemini", "none"] = "none"
+    """The program a model runs in; `none`: this butler has no model."""
 
 
 class ButlerConfig(Strict):
@@ -178,6 +203,8 @@ def _explain(error: ValidationError, file: str) -> str:
     sentences = []
     for item in error.errors(include_url=False):
         key = ".".join(str(part) for part in item["loc"])
-        told = "unknown key" if item["type"] == "extra_forbidden" else item["msg"].removeprefix("Value error, ")
-        sentences.append(f"{file}: {key}: {told}.")
+        told = f"{item['msg'].removeprefix('Value error, ')}."
+        if item["type"] == "extra_forbidden":
+            told = f"unknown key{unknown_key(ButlerConfig, item['loc'])}"
+        sentences.append(f"{file}: {key}: {told}")
     return "\n".join(sentences)

@@ -6,7 +6,23 @@ import sys
 
 import typer
 
-from postroom.cli import config, connectors, desk, doctor, init, login, migrate, notify, prune, token, trace, up
+from postroom.cli import (
+    approvals,
+    config,
+    connectors,
+    contacts,
+    desk,
+    doctor,
+    init,
+    login,
+    migrate,
+    notify,
+    prune,
+    token,
+    trace,
+    up,
+    why,
+)
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -21,9 +37,12 @@ app.command("init")(init.init)
 app.command("login")(login.login)
 app.command("notify")(notify.notify)
 app.command("trace")(trace.trace)
+app.command("why")(why.why)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(token.app, name="token")
+app.add_typer(contacts.app, name="contacts")
 app.add_typer(connectors.app, name="connectors")
 app.command("desk")(desk.desk)
 app.command("migrate")(migrate.migrate)

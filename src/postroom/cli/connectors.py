@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from postroom.cli.output import Home, Json, say, say_json
+from postroom.domain.nearest import did_you_mean
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
 
@@ -28,7 +29,9 @@ def export(
 
     settings, _ = from_process({"home": home})
     if which not in FACES:
-        raise SettingsError(f"There is no connector '{which}'; there are {', '.join(FACES)}.")
+        raise SettingsError(
+            f"There is no connector '{which}'{did_you_mean(which, FACES)} There are {', '.join(FACES)}."
+        )
     folder = out or Path(f"postroom-{which}")
     folder.mkdir(parents=True, exist_ok=True)
     files = _files(which, settings, url, mcp_url)

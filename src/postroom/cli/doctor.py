@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import asdict
 
 import typer
 
-from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.output import Database, Home, Json, Redis, Roster, say, say_json
 from postroom.settings.load import from_process
 
 
-def doctor(home: Home = None, database: Database = None, json: Json = False) -> None:
-    """Check Python, home, ports, database and credentials."""
-    from postroom.app.examination import examine
+def doctor(
+    home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None, json: Json = False
+) -> None:
+    """Check Python, files, ports, database, Redis, credentials, clock and display; exits with 1 on a problem."""
+    from postroom.app.doctor.examination import examine
 
-    settings, _ = from_process({"home": home, "database_url": database})
-    findings = asyncio.run(examine(settings))
+    settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
+    findings = asyncio.run(examine(settings, os.environ))
     if json:
         say_json([asdict(finding) for finding in findings])
     else:

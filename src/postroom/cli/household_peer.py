@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from postroom.app.endpoints import Endpoints
+from postroom.app.roster import load_roster
+from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
@@ -21,16 +25,25 @@ def call(
     timeout_seconds: float = 30.0,
     principal: Principal = OPERATOR,
 ) -> dict[str, Any]:
+    url = _url(settings, part)
     token = TokenFile(settings.tokens_file).token_of(principal)
     if token is None:
-        raise SettingsError(f"{settings.tokens_file} holds no token for {principal}; start the household first.")
-    return asyncio.run(_call(settings, part, token, tool, arguments, timeout_seconds))
+        raise SettingsError(
+            f"{settings.tokens_file} holds no token for {principal}; start the household first: postroom up."
+        )
+    return asyncio.run(_call(HttpPeer(part, url, token), tool, arguments, timeout_seconds))
 
 
-async def _call(
-    settings: Settings, part: str, token: str, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
-) -> dict[str, Any]:
-    peer = HttpPeer(part, f"http://{settings.host}:{getattr(settings.ports, part)}/mcp", token)
+def _url(settings: Settings, butler: str) -> str:
+    roster = load_roster(settings, os.environ)
+    url = Endpoints(settings, roster).url(butler)
+    if url is None:
+        names = [config.name for config in roster]
+        raise SettingsError(f"There is no butler '{butler}'{did_you_mean(butler, names)} Butlers: {', '.join(names)}.")
+    return url
+
+
+async def _call(peer: HttpPeer, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
     try:
         return await peer.call(tool, arguments, timeout_seconds)
     finally:

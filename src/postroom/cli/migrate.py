@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.progress import bar
 from postroom.settings import Settings
 from postroom.settings.load import from_process
 
@@ -26,6 +27,7 @@ async def _migrate(settings: Settings) -> tuple[str | None, str | None]:
 
     store = connect_store(settings)
     try:
-        return await store.database.migrate()
+        with bar("Migrating") as show:
+            return await store.database.migrate(show)
     finally:
         await store.database.close()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from postroom.cli.household_peer import call
-from postroom.cli.output import Home, Json, say, say_json
+from postroom.cli.output import Home, Json, Roster, say, say_json
+from postroom.domain.delivery import Priority
+from postroom.domain.nearest import did_you_mean
+from postroom.settings import SettingsError
 from postroom.settings.load import from_process
 
 Channel = Annotated[str, typer.Option("--channel", "-c", help="telegram or email.")]
@@ -28,10 +31,17 @@ def notify(
     priority: Annotated[str | None, typer.Option("--priority", help="high, medium or low.")] = None,
     wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
     home: Home = None,
+    roster: Roster = None,
     json: Json = False,
 ) -> None:
     """Send a message; exits with 0 when it is delivered or accepted."""
-    settings, _ = from_process({"home": home})
+    from postroom.app.channels import known_channels
+    from postroom.cli.household_peer import call
+
+    settings, _ = from_process({"home": home, "roster": roster})
+    _check("--channel", channel, known_channels(settings))
+    if priority is not None:
+        _check("--priority", priority, Priority)
     arguments = {
         "channel": channel,
         "message": sys.stdin.read() if message == "-" else message,
@@ -49,6 +59,12 @@ def notify(
         say(_sentence(answer))
     if answer["status"] == "error":
         raise typer.Exit(1)
+
+
+def _check(option: str, word: str, known: Iterable[str]) -> None:
+    """Here and not only at the household, which has no idea what was mistyped."""
+    if word not in (names := sorted(known)):
+        raise SettingsError(f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}.")
 
 
 def _sentence(answer: dict[str, object]) -> str:

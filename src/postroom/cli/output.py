@@ -13,6 +13,11 @@ Database = Annotated[
     str | None, typer.Option("--database", help="sqlite:///FILE or postgresql://… (POSTROOM_DATABASE_URL).")
 ]
 
+Redis = Annotated[
+    str | None, typer.Option("--redis", help="redis://…, for limits that several processes share (POSTROOM_REDIS_URL).")
+]
+Roster = Annotated[str | None, typer.Option("--roster", help="Folder of butlers (POSTROOM_ROSTER).")]
+
 
 def say(text: str) -> None:
     typer.echo(text)

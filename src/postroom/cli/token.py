@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from postroom.app.known_address import remember_address
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.agent_address import parse_address
+from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import SettingsError
@@ -48,6 +48,27 @@ def create(
         say(token)
 
 
+@app.command("show")
+def show(
+    user: User = None,
+    butler: Butler = None,
+    connector: Connector = None,
+    operator: Operator = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Print a token that was made before; who may read the file may do this."""
+    principal, file = _principal(user, butler, connector, operator), _file(home)
+    token = file.token_of(principal)
+    if token is None:
+        known = [str(one) for one in file.principals()]
+        raise SettingsError(f"{principal} has no token{did_you_mean(str(principal), known)}")
+    if json:
+        say_json({"principal": str(principal), "token": token})
+    else:
+        say(token)
+
+
 @app.command("list")
 def list_tokens(home: Home = None, json: Json = False) -> None:
     """Who has a token."""
@@ -71,7 +92,8 @@ def revoke(
     """Take a token back, at once, in a running household too."""
     principal = _principal(user, butler, connector, operator)
     if not _file(home).revoke(principal):
-        raise SettingsError(f"{principal} has no token.")
+        known = [str(one) for one in _file(home).principals()]
+        raise SettingsError(f"{principal} has no token{did_you_mean(str(principal), known)}")
     if json:
         say_json({"revoked": str(principal)})
     else:
@@ -79,6 +101,8 @@ def revoke(
 
 
 def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:
+    from postroom.app.known_address import remember_address
+
     if principal.role is not Role.USER:
         raise SettingsError("--email goes with --user: only people get e-mail copies.")
     settings, _ = from_process({"home": home, "database_url": database})

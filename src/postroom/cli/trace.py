@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
-from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
 
 
@@ -19,29 +18,15 @@ def trace(
     json: Json = False,
 ) -> None:
     """Show every hop, attempt and receipt of a request, straight from the ledger."""
+    from postroom.app.ledger_view import traced
+
     settings, _ = from_process({"home": home, "database_url": database})
-    found = asyncio.run(_read(settings, identifier))
+    found = asyncio.run(traced(settings, identifier))
     if json:
         say_json(found)
         return
     for line in timeline(found):
         say(line)
-
-
-async def _read(settings: Settings, identifier: str) -> dict[str, Any]:
-    from postroom.app.store import connect_store
-    from postroom.store.trace import request_ids
-    from postroom.store.trace import trace as read_trace
-
-    store = connect_store(settings)
-    try:
-        ids = await store.database.read(lambda connection: request_ids(connection, identifier))
-        found = await store.database.read(lambda connection: read_trace(connection, ids[0]))
-    finally:
-        await store.database.close()
-    if not (found["hops"] or found["deliveries"] or found["refusals"]):
-        raise SettingsError(f"Nothing is known of {identifier}.")
-    return found
 
 
 def timeline(found: dict[str, Any]) -> list[str]:

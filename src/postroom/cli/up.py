@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 import signal
 from collections.abc import Sequence
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from postroom.cli.output import Database, Home, say
+from postroom.cli.output import Database, Home, Redis, Roster, say
+from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings, SettingsError
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
 ]
-Redis = Annotated[str | None, typer.Option("--redis", help="redis://… for limits shared by several processes.")]
 
 
 def up(
     home: Home = None,
     database: Database = None,
     redis: Redis = None,
-    roster: Annotated[str | None, typer.Option("--roster", help="Folder of butlers.")] = None,
+    roster: Roster = None,
     only: Only = None,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
+    from postroom.app.credentials import with_credentials
     from postroom.app.household import parts_of
     from postroom.app.roster import load_roster
 
@@ -50,29 +50,32 @@ def up(
     }
     settings, _ = from_process(overrides)
     butlers = load_roster(settings, os.environ)
+    settings = with_credentials(settings, butlers, os.environ)
     _run(settings, butlers, _parts(parts_of(settings, butlers), only))
 
 
-def worker(home: Home = None, database: Database = None, redis: Redis = None) -> None:
+def worker(home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None) -> None:
     """Add a delivery worker to a household on PostgreSQL."""
+    from postroom.app.credentials import with_credentials
     from postroom.app.roster import load_roster
 
-    settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis})
+    settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
     if settings.database.startswith("sqlite"):
         raise SettingsError(
             "postroom worker needs PostgreSQL (POSTROOM_DATABASE_URL): "
             "a SQLite household has one worker, in `postroom up`."
         )
-    _run(settings, load_roster(settings, os.environ), ("worker",))
+    butlers = load_roster(settings, os.environ)
+    _run(with_credentials(settings, butlers, os.environ), butlers, ("worker",))
 
 
 def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
     chosen = [name.strip() for item in only or [] for name in item.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f", did you mean {close[0]}?" if close else "."
-            raise SettingsError(f"--only: there is no part '{name}'{hint} Parts: {', '.join(known)}.")
+            raise SettingsError(
+                f"--only: there is no part '{name}'{did_you_mean(name, known)} Parts: {', '.join(known)}."
+            )
     return tuple(part for part in known if not chosen or part in chosen)
 
 

@@ -18,6 +18,7 @@ class ApprovalsConfig(ModuleConfig):
     """The gate stands at the delivery boundary, so naming fewer tools would open nothing; it is refused instead."""
 
     gated_tools: tuple[str, ...] = GATED_TOOLS
+    """Tools that wait for a person; none of these three can be left out."""
 
 
 class ApprovalsModule:

@@ -16,11 +16,14 @@ class UserScope(ModuleConfig):
     """Writing as a person is not offered; the key is there to say so."""
 
     enabled: bool = False
+    """Must stay off: only bots send."""
 
 
 class TelegramBot(ModuleConfig):
     enabled: bool = True
+    """Off: the messenger does not send over Telegram."""
     token_env: str = "BUTLER_TELEGRAM_TOKEN"  # noqa: S105  # the name of a variable
+    """The variable that holds the bot's token."""
 
 
 class TelegramConfig(ModuleConfig):
@@ -30,8 +33,11 @@ class TelegramConfig(ModuleConfig):
 
 class EmailBot(ModuleConfig):
     enabled: bool = True
+    """Off: the messenger sends no e-mail."""
     address_env: str = "BUTLER_EMAIL_ADDRESS"
+    """The variable that holds the mailbox."""
     password_env: str = "BUTLER_EMAIL_PASSWORD"  # noqa: S105  # the name of a variable
+    """The variable that holds its password."""
 
 
 class EmailConfig(ModuleConfig):

@@ -17,7 +17,7 @@ from postroom.settings.secret import Secret
 class ModuleConfig(BaseModel):
     """The keys of a module's section; a key that is not declared is refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

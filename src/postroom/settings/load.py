@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from postroom.domain.mistake import Mistake
 from postroom.settings.model import Settings
+from postroom.settings.unknown_key import unknown_key
 
 # The three names the messenger's specification gives to its credentials.
-_CREDENTIALS = {
+CREDENTIALS = {
     "BUTLER_TELEGRAM_TOKEN": ("telegram", "token"),
     "BUTLER_EMAIL_ADDRESS": ("email", "address"),
     "BUTLER_EMAIL_PASSWORD": ("email", "password"),
@@ -85,7 +85,7 @@ def _keys(values: Mapping[str, Any], prefix: str = "") -> list[str]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[tuple[str, ...], tuple[Any, str]]:
     found: dict[tuple[str, ...], tuple[Any, str]] = {}
-    for variable, key in _CREDENTIALS.items():
+    for variable, key in CREDENTIALS.items():
         if environment.get(variable):
             found[key] = (environment[variable], variable)
     for variable, text in environment.items():
@@ -129,7 +129,7 @@ def _explain(error: ValidationError, sources: Mapping[str, str], file: Path) -> 
         key = ".".join(str(part) for part in item["loc"])
         source = _source(key, sources) or str(file)
         if item["type"] == "extra_forbidden":
-            sentences.append(f"{source}: unknown key '{key}'{_nearest(item['loc'])}")
+            sentences.append(f"{source}: unknown key '{key}'{unknown_key(Settings, item['loc'])}")
         else:
             sentences.append(f"{source}: {key}: {item['msg']}.")
     return "\n".join(sentences)
@@ -141,24 +141,6 @@ def _source(key: str, sources: Mapping[str, str]) -> str | None:
     names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
     inside = [name for name in sources if name.startswith(f"{key}.")]
     return next((sources[name] for name in (*names, *inside) if name in sources), None)
-
-
-def _nearest(path: tuple[int | str, ...]) -> str:
-    model: Any = Settings
-    for name in path[:-1]:
-        model = _model_in(model.model_fields[str(name)].annotation) if _has(model, name) else model
-    close = difflib.get_close_matches(str(path[-1]), model.model_fields if model else (), n=1, cutoff=0.4)
-    return f", did you mean '{close[0]}'?" if close else "."
-
-
-def _has(model: Any, name: int | str) -> bool:
-    """The place in a list, or a name of the person's own choosing, is no field."""
-    return model is not None and str(name) in model.model_fields
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    candidates = (annotation, *get_args(annotation))
-    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
 
 
 def from_process(overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.settings.secret import Secret, SecretUrl
 
+_CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 _LONGEST_SECONDS = 366 * 24 * 3600
 Positive = Annotated[int, Field(gt=0, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
@@ -20,90 +21,161 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True, use_attribute_docstrings=True
+    )
 
 
 class LimitSettings(Section):
+    """How many messages may leave."""
+
     global_per_minute: Positive = 60
+    """Messages the whole household may send in a minute."""
     in_flight: Positive = 100
+    """Deliveries that may be under way at once."""
     recipient_per_minute: Positive = 10
+    """Messages one person may be sent in a minute."""
     reply_multiplier: Annotated[float, Field(ge=1, le=1000)] = 2.0
-    channels: dict[str, Positive] = Field(default_factory=dict)  # on top of the built-in ones
+    """A reply costs one part in this many of a message: 2 means half."""
+    channels: dict[str, Positive] = Field(default_factory=dict)
+    """Messages a minute by channel and scope, on top of the built-in ones: {"telegram.bot" = 30}."""
 
 
 class RetrySettings(Section):
+    """What happens after a failure that may pass."""
+
     max_attempts: Positive = 3
+    """Calls to the provider for one delivery, the first one included."""
     base_seconds: Seconds = 1.0
+    """The pause before the second attempt; it doubles each time."""
     max_seconds: Seconds = 60.0
+    """No pause is longer, unless the provider asks for it."""
     jitter: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """Each pause is shortened or lengthened at random by up to this share."""
     attempts_by_priority: dict[Priority, Positive] = Field(default_factory=dict)
+    """Another number of attempts for `high`, `medium` or `low`."""
 
 
 class BreakerSettings(Section):
+    """When a channel that keeps failing is left alone for a while."""
+
     failure_threshold: Positive = 5
+    """Failures in a row that open the circuit."""
     recovery_seconds: Seconds = 60.0
+    """How long it stays open before it is tried again."""
     half_open_probes: Positive = 2
+    """Calls that may try it at the same time."""
     half_open_successes: Positive = 2
+    """Successes that close it."""
 
 
 class TimeoutSettings(Section):
+    """How long one call to a provider may take."""
+
     telegram_seconds: Seconds = 15.0
+    """Telegram."""
     email_seconds: Seconds = 45.0
+    """E-mail, from connecting to the final dot."""
     default_seconds: Seconds = 30.0
+    """Every other channel."""
 
 
 class DeliverySettings(Section):
+    """How stored messages are worked on."""
+
     on_uncertain: OnUncertain = OnUncertain.RESEND
+    """After a call whose outcome nobody knows: `resend` (marked as a possible duplicate) or `hold` (a dead letter)."""
     on_uncertain_by_channel: dict[str, OnUncertain] = Field(default_factory=dict)
+    """The same for one channel."""
     lease_seconds: Seconds = 30.0
+    """How long a worker may hold a delivery before another one takes it over."""
     sweep_seconds: Seconds = 5.0
+    """How often work that a lost worker left behind is looked for."""
     notify_wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0
+    """How long `notify` waits for the outcome before it answers `accepted`."""
     telegram_chat_interval_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    """Pause between two messages to the same Telegram chat."""
     slots_per_channel: Positive = 32
+    """Calls to one channel's provider at a time, per process."""
 
 
 class TelegramSettings(Section):
+    """The bot."""
+
     api_base_url: str = "https://api.telegram.org"
+    """Where the Bot API is: a server of your own, or Telegram's."""
     token: Secret = Secret("")
+    """The bot's token; in `secrets.toml` or BUTLER_TELEGRAM_TOKEN."""
 
 
 class EmailSettings(Section):
+    """The mailbox that mail is sent from."""
+
     smtp_host: str = "smtp.gmail.com"
+    """The mail server."""
     smtp_port: Port = 587
+    """Its port."""
     smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    """`starttls` (587), `tls` (465), or `none`, which is for this machine only."""
     from_address: str = ""
+    """The sender people see; the mailbox itself when empty."""
     address: str = ""
+    """The mailbox; in `secrets.toml` or BUTLER_EMAIL_ADDRESS."""
     password: Secret = Secret("")
+    """Its password; in `secrets.toml` or BUTLER_EMAIL_PASSWORD."""
 
 
 class ApprovalSettings(Section):
-    enabled: bool | None = None  # unset: on as soon as real credentials are set
+    """Which messages wait for a person."""
+
+    enabled: bool | None = None
+    """Whether messages to strangers wait for a person; unset: as soon as real credentials are set."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
-    replies: Literal["heard", "ask"] = "heard"  # heard: an answer to a message that really came in needs no approval
+    """How long one waits; then it fails, and its sender is told."""
+    replies: Literal["heard", "ask"] = "heard"
+    """`heard`: an answer to a message that really came in needs no approval; `ask`: it does."""
     risk: Risk = Risk.MEDIUM
+    """Of a message, unless its channel says otherwise."""
     risk_by_channel: dict[str, Risk] = Field(default_factory=dict)
+    """The same for one channel."""
     max_pending_per_origin: Positive = 100
+    """More than this from one butler is refused as overload."""
     sweep_seconds: Seconds = 30.0
-    ask_owner: bool | None = None  # unset: not in the sandbox
-    ask_channel: Literal["", "telegram", "email"] = ""  # unset: the first one the owner has an address on
+    """How often overdue messages are looked for."""
+    ask_owner: bool | None = None
+    """Tell the owner that something waits; unset: not in the sandbox."""
+    ask_channel: Literal["", "telegram", "email"] = ""
+    """Over which channel; empty: the first one the owner has an address on."""
 
 
 class InboxSettings(Section):
+    """Notes that agents leave for people."""
+
     hourly_cap: Positive = 10
-    email_enabled: bool = False  # off: nobody gets e-mail copies, whatever their preferences say
-    digest: bool = True  # what waited for the end of quiet hours leaves as one e-mail
+    """Notes one person may be left within an hour."""
+    email_enabled: bool = False
+    """Off: nobody gets e-mail copies, whatever their preferences say."""
+    digest: bool = True
+    """What waited for the end of quiet hours leaves as one e-mail."""
     lease_seconds: Seconds = 60.0
+    """How long a worker may hold an e-mail copy before another one takes it over."""
     sweep_seconds: Seconds = 5.0
+    """How often copies that are due are looked for."""
 
 
 class PostgresSettings(Section):
     """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
 
-    pool_size: Positive = 8  # connections for deliveries
-    other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10  # for everything else, half of them kept open
+    pool_size: Positive = 8
+    """Connections for deliveries."""
+    other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10
+    """Connections for everything else, half of them kept open."""
     prepared_statements: bool = True
-    notices: Literal["listen", "poll"] = "listen"  # poll: looks every second instead
-    listen_url: SecretUrl = SecretUrl("")  # a way around the pooler, for LISTEN; unset: database_url
+    """Off behind PgBouncer in transaction mode."""
+    notices: Literal["listen", "poll"] = "listen"
+    """How a process hears of others' work: `listen`, or `poll`, which looks every second."""
+    listen_url: SecretUrl = SecretUrl("")
+    """A way around the pooler, for LISTEN; empty: database_url."""
 
     @property
     def most_connections(self) -> int:
@@ -113,71 +185,136 @@ class PostgresSettings(Section):
 class RetentionSettings(Section):
     """What `postroom prune` goes by when it is not told otherwise."""
 
-    settled_days: Positive = 90  # in the ledger after it is settled
-    archive_days: Positive | None = None  # in the archive after that; unset: for ever
-    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 200
+    settled_days: Positive = 90
+    """How long a settled delivery stays in the ledger."""
+    archive_days: Positive | None = None
+    """How long it stays in the archive after that; unset: for ever."""
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
+    """Deliveries that move at a time, at most; fewer when they take long."""
 
 
 class DeskSettings(Section):
+    """The popup at the person's own screen."""
+
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5
+    """Exchanges shown above the message."""
     toolkit: Literal["auto", "tk", "qt"] = "auto"
+    """`auto`: Qt if a screen reader is on and Qt is installed, otherwise Tk."""
     show_seconds: Seconds = 10.0
+    """How long a window may take to appear."""
     display_only_seconds: Seconds = 10.0
+    """How long a message without a question stays."""
     typing_grace_seconds: Seconds = 10.0
+    """A timeout waits until this long after the last key."""
     progress_seconds: Seconds = 10.0
+    """How often a waiting client is told that the call is alive."""
     silence_seconds: Seconds = 60.0
+    """A window that says nothing for so long is taken for dead."""
 
 
 class Owner(Section):
+    """The person this household belongs to; messages without a recipient go here."""
+
     name: str = ""
+    """What the owner is called."""
     telegram_chat_id: ChatId | None = None
+    """The owner's chat with the bot; a number or a text."""
     email: str | None = None
+    """The owner's e-mail address."""
 
 
 class Contact(Section):
+    """Somebody this household can write to; one `[[contacts]]` table each."""
+
     name: Annotated[str, Field(min_length=1)]
+    """The contact's name."""
     aliases: tuple[str, ...] = ()
+    """Other names."""
     telegram_chat_id: ChatId | None = None
+    """The chat with the bot; a number or a text."""
     email: str | None = None
+    """E-mail address."""
     agent: str | None = None
+    """An agent address of the contact's own, such as agent://household/bob."""
     trusted: bool = False
+    """Messages to this contact need no approval."""
 
 
 class ConnectorSettings(Section):
-    agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)  # the senders its token may speak for
-    public_url: str = ""  # where the assistant reaches the adapter
-    household_url: str = ""  # where an adapter that runs alone reaches the API
+    """An assistant's adapter; one `[connectors.NAME]` table each."""
+
+    agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)
+    """The senders its token may speak for."""
+    public_url: str = ""
+    """Where the assistant reaches the adapter."""
+    household_url: str = ""
+    """Where an adapter that runs alone reaches the API."""
+
+
+class ChannelSettings(Section):
+    """A channel of your own; one `[channels.NAME]` table each."""
+
+    factory: str
+    """`module:function` that is given the options and returns the channel."""
+    options: dict[str, Secret] = Field(default_factory=dict)
+    """What the function is given, by name."""
 
 
 class Ports(Section):
+    """Where each part listens; 0 lets the system choose."""
+
     switchboard: Port = 40100
+    """The switchboard."""
     general: Port = 40101
+    """The butler `general`."""
     health: Port = 40103
+    """The butler `health`."""
     messenger: Port = 40104
+    """The messenger."""
     api: Port = 40200
+    """HTTP for people and assistants."""
     chatgpt: Port = 40201
+    """The adapter for ChatGPT."""
     gemini: Port = 40202
+    """The adapter for Gemini."""
     sandbox: Port = 40290
+    """The sandbox's Bot API and its page."""
     sandbox_smtp: Port = 40225
+    """The sandbox's mail server."""
 
 
 class TelemetrySettings(Section):
+    """What is logged and measured."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least important lines that are logged."""
     otlp_endpoint: str | None = None
+    """Where traces are sent (OTLP over HTTP; needs the extra `otlp`)."""
 
 
 class Settings(Section):
     home: Path
-    url: str = ""  # of a household's API elsewhere; unset: the one on this machine
-    token: Secret = Secret("")  # what to show there
+    """The data directory."""
+    url: str = ""
+    """The API of a household elsewhere; empty: the one on this machine."""
+    token: Secret = Secret("")
+    """What to show there."""
     database_url: SecretUrl = SecretUrl("")
+    """sqlite:///FILE or postgresql://…; empty: a file in the data directory."""
     redis_url: SecretUrl = SecretUrl("")
+    """redis://…, for limits and circuits that several processes share; empty: none."""
     roster: Path | None = None
+    """A folder of butlers; unset: the shipped ones."""
     host: str = "127.0.0.1"
-    allowed_hosts: tuple[str, ...] = ()  # names this machine is reached by, beside localhost
+    """The address to listen on."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names this machine is reached by, beside localhost."""
     allowed_origins: tuple[str, ...] = ()
-    endpoints: dict[str, str] = Field(default_factory=dict)  # where parts on other machines are: name -> URL of /mcp
-    sandbox: bool | None = None  # unset: on while no provider credentials are set
+    """Web pages that may call, by origin."""
+    endpoints: dict[str, str] = Field(default_factory=dict)
+    """Where parts on other machines are: name and URL of /mcp."""
+    sandbox: bool | None = None
+    """Unset: on while no provider credentials are set."""
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()
     breaker: BreakerSettings = BreakerSettings()
@@ -193,12 +330,20 @@ class Settings(Section):
     owner: Owner = Owner()
     contacts: tuple[Contact, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
+    channels: dict[Annotated[str, Field(pattern=_CHANNEL)], ChannelSettings] = Field(default_factory=dict)
     ports: Ports = Ports()
     telemetry: TelemetrySettings = TelemetrySettings()
 
+    @field_validator("channels")
+    @classmethod
+    def _ours_stay_ours(cls, channels: dict[str, ChannelSettings]) -> dict[str, ChannelSettings]:
+        if taken := {"telegram", "email"} & channels.keys():
+            raise ValueError(f"{', '.join(sorted(taken))} cannot be replaced")
+        return channels
+
     @property
     def has_credentials(self) -> bool:
-        return bool(self.telegram.token) or bool(self.email.password)
+        return bool(self.telegram.token) or bool(self.email.password) or bool(self.channels)
 
     @property
     def in_sandbox(self) -> bool:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
+
+Shown = Callable[[int, int], None]
 
 _LOCK = 0x706F7374726F6F6D  # any constant will do; every process must use the same one
 
@@ -20,13 +25,15 @@ def _config() -> Config:
     return config
 
 
-def upgrade(connection: Connection) -> tuple[str | None, str | None]:
-    """Returns the revision before and after; counts when the caller commits."""
+def upgrade(connection: Connection, show: Shown | None = None) -> tuple[str | None, str | None]:
+    """Returns the revision before and after; counts when the caller commits. `show` hears of each step."""
     config = _config()
     config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":  # several processes may start at once; one of them migrates
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})  # held until the commit
     before = revision(connection)
+    if show is not None:
+        config.attributes["applied"] = _counting(show, _steps_after(before))
     command.upgrade(config, "head")
     return before, revision(connection)
 
@@ -34,6 +41,20 @@ def upgrade(connection: Connection) -> tuple[str | None, str | None]:
 def revision(connection: Connection) -> str | None:
     context = MigrationContext.configure(connection, opts={"version_table": "postroom_version"})
     return context.get_current_revision()
+
+
+def _steps_after(before: str | None) -> int:
+    scripts = ScriptDirectory.from_config(_config())
+    return len(list(scripts.iterate_revisions("head", before or "base")))
+
+
+def _counting(show: Shown, total: int) -> Callable[..., None]:
+    done = itertools.count(1)
+
+    def applied(**_about: Any) -> None:
+        show(next(done), total)
+
+    return applied
 
 
 def newest() -> str | None:

@@ -11,9 +11,7 @@ from postroom.store.database import Database
 
 Row = tuple[Any, ...]
 
-OPENED: Final = (
-    "id, request_id, source_butler, caller, channel, intent, status, trace_id, duration_ms, created_at"  # in this order
-)
+OPENED: Final = "id, request_id, source_butler, caller, channel, intent, status, trace_id, duration_ms, created_at"
 _OPEN_SQLITE: Final = f"INSERT INTO notifications_log ({OPENED}) VALUES ({', '.join('?' * 10)})"
 _CLOSE_SQLITE: Final = """
     UPDATE notifications_log SET status = ?2, delivery_id = ?3, error_class = ?4, error_message = ?5,

@@ -104,10 +104,10 @@ class PostgresDatabase:
 
         return await _translating(run())
 
-    async def migrate(self) -> tuple[str | None, str | None]:
+    async def migrate(self, show: migrate.Shown | None = None) -> tuple[str | None, str | None]:
         async def run() -> tuple[str | None, str | None]:
             async with self._engine.connect() as connection:
-                before_and_after = await connection.run_sync(migrate.upgrade)
+                before_and_after = await connection.run_sync(migrate.upgrade, show)
                 await connection.commit()
                 return before_and_after
 

@@ -67,10 +67,10 @@ class SqliteDatabase:
         self._jobs.put(_Job(work, loop, future))
         return await future
 
-    async def migrate(self) -> tuple[str | None, str | None]:
+    async def migrate(self, show: migrate.Shown | None = None) -> tuple[str | None, str | None]:
         def run() -> tuple[str | None, str | None]:
             with self._engine.connect() as connection:
-                before_and_after = migrate.upgrade(connection)
+                before_and_after = migrate.upgrade(connection, show)
                 connection.commit()
                 return before_and_after
 

@@ -36,18 +36,30 @@ Hour = Annotated[int, Field(ge=0, le=24)]
 
 class Conflicts(ModuleConfig):
     policy: Policy = ConflictPolicy.SUGGEST
-    earliest_hour: Hour = 8  # proposed times lie between these hours, if the wanted one does
+    """What happens when a time is taken: `suggest`, `fail` or `allow_overlap`."""
+    earliest_hour: Hour = 8
+    """Free times are proposed from this hour on, unless the wanted one is earlier."""
     latest_hour: Hour = 20
+    """And up to this one."""
 
 
 class CalendarConfig(ModuleConfig):
     provider: Literal["google"]
+    """Whose calendar."""
     calendar_id: Annotated[str, Field(min_length=1, max_length=320)] = "primary"
+    """`primary`, or the address of another calendar."""
     timezone: Zone = ZoneInfo("UTC")
+    """For times without an offset."""
     conflicts: Conflicts = Conflicts()
     client_id_env: str = "GOOGLE_OAUTH_CLIENT_ID"
+    """The variable that holds the OAuth client's id."""
     client_secret_env: str = "GOOGLE_OAUTH_CLIENT_SECRET"  # noqa: S105  # the name of a variable
+    """The variable that holds its secret."""
     refresh_token_env: str = "GOOGLE_OAUTH_REFRESH_TOKEN"  # noqa: S105  # the name of a variable
+    """The variable that holds the refresh token."""
     api_base_url: str = "https://www.googleapis.com/calendar/v3"
+    """Where the API is."""
     token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address
+    """Where access tokens are made."""
     timeout_seconds: Annotated[float, Field(gt=0)] = 30.0
+    """Of one call."""

@@ -11,6 +11,7 @@ context.configure(
     target_metadata=metadata,
     version_table="postroom_version",
     transaction_per_migration=True,
+    on_version_apply=context.config.attributes.get("applied"),
 )
 with context.begin_transaction():
     context.run_migrations()

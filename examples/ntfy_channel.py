@@ -1,0 +1,104 @@
+# /// script
+# dependencies = ["postroom"]
+# ///
+"""
+A channel of your own: messages to a topic of an ntfy server.
+
+    [channels.ntfy]
+    factory = "ntfy_channel:Ntfy"
+    options = { url = "https://ntfy.example.org" }
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from postroom.channels.http_call import Answer, HttpCall
+from postroom.channels.retry_after import wait_seconds
+from postroom.domain.delivery import Intent, Message, Receipt
+from postroom.domain.errors import (
+    OutcomeUncertain,
+    PostroomError,
+    ProviderFailed,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.domain.fields import text_problem
+
+TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    topic: str
+    text: str = field(repr=False)  # what people write has no place in a log
+
+
+def build(message: Message) -> Call:
+    """Before anything is sent: what can never succeed is refused here."""
+    if message.intent is not Intent.SEND:
+        raise ValidationError("ntfy can only send: it knows neither replies nor reactions")
+    if not TOPIC.fullmatch(message.address):
+        raise ValidationError("recipient is not an ntfy topic")
+    if not message.text.strip():
+        raise ValidationError("message must not be blank")
+    if problem := text_problem(message.text):
+        raise ValidationError(f"message {problem}")
+    return Call(message.address, message.text)
+
+
+def read(answer: Answer) -> Receipt:
+    """Every answer means one thing: delivered, refused for good, refused for now, or nobody knows."""
+    if not 200 <= answer.status < 300:
+        raise refusal(answer)
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict) or not isinstance(told.get("id"), str):
+        raise OutcomeUncertain("ntfy accepted the message and named none")
+    return Receipt(told["id"])
+
+
+def refusal(answer: Answer) -> PostroomError:
+    """The server's own words are left out: they may quote the message."""
+    said = f"ntfy answered {answer.status}"
+    match answer.status:
+        case 429:
+            return ProviderThrottled(
+                said, retry_after_seconds=wait_seconds(None, answer.retry_after, datetime.now(UTC))
+            )
+        case 401:
+            return TargetUnavailable(said)  # our credentials are wrong, not the message
+        case status if 400 <= status < 500:
+            return ValidationError(said)
+        case 500 | 502 | 504:
+            return ProviderFailed(said)
+        case _:
+            return TargetUnavailable(said)
+
+
+class Ntfy:
+    name = "ntfy"
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._http = HttpCall("ntfy")
+
+    def address(self, text: str) -> str | None:
+        return text if TOPIC.fullmatch(text) else None
+
+    def prepare(self, message: Message) -> Sequence[Call]:
+        return (build(message),)
+
+    async def send(self, part: Call, timeout_seconds: float) -> Receipt:
+        body = {"topic": part.topic, "message": part.text}
+        return read(await self._http.post(f"{self._url}/", body, timeout_seconds))
+
+    async def close(self) -> None:
+        await self._http.close()

@@ -1,0 +1,52 @@
+"""Write docs/reference from the code; with --check, only say which pages are not what the code says."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.reference.commands import commands_page  # noqa: E402 - the line above finds it
+from scripts.reference.errors import errors_page  # noqa: E402
+from scripts.reference.households import shown_household  # noqa: E402
+from scripts.reference.routes import routes_page  # noqa: E402
+from scripts.reference.settings import settings_page  # noqa: E402
+from scripts.reference.tools import tools_page  # noqa: E402
+
+FOLDER = ROOT / "docs" / "reference"
+
+
+async def pages() -> dict[str, str]:
+    async with shown_household() as shown:
+        asked = {"tools.md": await tools_page(shown), "routes.md": await routes_page(shown)}
+    return asked | {"settings.md": settings_page(), "errors.md": errors_page(), "commands.md": commands_page()}
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--check", action="store_true", help="write nothing")
+    options.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
+    chosen = options.parse_args()
+    written = asyncio.run(pages())
+    stale = [name for name, text in written.items() if _read(chosen.folder / name) != text]
+    if chosen.check:
+        for name in stale:
+            sys.stdout.write(f"{name} is not what the code says: python scripts/generate-reference.py\n")
+        return 1 if stale else 0
+    chosen.folder.mkdir(exist_ok=True)
+    for name in stale:
+        chosen.folder.joinpath(name).write_text(written[name], encoding="utf-8")
+    sys.stdout.write(f"{len(written)} pages, {len(stale)} of them new.\n")
+    return 0
+
+
+def _read(file: Path) -> str | None:
+    return file.read_text(encoding="utf-8") if file.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

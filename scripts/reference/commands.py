@@ -1,0 +1,59 @@
+"""docs/reference/commands.md: every command and option, from the command line itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scripts.reference.markdown import code, page, table
+from typer.main import get_command
+
+from postroom.cli.application import app
+
+_INTRODUCTION = """\
+`postroom COMMAND --help` says the same. Every command ends with 0 when all went well, with 1 and one sentence when it
+did not, and with 2 when it was not understood. `--json` prints for scripts.
+
+`postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands and options with
+the Tab key."""
+
+
+def commands_page() -> str:
+    return page("Commands", _INTRODUCTION, list(_commands(get_command(app), "postroom")))
+
+
+def _commands(command: Any, path: str) -> Iterator[str]:
+    for name, inner in command.commands.items():
+        here = f"{path} {name}"
+        if hasattr(inner, "commands"):
+            yield from _commands(inner, here)
+        else:
+            yield _command(inner, here)
+
+
+def _command(command: Any, path: str) -> str:
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
+    needed = [f"{one.opts[0]} {one.name.upper()}" for one in options if one.required]
+    usage = " ".join([path, *((one.metavar or one.name).strip("{}").upper() for one in arguments), *needed])
+    rows = [(code((one.metavar or one.name).strip("{}").upper()), "required", one.help or "") for one in arguments]
+    rows += [(_flags(one), _default(one), one.help or "") for one in options]
+    shown = table(("option", "default", "meaning"), rows) if rows else "No options."
+    return f"## {code(usage)}\n\n{_sentence(command.help or '')}\n\n{shown}"
+
+
+def _sentence(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _flags(option: Any) -> str:
+    names = ", ".join(code(name) for name in option.opts)
+    return names if option.is_flag else f"{names} {option.name.upper()}"
+
+
+def _default(option: Any) -> str:
+    if option.required:
+        return "required"
+    if option.default in (None, False, "") or callable(option.default):
+        return ""
+    return code(option.default)

@@ -1,0 +1,49 @@
+"""Bring a file of contacts into the household's book, without a running household."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from postroom.app.address_book import stored_contacts
+from postroom.app.store import open_store
+from postroom.clock import SystemClock
+from postroom.contacts.import_cards import Cards, read_csv, read_vcards
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.ids import IdMint
+from postroom.settings import Settings, SettingsError
+
+_AT_ONCE = 200
+_READERS: dict[str, Callable[[str], Cards]] = {".vcf": read_vcards, ".vcard": read_vcards, ".csv": read_csv}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    created: int
+    updated: int
+    skipped: tuple[tuple[int, str], ...]
+
+
+async def import_contacts(settings: Settings, file: Path, show: Callable[[int, int], None]) -> Imported:
+    """The same file twice changes nothing: cards find the contacts they became."""
+    cards = _read(file)
+    created = updated = 0
+    async with open_store(settings) as store:
+        book = stored_contacts(store.database, IdMint())
+        for start in range(0, len(cards.read), _AT_ONCE):
+            some, now_us = cards.read[start : start + _AT_ONCE], SystemClock().now_us()
+            more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=now_us)
+            created, updated = created + more[0], updated + more[1]
+            show(start + len(some), len(cards.read))
+    return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
+
+
+def _read(file: Path) -> Cards:
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise SettingsError(f"{file}: is neither a vCard (.vcf) nor a table (.csv), by its name.")
+    try:
+        return reader(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: cannot be read ({type(error).__name__}).") from None

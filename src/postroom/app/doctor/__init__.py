@@ -1,0 +1,1 @@
+"""What `postroom doctor` looks at."""

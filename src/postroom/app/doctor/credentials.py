@@ -1,0 +1,57 @@
+"""The providers: do they know us, and do we know whom to write to?"""
+
+from __future__ import annotations
+
+from postroom.app.channels import build_channels, known_channels
+from postroom.app.doctor.finding import Finding
+from postroom.domain.errors import PostroomError
+from postroom.ports import Channel
+from postroom.settings import Settings
+
+_PROBE_SECONDS = 10.0
+_WHERE = {
+    "telegram": "BUTLER_TELEGRAM_TOKEN, as @BotFather gave it",
+    "email": "BUTLER_EMAIL_ADDRESS and BUTLER_EMAIL_PASSWORD, and [email] smtp_host",
+}
+
+
+async def look_at_channels(settings: Settings) -> list[Finding]:
+    """Asks who we are (getMe) and logs in (SMTP); sends nothing."""
+    if settings.in_sandbox:
+        return [Finding("channels", True, "sandbox: no credentials are set, nothing leaves this machine")]
+    channels = build_channels(settings, None)
+    findings = [
+        Finding(name, True, "not set up, so it cannot be used", f"to use it, set {_WHERE[name]}")
+        for name in sorted(known_channels(settings) - channels.keys())
+    ]
+    if not channels:
+        findings.append(
+            Finding("channels", False, "no sandbox and no credentials", "set one of them, or drop --no-sandbox")
+        )
+    for name, channel in channels.items():
+        findings.append(await _probe(name, channel))
+        await channel.close()
+    return findings
+
+
+async def _probe(name: str, channel: Channel) -> Finding:
+    if not hasattr(channel, "probe"):
+        return Finding(name, True, "set up; it cannot tell whether its credentials work")
+    try:
+        who = await channel.probe(_PROBE_SECONDS)
+    except PostroomError as error:
+        return Finding(name, False, error.message, f"check {_WHERE.get(name, f'[channels.{name}]')}")
+    return Finding(name, True, f"we are {who}")
+
+
+def look_at_owner(settings: Settings) -> list[Finding]:
+    """In the sandbox there is always somebody to write to."""
+    if settings.in_sandbox:
+        return []
+    owner = settings.owner
+    places = {"telegram": owner.telegram_chat_id, "email": owner.email}
+    reached = [name for name in build_channels(settings, None) if places.get(name)]
+    if reached:
+        return [Finding("owner", True, f"is reached by {' and '.join(reached)}")]
+    advice = "set [owner] telegram_chat_id or email, or every message must name its recipient"
+    return [Finding("owner", False, "has no address on any channel that is set up", advice)]

@@ -1,0 +1,104 @@
+"""`postroom approvals`: decide what may be sent, as the person who operates this household."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from postroom.cli.output import Home, Json, say, say_json
+from postroom.domain.errors import InternalError
+from postroom.settings import SettingsError
+from postroom.settings.load import from_process
+
+app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)
+
+Identifier = Annotated[str, typer.Argument(metavar="ID", help="An action, as `postroom approvals list` shows it.")]
+
+
+@app.command("list")
+def list_waiting(home: Home = None, json: Json = False) -> None:
+    """What waits for a decision, newest first."""
+    answer = _ask(home, "list_pending_actions", {})
+    if json:
+        say_json(answer["actions"])
+        return
+    for action in answer["actions"]:
+        say(f"{action['action_id']}  {_summary(action)}")
+    if not answer["actions"]:
+        say("Nothing waits.")
+
+
+@app.command("show")
+def show(identifier: Identifier, home: Home = None, json: Json = False) -> None:
+    """Exactly what would be sent, with hidden characters made visible."""
+    action = _ask(home, "show_pending_action", {"action_id": identifier})["action"]
+    if json:
+        say_json(action)
+    else:
+        _show(action)
+
+
+@app.command("approve")
+def approve(
+    identifier: Identifier,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show it and ask first.")] = False,
+    rule: Annotated[bool, typer.Option("--rule", help="And let this butler write to this person from now on.")] = False,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Send it, once; what was shown is what is sent, to the byte."""
+    action = _ask(home, "show_pending_action", {"action_id": identifier})["action"]
+    if not yes:
+        _show(action)
+        typer.confirm("Send this?", abort=True)
+    seen = {"action_id": identifier, "content_hash": action["content_hash"], "create_rule": rule}
+    answer = _ask(home, "approve_action", seen)
+    if json:
+        say_json(answer)
+    else:
+        say(f"Approved; delivery {identifier} is on its way.")
+
+
+@app.command("reject")
+def reject(
+    identifier: Identifier,
+    reason: Annotated[str, typer.Option("--reason", help="What its sender is told.")],
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Never send it, and tell its sender why."""
+    answer = _ask(home, "reject_action", {"action_id": identifier, "reason": reason})
+    if json:
+        say_json(answer)
+    else:
+        say("Rejected; its sender is told the reason.")
+
+
+def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    from postroom.cli.household_peer import call
+
+    settings, _ = from_process({"home": home})
+    try:
+        answer = call(settings, "messenger", tool, arguments)
+    except InternalError:  # a messenger without approvals has no such tool
+        raise SettingsError("The messenger cannot do this; are approvals on ([approvals] enabled = true)?") from None
+    if answer["status"] == "error":
+        raise SettingsError(f"{answer['error']['message']}.")
+    return answer
+
+
+def _summary(action: dict[str, Any]) -> str:
+    who = f"{action['origin_butler']} to {action['recipient']} over {action['channel']}"
+    return f"{who} (risk {action['risk_tier']}): {action['preview']}"
+
+
+def _show(action: dict[str, Any]) -> None:
+    visible = action["visible"]
+    say(f"{action['origin_butler']} wants to {visible['intent']} over {visible['channel']} to {visible['recipient']}")
+    for name in ("subject", "message", "emoji"):
+        if visible[name]:
+            say(f"{name}: {visible[name]}")
+    for warning in action["warnings"]:
+        say(f"warning: {warning['field']} hides {warning['character']} at {warning['position']}")
+    say(f"risk {action['risk_tier']}, {action['status']}, expires {action['expires_at']}")

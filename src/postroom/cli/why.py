@@ -1,0 +1,31 @@
+"""`postroom why`: one paragraph on why a message is where it is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.settings.load import from_process
+
+
+def why(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="A delivery, a request or a notification, by id.")],
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Say in plain English why a message is where it is, straight from the ledger."""
+    from postroom.app.ledger_view import reasons
+
+    settings, _ = from_process({"home": home, "database_url": database})
+    told = asyncio.run(reasons(settings, identifier))
+    if json:
+        say_json(told)
+        return
+    for number, one in enumerate(told):
+        if len(told) > 1:
+            say(f"{'' if number == 0 else chr(10)}{one['id']}")
+        say(one["why"])

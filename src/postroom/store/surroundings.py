@@ -1,0 +1,62 @@
+"""What stands around one delivery: its approval, its channel's circuit, and what must go first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from postroom.domain.delivery import Status
+from postroom.domain.time import to_text
+from postroom.store.tables.approvals import pending_actions
+from postroom.store.tables.deliveries import circuit_states, delivery_requests
+from postroom.store.tables.inbox import deferred_emails
+
+_OPEN = (Status.PENDING, Status.IN_PROGRESS)
+_ROWS = delivery_requests.c
+
+
+def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
+    return {
+        "approval": _approval(connection, delivery_id),
+        "circuit": _circuit(connection, channel),
+        "ahead": _ahead(connection, delivery_id),
+    }
+
+
+def email_copies(connection: Connection, notification_id: str) -> list[dict[str, Any]]:
+    """Of a note in somebody's inbox."""
+    asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
+    return [dict(row) for row in connection.execute(asked).mappings()]
+
+
+def recent_ids(connection: Connection, limit: int) -> list[str]:
+    """Of deliveries and of the requests behind them, newest first."""
+    asked = select(_ROWS.id, _ROWS.request_id).order_by(_ROWS.id.desc()).limit(limit)
+    return [name for row in connection.execute(asked) for name in row]
+
+
+def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+    row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
+    if row is None:
+        return None
+    return {
+        "status": row["status"],
+        "expires_at": to_text(row["expires_at"]),
+        "decided_by": row["decided_by"],
+        "reason": row["decision_reason"],
+    }
+
+
+def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
+    row = connection.execute(select(circuit_states).where(circuit_states.c.channel == channel)).mappings().first()
+    if row is None:
+        return None
+    return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
+
+
+def _ahead(connection: Connection, delivery_id: str) -> int:
+    """Messages to one address leave in the order of their ids."""
+    order_key = select(_ROWS.order_key).where(_ROWS.id == delivery_id).scalar_subquery()
+    asked = select(func.count()).where(_ROWS.order_key == order_key, _ROWS.id < delivery_id, _ROWS.status.in_(_OPEN))
+    return int(connection.execute(asked).scalar_one())

@@ -1,0 +1,113 @@
+"""Settings, butler files and messages that the documentation shows, read by the code that would read them."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from postroom.app.modules import check_modules
+from postroom.approvals.rules import parse_constraints
+from postroom.butler.config import parse_butler
+from postroom.connectors.face import FACES
+from postroom.domain.delivery import Status
+from postroom.intents.schemas import complaints_of, validator
+from postroom.settings import Settings
+from tests.docs.commands import check
+from tests.docs.pages import Block
+
+_BUTLER = {"butler": {"name": "sample", "port": 0, "db": {"schema": "sample"}}}
+_OF_A_BUTLER = frozenset({"butler", "runtime", "modules"})
+
+
+def toml(block: Block) -> None:
+    document = tomllib.loads(block.text)
+    if _OF_A_BUTLER & document.keys():
+        name = "messenger" if {"telegram", "email"} & document.get("modules", {}).keys() else "sample"
+        section = {**_BUTLER["butler"], "name": name, **document.get("butler", {})}
+        check_modules(parse_butler({**document, "butler": section}, {}, file=block.place))
+    else:
+        Settings.model_validate({"home": Path("unused"), **document})
+
+
+def json_document(block: Block) -> None:
+    document = json.loads(block.text)
+    kind = "mcp" if "mcpServers" in document else block.told("json")
+    assert kind in JSON_KINDS, f"{block.place}: say before it what it is: <!-- json: {' | '.join(JSON_KINDS)} -->"
+    JSON_KINDS[kind](document)
+
+
+def _mcp(document: Mapping[str, Any]) -> None:
+    for server in document["mcpServers"].values():
+        if "command" in server:
+            check([server["command"], *server.get("args", [])])
+        else:
+            address = server.get("httpUrl") or server["url"]
+            assert address.endswith("/mcp")
+            assert server["headers"]["Authorization"].startswith("Bearer ")
+
+
+def _notify_answer(document: Mapping[str, Any]) -> None:
+    assert document["status"] in ("ok", "error", "accepted", "deferred", "pending_approval")
+    assert document["delivery"]["status"] in list(Status)
+
+
+def _rule(document: Mapping[str, Any]) -> None:
+    parse_constraints(document)
+
+
+def _adapt(document: Mapping[str, Any]) -> None:
+    face = next(face for face in FACES.values() if face.wire("from_agent") in document)
+    assert complaints_of(validator(face.schema()), document) == []
+
+
+JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
+    "mcp": _mcp,
+    "notify answer": _notify_answer,
+    "approval rule": _rule,
+    "adapt request": _adapt,
+}
+
+
+def yaml_document(block: Block) -> None:
+    assert isinstance(yaml.safe_load(block.text), Mapping)
+
+
+def ini(block: Block) -> None:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    parser.read_string(block.text)
+    assert parser.sections()
+
+
+def web_server(block: Block) -> None:
+    """nginx and Caddy are not here; their files are checked for pairs and for ports that exist."""
+    assert block.text.count("{") == block.text.count("}")
+    ports = {int(word.strip(";/").rsplit(":", 1)[1]) for word in block.text.split() if "127.0.0.1:" in word}
+    assert ports and ports <= set(Settings(home=Path("unused")).ports.model_dump().values())
+
+
+def drawing(block: Block) -> None:
+    assert block.text.split()[0] in ("stateDiagram-v2", "flowchart", "sequenceDiagram")
+
+
+def text(block: Block) -> None:
+    """Something to look at; a command would have to be marked as one."""
+    assert "$ " not in block.text and not block.text.startswith(("postroom ", "make ", "curl "))
+
+
+READERS: dict[str, Callable[[Block], None]] = {
+    "toml": toml,
+    "json": json_document,
+    "yaml": yaml_document,
+    "ini": ini,
+    "nginx": web_server,
+    "caddyfile": web_server,
+    "mermaid": drawing,
+    "text": text,
+}

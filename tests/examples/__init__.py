@@ -1,0 +1,1 @@
+"""The examples that are no Python programs run, too."""

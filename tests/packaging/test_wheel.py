@@ -1,0 +1,91 @@
+"""The wheel installs into an empty environment and runs from an empty directory."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.app.processes import environment, wait_for
+from tests.architecture.tree import ROOT, SOURCE
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("wheel")]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """From a copy: what lies about in this folder must not get into it by chance."""
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    shutil.copytree(SOURCE, copy / "src" / "postroom", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [built] = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its dependencies are those of this environment, seen but not copied; Postroom itself is only the wheel's."""
+    folder = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=60)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    (packages / "dependencies.pth").write_text(sysconfig.get_paths()["purelib"])
+    pip = [sys.executable, "-m", "pip", "-qq", "--python", folder / "bin" / "python", "install", "--no-deps", wheel]
+    subprocess.run(pip, check=True, timeout=60)
+    return folder / "bin"
+
+
+def test_it_holds_everything_that_the_package_holds(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        packed = {name for name in archive.namelist() if name.startswith("postroom/")}
+    there = {
+        path.relative_to(SOURCE.parent).as_posix()
+        for path in SOURCE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    assert packed == there
+
+
+def test_it_runs_from_an_empty_directory_and_delivers(installed: Path, home: Path, tmp_path: Path) -> None:
+    variables = environment(home) | {"HOME": str(tmp_path)}
+    variables.pop("PYTHONPATH", None)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    household = subprocess.Popen(
+        [installed / "postroom", "up"],
+        cwd=empty,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        wait_for(household, "Postroom is up.")
+        sent = run(installed, empty, variables, "notify", "Hello from a wheel")
+        where = run(installed, empty, variables, "-c")
+    finally:
+        household.terminate()
+        household.communicate(timeout=30)
+
+    assert sent.startswith("delivered: ")
+    assert str(installed.parent) in where
+    assert list(empty.iterdir()) == []
+
+
+def run(installed: Path, folder: Path, variables: dict[str, str], command: str, *arguments: str) -> str:
+    """`-c` asks where the package that runs comes from."""
+    words = [installed / "postroom", command, *arguments]
+    if command == "-c":
+        words = [installed / "python", "-c", "import postroom; print(postroom.__file__)"]
+    done = subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
