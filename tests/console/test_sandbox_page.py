@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -34,6 +36,16 @@ async def listed(home: Living, path: str) -> list[dict[str, object]]:
         answer = await response.json()
         found: list[dict[str, object]] = answer[path.rpartition("/")[2] if path.endswith("s") else "messages"]
         return found
+
+
+async def heard(home: Living, thread: str) -> None:
+    """The messenger fetches what people wrote and notes it down; until then we look again."""
+    async with asyncio.timeout(10):
+        while True:
+            with sqlite3.connect(home.settings.home / "postroom.db") as connection:
+                if connection.execute("SELECT 1 FROM heard_threads WHERE thread = ?", (thread,)).fetchone():
+                    return
+            await asyncio.sleep(0.02)
 
 
 def bubble(page: Page, text: str) -> str:
@@ -71,6 +83,7 @@ async def test_a_typed_reply_comes_back_as_an_inbound_message(site: Site) -> Non
     kept = (await listed(site.home, "telegram/inbound"))[-1]
     assert kept["text"] == "I took them.\nAll of them."
     assert kept["reply_to_message_id"] == (await listed(site.home, "telegram/messages"))[0]["message_id"]
+    await heard(site.home, str(kept["message_id"]))
 
 
 async def test_a_reaction_is_tapped_and_taken_back(site: Site) -> None:
