@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from postroom.app.console import sign_in_link
 from postroom.app.store import connect_store
@@ -32,6 +32,8 @@ class Site:
     home: Living
     browser: Browser
     mishaps: list[str] = field(default_factory=list)
+    sessions: dict[str, Any] = field(default_factory=dict)
+    contexts: list[BrowserContext] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -50,6 +52,7 @@ class Site:
     async def page(self, **context: Any) -> Page:
         """A browser of its own, not signed in."""
         made = await self.browser.new_context(**{"viewport": DESKTOP, **context})
+        self.contexts.append(made)
         page = await made.new_page()
         page.set_default_timeout(10_000)
         page.on("pageerror", lambda error: self.mishaps.append(str(error)))
@@ -57,13 +60,22 @@ class Site:
         return page
 
     async def signed_in(self, principal: Principal = OPERATOR, path: str = "/", **context: Any) -> Page:
-        page = await self.page(**context)
-        await page.goto(await self.link(principal))
-        await page.get_by_role("button", name="Sign in").click()
-        await page.wait_for_url(self.url + "/")
-        if path != "/":
-            await page.goto(self.url + path)
+        """Each person signs in once, in a browser; after that their session is lent to further ones."""
+        if str(principal) not in self.sessions:
+            first = await self.page()
+            await first.goto(await self.link(principal))
+            await first.get_by_role("button", name="Sign in").click()
+            await first.wait_for_url(self.url + "/")
+            self.sessions[str(principal)] = await first.context.storage_state()
+            await first.close()
+        page = await self.page(storage_state=self.sessions[str(principal)], **context)
+        await page.goto(self.url + path)
         return page
+
+    async def close_pages(self) -> None:
+        """An open page goes on listening, which the tests after this one would pay for."""
+        while self.contexts:
+            await self.contexts.pop().close()
 
 
 @asynccontextmanager
@@ -78,7 +90,8 @@ async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator
 
 async def violations(page: Page) -> list[str]:
     """What axe-core finds; run beside the page's own policy, which would rightly refuse the script."""
-    await page.evaluate(_AXE)
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(_AXE)
     found = await page.evaluate("rules => axe.run(document, {runOnly: rules})", _RULES)
     return [f"{one['id']}: {node['html'][:160]}" for one in found["violations"] for node in one["nodes"]]
 

@@ -15,3 +15,11 @@ from tests.console.browser import Site, console_site
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         yield one
+
+
+@pytest_asyncio.fixture(loop_scope="module", autouse=True)
+async def no_page_outlives_its_test(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+    yield
+    if "site" in request.fixturenames:
+        one: Site = request.getfixturevalue("site")
+        await one.close_pages()

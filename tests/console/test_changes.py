@@ -96,3 +96,15 @@ def test_an_ear_is_deaf_to_what_is_not_its_own() -> None:
     ear.hear("inbox:bob")
 
     assert ear.take() == [] and not ear.bell.is_set()
+
+
+async def test_a_page_opened_while_its_inbox_stirs_is_told_once(clock: FakeClock) -> None:
+    told = Told()
+    told.pulses["inbox:ann"] = (7, 1)
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann:
+            await clock.parked()
+            assert ann.take() == ["inbox"]
+
+            await clock.advance(5)
+            assert ann.take() == []

@@ -9,7 +9,7 @@ from tests.clock import START_US
 from tests.inbox.examples import a_notification
 
 from postroom.domain.notification import Change, Notification
-from postroom.inbox.change import apply
+from postroom.inbox.change import apply, restored
 
 NOTE = a_notification()
 LATER = START_US + 1_000
@@ -45,3 +45,10 @@ def test_dismissing_what_nobody_has_read_counts_as_reading() -> None:
 @pytest.mark.parametrize("change", [change for change in Change if change is not Change.DISMISS])
 def test_what_was_dismissed_is_gone(change: Change) -> None:
     assert apply(replace(NOTE, dismissed_at_us=5), change, now_us=LATER) is None
+
+
+def test_what_was_dismissed_can_be_brought_back_by_whoever_still_sees_it() -> None:
+    gone = replace(READ, dismissed_at_us=5)
+
+    assert restored(gone, now_us=LATER) == replace(READ, updated_at_us=LATER)
+    assert restored(READ, now_us=LATER) == READ

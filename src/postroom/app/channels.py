@@ -22,6 +22,10 @@ class SandboxAddress:
     bot_api_port: int
     smtp_port: int
 
+    @property
+    def control_url(self) -> str:
+        return f"http://{self.host}:{self.bot_api_port}/sandbox/"
+
 
 def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[str, Channel]:
     if sandbox is not None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 
+from postroom.app.console_desks import approvals_desk, contacts_desk, inbox_desk
 from postroom.app.console_readers import (
     HouseholdDeadLetters,
     HouseholdDeliveries,
@@ -21,6 +22,7 @@ from postroom.app.console_readers import (
 )
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
+from postroom.app.sandbox_door import HttpSandboxDoor
 from postroom.console.application import ConsoleParts, console_app
 from postroom.console.bulk import Bulk
 from postroom.console.changes import Changes
@@ -28,9 +30,11 @@ from postroom.console.dead_letters import dead_letters_section
 from postroom.console.deliveries import deliveries_section
 from postroom.console.events import events_page
 from postroom.console.health import health_section
+from postroom.console.sandbox_page import sandbox_section
 from postroom.console.today import today_section
 from postroom.console.visit import Section
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.ids import IdMint
 from postroom.domain.principal import Principal
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
@@ -52,6 +56,8 @@ class ConsoleWorld:
     tokens: TokenFile
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
+    mint: IdMint
+    sandbox_url: str | None = None  # of its control API, in sandbox mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +91,13 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     tools = MessengerTools(world.messenger, world.tokens)
     return [
         today_section(HouseholdOverview(settings, database), HouseholdWaiting(settings, database, world.inbox.notes)),
+        inbox_desk(database, world.inbox),
+        approvals_desk(settings, tools),
         deliveries_section(HouseholdDeliveries(settings, database), tools),
         dead_letters_section(HouseholdDeadLetters(database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
+        contacts_desk(database, world.mint, bulk),
+        *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 
 

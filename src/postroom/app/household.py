@@ -150,7 +150,7 @@ class _Builder:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
-            await self._build_console(store, inbox)
+            await self._build_console(store, inbox, sandbox)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -192,9 +192,10 @@ class _Builder:
         )
         self._settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         sandbox = await self._stack.enter_async_context(Sandbox(options))
-        self._household.addresses["sandbox"] = f"http://{self._settings.host}:{sandbox.bot_api_port}/sandbox/"
+        address = SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
+        self._household.addresses["sandbox"] = address.control_url
         self._household.addresses["sandbox_smtp"] = f"smtp://{self._settings.host}:{sandbox.smtp_port}"
-        return SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
+        return address
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
         inbox = await self._stack.enter_async_context(
@@ -295,7 +296,7 @@ class _Builder:
         if MESSENGER in self._parts:
             await self._stack.enter_async_context(listening(world, self._channels, built.replies))
 
-    async def _build_console(self, store: OpenedStore, inbox: Inbox) -> None:
+    async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         if "api" not in self._parts:
             return
         world = ConsoleWorld(
@@ -305,6 +306,8 @@ class _Builder:
             tokens=self._tokens,
             clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),
+            mint=self._mint,
+            sandbox_url=sandbox.control_url if sandbox else None,
         )
         self._console = await self._stack.enter_async_context(running_console(world))
         self._household.sign_in = lambda: sign_in_link(store.database, self._url("api"), OPERATOR, self._clock.now_us())

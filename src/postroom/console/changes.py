@@ -21,6 +21,7 @@ class Ear:
     def __init__(self, user_id: str) -> None:
         self.user_id = user_id
         self.bell = asyncio.Event()
+        self.is_new = True  # nobody has looked since its page was read
         self._topics: set[str] = set()
 
     def hear(self, topic: str) -> None:
@@ -80,7 +81,14 @@ class Changes:
         except StoreUnavailable:
             return  # the next look will do
         for topic, pulse in found.items():
-            if pulse and self._known.get(topic, pulse) != pulse:
-                for ear in self._ears:
-                    ear.hear(topic)
+            self._tell(topic, pulse)
             self._known[topic] = pulse or self._known.get(topic, pulse)
+        for ear in self._ears:
+            ear.is_new = False
+
+    def _tell(self, topic: str, pulse: tuple[Any, ...]) -> None:
+        """An inbox has a pulse only while it is stirring: a page just opened may have been read a moment before."""
+        changed = pulse and self._known.get(topic, pulse) != pulse
+        for ear in self._ears:
+            if changed or (pulse and ear.is_new and ":" in topic):
+                ear.hear(topic)

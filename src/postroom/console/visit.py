@@ -45,12 +45,13 @@ class Visit:
 
     @property
     def query(self) -> dict[str, str]:
-        return dict(self.request.query_params)
+        """Without the one character that no database keeps, as in forms."""
+        return {name: value.replace("\0", "") for name, value in self.request.query_params.items()}
 
     @property
     def path(self) -> dict[str, str]:
         """The parts of the path that the page's route names."""
-        return {name: str(value) for name, value in self.request.path_params.items()}
+        return {name: str(value).replace("\0", "") for name, value in self.request.path_params.items()}
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         notice = take_notice(self.request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from postroom.console.revealed import pieces
 from postroom.domain.breaker import State
 from postroom.domain.delivery import Outcome, Status
 from postroom.domain.overview import MOST_COUNTED
@@ -105,4 +106,5 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "short_id": short_id,
     "plural": plural,
     "duration": duration,
+    "pieces": pieces,
 }

@@ -22,6 +22,13 @@ def apply(
     return notification if after == notification else replace(after, updated_at_us=now_us)
 
 
+def restored(notification: Notification, *, now_us: int) -> Notification:
+    """Back among what was read, for whoever still sees what was dismissed."""
+    if notification.dismissed_at_us is None:
+        return notification
+    return replace(notification, dismissed_at_us=None, updated_at_us=now_us)
+
+
 def _after(change: Change, one: Notification, now_us: int, until_us: int | None) -> Notification:
     seen = replace(one, seen_at_us=one.seen_at_us or now_us)
     read = replace(seen, read_at_us=one.read_at_us or now_us)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, Update, and_, func, insert, or_, select, update
 
 from postroom.domain.email_copy import Defer, Drop, Judge, Send, Verdict
-from postroom.domain.notification import Notification, Page, Preferences, View
+from postroom.domain.notification import Cursor, Notification, Page, Preferences, View
 from postroom.store.database import Database
 from postroom.store.hourly_cap_database import is_within_cap
 from postroom.store.inbox_rows import notification_of, notification_values, read_preferences
@@ -131,10 +131,14 @@ def _page(user_id: str, page: Page, now_us: int) -> Select[Any]:
     if page.conversation_id is not None:
         found = found.where(_TABLE.conversation_id == page.conversation_id)
     if page.after is not None:
-        older = _TABLE.created_at < page.after.created_at_us
-        same = and_(_TABLE.created_at == page.after.created_at_us, _TABLE.id < page.after.id)
-        found = found.where(_TABLE.created_at <= page.after.created_at_us, or_(older, same))
+        found = found.where(older_than(page.after))
     return found.order_by(_TABLE.created_at.desc(), _TABLE.id.desc()).limit(page.limit)
+
+
+def older_than(cursor: Cursor) -> ColumnElement[bool]:
+    older = _TABLE.created_at < cursor.created_at_us
+    same = and_(_TABLE.created_at == cursor.created_at_us, _TABLE.id < cursor.id)
+    return and_(_TABLE.created_at <= cursor.created_at_us, or_(older, same))
 
 
 def _in_view(view: View, now_us: int) -> list[ColumnElement[bool]]:

@@ -44,9 +44,18 @@
     });
   });
 
+  // A file is read here and put into the box, so that a person sees what is about to be sent.
+  document.addEventListener("change", function (event) {
+    var place = event.target.getAttribute("data-reads-into");
+    if (!place || !event.target.files.length) return;
+    event.target.files[0].text().then(function (text) {
+      document.querySelector(place).value = text;
+    });
+  });
+
   // On a narrow screen the navigation scrolls; begin where we are.
   var here = document.querySelector("header [aria-current]");
   if (here) here.scrollIntoView({ block: "nearest", inline: "center" });
 
-  setInterval(refresh, 5000);
+  setInterval(refresh, 1000);
 })();

@@ -1,0 +1,77 @@
+"""What the sandbox tells, sorted the way a phone and a mailbox show it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+MOST_SHOWN: Final = 200
+
+Listing = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bubble:
+    """One message of a chat; `buttons` are the texts under it with what pressing them says."""
+
+    message_id: int
+    text: str
+    at: str
+    from_person: bool
+    reply_to: int | None
+    reactions: Sequence[str]
+    is_edited: bool
+    buttons: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phone:
+    """`chats` by when something was last said in them; `bubbles` newest first."""
+
+    chats: Sequence[str]
+    chat: str | None
+    bubbles: Sequence[Bubble]
+
+
+def phone(sent: Sequence[Listing], typed: Sequence[Listing], chat: str) -> Phone:
+    """`sent` is what the bot said, `typed` what the person did."""
+    said = [(one, False) for one in sent] + [(one, True) for one in typed]
+    said.sort(key=lambda pair: int(pair[0]["message_id"]), reverse=True)
+    chats = list(dict.fromkeys(str(one["chat_id"]) for one, _ in said))
+    shown = chat if chat in chats else (chats[0] if chats else None)
+    mine = [pair for pair in said if str(pair[0]["chat_id"]) == shown][:MOST_SHOWN]
+    return Phone(chats=chats, chat=shown, bubbles=[_bubble(one, from_person) for one, from_person in mine])
+
+
+def letters(received: Sequence[Listing], written: Sequence[Listing]) -> Sequence[tuple[Listing, bool]]:
+    """Newest first, each with whether the person wrote it."""
+    both = [(one, False) for one in received] + [(one, True) for one in written]
+    return sorted(both, key=lambda pair: int(pair[0]["id"]), reverse=True)[:MOST_SHOWN]
+
+
+def fingerprint(*listings: object) -> str:
+    """The same as long as a page made from them would be."""
+    return hashlib.sha256(json.dumps(listings, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _bubble(one: Listing, from_person: bool) -> Bubble:
+    return Bubble(
+        message_id=int(one["message_id"]),
+        text=str(one["text"]),
+        at=str(one["received_at"]),
+        from_person=from_person,
+        reply_to=one["reply_to_message_id"],
+        reactions=one["reactions"],
+        is_edited=bool(one["earlier_texts"]),
+        buttons=_buttons(one["reply_markup"]),
+    )
+
+
+def _buttons(markup: object) -> list[tuple[str, str]]:
+    """Those that say something to the bot; whoever sent the keyboard decides what is in it, so nothing is certain."""
+    rows = markup.get("inline_keyboard") if isinstance(markup, Mapping) else None
+    keys = [key for row in rows or [] if isinstance(row, list) for key in row if isinstance(key, Mapping)]
+    return [(str(key.get("text", "")), str(key["callback_data"])) for key in keys if "callback_data" in key]

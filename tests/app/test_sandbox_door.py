@@ -1,0 +1,31 @@
+"""The sandbox's control API from another process: heard, refused, or not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.app.sandbox_door import HttpSandboxDoor
+from postroom.domain.errors import TargetUnavailable, ValidationError
+from postroom.sandbox.server import Sandbox, SandboxOptions
+
+
+async def test_what_is_typed_comes_back_in_the_listing() -> None:
+    async with Sandbox(SandboxOptions(host="127.0.0.1", bot_api_port=0, smtp_port=0)) as sandbox:
+        door = HttpSandboxDoor(f"http://127.0.0.1:{sandbox.bot_api_port}/sandbox/")
+
+        await door.post("telegram/inbound", {"chat_id": "7", "text": "Hello"})
+
+        assert [one["text"] for one in await door.messages("telegram/inbound?limit=5")] == ["Hello"]
+
+
+async def test_a_refusal_says_what_is_wrong() -> None:
+    async with Sandbox(SandboxOptions(host="127.0.0.1", bot_api_port=0, smtp_port=0)) as sandbox:
+        door = HttpSandboxDoor(f"http://127.0.0.1:{sandbox.bot_api_port}/sandbox/")
+
+        with pytest.raises(ValidationError, match="chat_id"):
+            await door.post("telegram/inbound", {"chat_id": "no chat", "text": "Hello"})
+
+
+async def test_a_sandbox_that_is_not_there_is_not_available(free_port: int) -> None:
+    with pytest.raises(TargetUnavailable):
+        await HttpSandboxDoor(f"http://127.0.0.1:{free_port}/sandbox/").messages("telegram/messages")
