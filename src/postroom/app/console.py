@@ -94,7 +94,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
         inbox_desk(database, world.inbox),
         approvals_desk(settings, tools),
         deliveries_section(HouseholdDeliveries(settings, database), tools),
-        dead_letters_section(HouseholdDeadLetters(database), tools, bulk),
+        dead_letters_section(HouseholdDeadLetters(settings, database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
         contacts_desk(database, world.mint, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),

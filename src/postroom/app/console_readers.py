@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from postroom.app.channels import KNOWN_CHANNELS
+from postroom.app.channels import known_channels
 from postroom.app.policy import delivery_policy
 from postroom.domain.breaker import BreakerPolicy, Circuit, as_of
 from postroom.domain.dead_letter import DeadLetter
@@ -29,7 +29,6 @@ from postroom.store.health_series import series
 from postroom.store.overview import StoredOverview
 from postroom.store.statistics import StoredFigures
 
-CHANNELS = tuple(sorted(KNOWN_CHANNELS))
 _OVERLAP_US = 10_000_000
 
 
@@ -42,9 +41,10 @@ class HouseholdOverview:
         self._figures = StoredFigures(database)
         self._deliveries = StoredDeliveries(database)
         self._breaker: BreakerPolicy = delivery_policy(settings).breaker
+        self.channels = sorted(known_channels(settings))
 
     async def tallies(self, since_us: int) -> Sequence[Tally]:
-        return await self._record.tallies(CHANNELS, since_us)
+        return await self._record.tallies(self.channels, since_us)
 
     async def trouble(self) -> Trouble:
         return await self._record.trouble()
@@ -86,15 +86,14 @@ class HouseholdPulse:
 
 
 class HouseholdDeliveries:
-    channels = CHANNELS
-
     def __init__(self, settings: Settings, database: Database) -> None:
         retry = delivery_policy(settings).retry
         self.attempts_by_priority = {one: retry.attempts_for(one) for one in Priority}
+        self.channels = sorted(known_channels(settings))
         self._database = database
 
     async def find(self, query: DeliveryQuery, words: str | None) -> Found:
-        return await self._database.read(partial(lookup, query=query, words=words, channels=CHANNELS))
+        return await self._database.read(partial(lookup, query=query, words=words, channels=self.channels))
 
     async def identified(self, identifier: str) -> str | None:
         return await self._database.read(partial(identified, identifier=identifier))
@@ -104,9 +103,8 @@ class HouseholdDeliveries:
 
 
 class HouseholdDeadLetters:
-    channels = CHANNELS
-
-    def __init__(self, database: Database) -> None:
+    def __init__(self, settings: Settings, database: Database) -> None:
+        self.channels = sorted(known_channels(settings))
         self._record = StoredDeadLetters(database)
 
     async def letters(self, query: DeadLetterQuery) -> Sequence[DeadLetter]:
@@ -117,8 +115,6 @@ class HouseholdDeadLetters:
 
 
 class HouseholdHealth(HouseholdOverview):
-    channels = CHANNELS
-
     def __init__(self, settings: Settings, database: Database) -> None:
         super().__init__(settings, database)
         self._database = database

@@ -10,6 +10,7 @@ from typing import Final
 WIDTH: Final = 480
 HEIGHT: Final = 120
 _GAP: Final = 4
+_SMALLEST: Final = 1e-9  # below this there is nothing to see
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +57,10 @@ def lines(values: Sequence[float | None], top: float) -> list[str]:
 def round_top(values: Sequence[float | None]) -> float:
     """The next 1, 2 or 5 of its order above the largest value, so that the axis reads well."""
     largest = max((value for value in values if value is not None), default=0.0)
-    if largest <= 0:
+    if largest < _SMALLEST:
         return 1.0
     order = 10.0 ** math.floor(math.log10(largest))
-    return next(step * order for step in (1, 2, 5, 10) if step * order >= largest)
+    return next((step * order for step in (1, 2, 5) if step * order >= largest), 10 * order)
 
 
 def _points(piece: list[tuple[float, float]], step: float) -> str:
