@@ -5,7 +5,7 @@ VENV := .venv
 PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
-WORKERS ?= 2
+WORKERS ?= 3
 ARGS ?=
 
 .DEFAULT_GOAL := help

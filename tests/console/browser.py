@@ -21,6 +21,7 @@ CHROMIUM = "/usr/bin/chromium"
 PICTURES = Path(__file__).parents[2] / "artefacts" / "console"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1200, "height": 900}
+BOTH_WAYS = (("light", DESKTOP), ("dark", PHONE))  # each palette and each width once
 _AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 

@@ -64,6 +64,18 @@ async def test_all_pages_together_ask_once_and_each_hears(clock: FakeClock) -> N
             assert ann.take() == bob.take() == ["deliveries"]
 
 
+async def test_a_page_hears_of_what_happened_between_its_reading_and_its_listening(clock: FakeClock) -> None:
+    told = Told()
+    told.pulses["approvals"] = (clock.now_us() - 1_000_000, 1)
+    async with running(told, clock) as changes:
+        with changes.listening("ann") as ann:
+            await clock.parked()
+            assert ann.take() == ["approvals"]
+
+            await clock.advance(1.0)
+            assert ann.take() == []
+
+
 async def test_an_inbox_rings_for_its_owner_alone_and_falling_quiet_is_no_news(clock: FakeClock) -> None:
     told = Told()
     async with running(told, clock) as changes:

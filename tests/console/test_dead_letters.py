@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 
 from tests.app.living import LIFTED, QUICK
 from tests.console.browser import (
-    DESKTOP,
+    BOTH_WAYS,
     PHONE,
     Site,
     console_site,
@@ -185,8 +185,7 @@ async def test_enter_in_the_field_for_the_reason_never_replays(site: Site) -> No
     assert "Typed and entered" not in await site.home.texts()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
 async def test_both_pages_are_accessible(site: Site, scheme: str, viewport: dict[str, int]) -> None:
     letter = await give_up(site, "A letter to look at")
     for name, path in (("dead-letters", "/dead-letters"), ("dead-letter", f"/dead-letters/{letter}")):

@@ -12,7 +12,7 @@ from playwright.async_api import expect
 from postroom.domain.principal import Principal, Role
 from tests.app.living import LIFTED, QUICK
 from tests.console.browser import (
-    DESKTOP,
+    BOTH_WAYS,
     PHONE,
     Site,
     console_site,
@@ -155,8 +155,7 @@ async def test_long_lists_come_in_pages_that_follow_each_other(site: Site, sent:
     await expect(page.locator("tbody tr")).to_have_count(50)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
 async def test_both_pages_are_accessible(
     site: Site, sent: dict[str, Any], scheme: str, viewport: dict[str, int]
 ) -> None:

@@ -9,7 +9,15 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.app.living import QUICK
-from tests.console.browser import DESKTOP, PHONE, Site, console_site, is_wider_than_the_window, picture, violations
+from tests.console.browser import (
+    BOTH_WAYS,
+    PHONE,
+    Site,
+    console_site,
+    is_wider_than_the_window,
+    picture,
+    violations,
+)
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
@@ -48,8 +56,7 @@ async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
     await expect(page.locator("details tbody tr").first).to_contain_text("50 %")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
 async def test_health_is_accessible(site: Site, scheme: str, viewport: dict[str, int]) -> None:
     page = await site.signed_in(path="/health", color_scheme=scheme, viewport=viewport)
     await picture(page, f"health-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")

@@ -21,6 +21,7 @@ from tests.console.payloads import PAYLOADS, WATCH
 from tests.store.delivery_rows import attempt_row, request_row
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
+_TOGETHER = 5  # in one text: any of them that ran would be noticed
 _mint = IdMint()
 
 
@@ -67,7 +68,7 @@ def hostile(payload: str, now_us: int) -> tuple[dict[str, Any], dict[str, Any], 
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK) as one:
         now_us = SystemClock().now_us()
-        rows = [hostile(payload, now_us) for payload in PAYLOADS]
+        rows = [hostile("\n".join(PAYLOADS[n : n + _TOGETHER]), now_us) for n in range(0, len(PAYLOADS), _TOGETHER)]
 
         def work(connection: Connection) -> None:
             for place, table in enumerate((delivery_requests, delivery_attempts, delivery_dead_letter)):
@@ -94,19 +95,19 @@ async def test_no_text_runs_on_any_page(site: Site) -> None:
         answer = await page.goto(site.url + path, wait_until="domcontentloaded")
         assert answer is not None and answer.status == 200, path
         assert await ran(page) == 0, path
-    assert len(ones) >= 200 and site.mishaps == []
+    assert len(ones) == 2 * len(PAYLOADS) // _TOGETHER and site.mishaps == []
 
 
-@pytest.mark.parametrize("payload", PAYLOADS[:12])
-async def test_no_text_runs_when_it_is_searched_for(site: Site, payload: str) -> None:
+async def test_no_text_runs_when_it_is_searched_for(site: Site) -> None:
     page = await site.signed_in()
     await page.add_init_script(WATCH)
-    await page.goto(f"{site.url}/deliveries")
-    await page.get_by_label("Search").fill(payload)
-    await page.get_by_role("button", name="Find").click()
-    await page.wait_for_load_state()
+    for payload in PAYLOADS[:12]:
+        await page.goto(f"{site.url}/deliveries")
+        await page.get_by_label("Search").fill(payload)
+        await page.get_by_role("button", name="Find").click()
+        await page.wait_for_load_state()
 
-    assert await ran(page) == 0 and site.mishaps == []
+        assert await ran(page) == 0 and site.mishaps == []
 
 
 async def test_the_watch_notices_a_script_that_does_run(site: Site) -> None:

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 from postroom.domain.principal import Principal, Role
 from tests.app.living import LIFTED, QUICK
 from tests.console.browser import (
-    DESKTOP,
+    BOTH_WAYS,
     PHONE,
     Site,
     console_site,
@@ -53,8 +53,7 @@ async def test_today_says_what_was_delivered_what_waits_and_what_is_wrong(site: 
     await expect(page.get_by_role("row").filter(has_text="ann@example.org")).to_contain_text("Delivered")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])
 async def test_today_is_accessible_and_fits_the_window(site: Site, scheme: str, viewport: dict[str, int]) -> None:
     page = await site.signed_in(color_scheme=scheme, viewport=viewport)
     await picture(page, f"today-{scheme}-{'phone' if viewport == PHONE else 'desktop'}")

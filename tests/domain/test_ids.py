@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.domain.ids import IdMint, is_uuid
+from postroom.domain.ids import IdMint, is_uuid, moment_of
 
 
 @given(st.lists(st.integers(0, 2**55), min_size=2, max_size=50))
@@ -47,3 +47,8 @@ def test_threads_never_mint_the_same() -> None:
 )
 def test_a_uuid_is_told_from_other_text(text: str, expected: bool) -> None:
     assert is_uuid(text) is expected
+
+
+@given(st.integers(0, 2**48 - 1))
+def test_an_id_tells_when_it_was_minted(milliseconds: int) -> None:
+    assert moment_of(IdMint().mint(milliseconds * 1000)) == milliseconds * 1000

@@ -29,7 +29,7 @@ from postroom.store.postgres import PostgresDatabase
 from postroom.store.tables.deliveries import delivery_requests
 from postroom.store.tables.inbox import deferred_emails
 
-PEOPLE = 30
+PEOPLE = 16
 EACH = 2
 HOUR_US = 3_600_000_000
 QUICK = {

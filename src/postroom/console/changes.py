@@ -13,6 +13,7 @@ from postroom.domain.time import seconds
 from postroom.ports import Clock
 
 LOOK_SECONDS: Final = 1.0
+_UNSEEN_US: Final = seconds(10.0)  # between reading a page and hearing from it
 
 
 class Ear:
@@ -76,19 +77,23 @@ class Changes:
             await self._clock.wait(self.stopping, self._clock.now_us() + seconds(LOOK_SECONDS))
 
     async def _look(self) -> None:
+        now_us = self._clock.now_us()
         try:
-            found = await self._pulse.look({ear.user_id for ear in self._ears}, self._clock.now_us())
+            found = await self._pulse.look({ear.user_id for ear in self._ears}, now_us)
         except StoreUnavailable:
             return  # the next look will do
         for topic, pulse in found.items():
-            self._tell(topic, pulse)
+            self._tell(topic, pulse, now_us)
             self._known[topic] = pulse or self._known.get(topic, pulse)
         for ear in self._ears:
             ear.is_new = False
 
-    def _tell(self, topic: str, pulse: tuple[Any, ...]) -> None:
-        """An inbox has a pulse only while it is stirring: a page just opened may have been read a moment before."""
-        changed = pulse and self._known.get(topic, pulse) != pulse
+    def _tell(self, topic: str, pulse: tuple[Any, ...], now_us: int) -> None:
+        """A page just opened may have been read a moment before the newest change."""
+        if not pulse:
+            return
+        changed = self._known.get(topic, pulse) != pulse
+        recent = ":" in topic or pulse[0] > now_us - _UNSEEN_US  # an inbox has a pulse only while it is stirring
         for ear in self._ears:
-            if changed or (pulse and ear.is_new and ":" in topic):
+            if changed or (ear.is_new and recent):
                 ear.hear(topic)

@@ -29,6 +29,6 @@ class Tools(Protocol):
 
 class Pulse(Protocol):
     async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
-        """By topic (`deliveries`, `approvals`, `inbox:<user>`): something that differs when more has happened, or
-        nothing at all when it has been quiet lately."""
+        """By topic (`deliveries`, `approvals`, `inbox:<user>`): the moment of the newest change, then whatever else
+        differs when more has happened; or nothing at all when it has been quiet lately."""
         ...

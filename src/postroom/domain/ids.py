@@ -49,5 +49,10 @@ def first_id_at(moment_us: int) -> str:
     return f"{value[:8]}-{value[8:]}-7000-8000-000000000000"
 
 
+def moment_of(identifier: str) -> int:
+    """When it was minted, in microseconds."""
+    return int(identifier[:8] + identifier[9:13], 16) * 1000
+
+
 def is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text.lower()) is not None

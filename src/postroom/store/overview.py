@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Select, func, literal, select, text, union_al
 
 from postroom.domain.approval import ActionStatus
 from postroom.domain.delivery import QuarantineReason, Status
-from postroom.domain.ids import first_id_at
+from postroom.domain.ids import first_id_at, moment_of
 from postroom.domain.overview import MOST_COUNTED, Tally, Trouble
 from postroom.store.database import Database
 from postroom.store.tables.approvals import pending_actions
@@ -73,7 +73,7 @@ def awaiting_approval(connection: Connection, now_us: int) -> int:
 
 def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
     """
-    For each topic something that differs when something has happened.
+    For each topic the moment of the newest change, then something that differs when more has happened.
 
     Bounded, because it is asked every second: with more open deliveries than are
     looked at, the newest id and the dead letters still move.
@@ -89,9 +89,12 @@ def pulse(connection: Connection) -> dict[str, tuple[Any, ...]]:
     moving = select(func.count(), func.max(open_rows.c.updated_at), newest, letters).select_from(open_rows)
     actions = pending_actions.c
     waiting = select(func.count(), func.max(actions.id)).where(actions.status == str(ActionStatus.PENDING))
+    count, moved_at, newest_id, lettered_at = connection.execute(moving).one()
+    parked, newest_action = connection.execute(waiting).one()
+    came_at, asked_at = (moment_of(one) if one else 0 for one in (newest_id, newest_action))
     return {
-        "deliveries": tuple(connection.execute(moving).one()),
-        "approvals": tuple(connection.execute(waiting).one()),
+        "deliveries": (max(moved_at or 0, came_at, lettered_at or 0), count, moved_at, newest_id, lettered_at),
+        "approvals": (asked_at, parked, newest_action),
     }
 
 
