@@ -27,7 +27,7 @@ libxcb-keysyms1:-
 libxcb-render-util0:-
 libxcb-xkb1:-
 libxkbcommon-x11-0:-
-chromium:chromium
+chromium-headless-shell:chromium-headless-shell
 "
 
 is_installed() {

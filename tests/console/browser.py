@@ -17,7 +17,7 @@ from postroom.clock import SystemClock
 from postroom.domain.principal import OPERATOR, Principal
 from tests.app.living import Living, living
 
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = "/usr/bin/chromium-headless-shell"
 PICTURES = Path(__file__).parents[2] / "artefacts" / "console"
 PHONE = {"width": 390, "height": 844}
 DESKTOP = {"width": 1200, "height": 900}
