@@ -13,6 +13,8 @@ import shutil
 import signal
 import socket
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -20,7 +22,10 @@ from tests.services.postgres import PostgresServer
 from tests.services.redis import RedisServer
 from tests.services.server import ServiceError
 
-SERVERS: dict[str, type[PostgresServer] | type[RedisServer]] = {"postgres": PostgresServer, "redis": RedisServer}
+SERVERS: dict[str, Callable[[Path], PostgresServer | RedisServer]] = {
+    "postgres": partial(PostgresServer, durable=False),  # who cuts the power has a server of their own
+    "redis": RedisServer,
+}
 _ASK_SECONDS = 5.0
 
 
