@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -93,3 +94,51 @@ async def test_nobody_looks_when_nothing_is_being_called(overdue: Overdue) -> No
         loop.call_later = later  # type: ignore[method-assign]
 
     assert scheduled == []
+
+
+async def test_a_call_that_answers_all_the_same_leaves_nothing_behind_for_the_next(overdue: Overdue) -> None:
+    async def deaf() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return "sent"
+
+    task = asyncio.current_task()
+    assert task is not None
+    async with asyncio.timeout(10):
+        assert await overdue.limit(deaf(), 0) == "sent"
+        assert task.cancelling() == 0
+
+        with pytest.raises(TimeoutError):
+            await overdue.limit(forever(), 0)
+
+
+async def test_a_call_that_fails_in_its_own_words_leaves_nothing_behind_either(overdue: Overdue) -> None:
+    async def sulking() -> str:
+        try:
+            return await forever()
+        except asyncio.CancelledError:
+            raise ConnectionError from None
+
+    task = asyncio.current_task()
+    assert task is not None
+    async with asyncio.timeout(10):
+        with pytest.raises(ConnectionError):
+            await overdue.limit(sulking(), 0)
+
+    assert task.cancelling() == 0
+
+
+async def test_one_who_was_asked_to_stop_before_and_went_on_is_late_all_the_same(overdue: Overdue) -> None:
+    async def calls() -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return await overdue.limit(forever(), 0)
+        return "never"
+
+    calling = asyncio.create_task(calls())
+    await asyncio.sleep(0)
+    calling.cancel()
+
+    [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), 10)
+    assert isinstance(end, TimeoutError)

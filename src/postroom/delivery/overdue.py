@@ -28,17 +28,20 @@ class Overdue:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
         self._until[task] = task.get_loop().time() + seconds
+        asked_before = task.cancelling()
         if self._timer is None:
             self._look_later(task.get_loop())
         try:
             return await call
         except asyncio.CancelledError:
-            if task in self._given_up and task.uncancel() == 0:
+            if task in self._given_up and task.cancelling() == asked_before + 1:
                 raise TimeoutError from None
             raise
         finally:
             del self._until[task]
-            self._given_up.discard(task)
+            if task in self._given_up:  # however the call ended: what we asked of the task is over with it
+                self._given_up.discard(task)
+                task.uncancel()
 
     def _look_later(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = loop.call_later(self._look_every_seconds, self._look, loop)
