@@ -277,6 +277,23 @@ async def test_what_was_leased_while_stopping_is_given_back_unsent(world: World)
     assert len(world.telegram.calls) == (1 if (await world.row())["status"] == "delivered" else 0)
 
 
+async def test_stopping_waits_for_what_is_being_written_leased(world: World) -> None:
+    written = asyncio.Event()
+    world.database.hold_answers = written
+    sending = world.start_sending(wait_seconds=0)
+    await world.idle()  # on the disk and leased to us, and we have not heard so yet
+
+    draining = asyncio.create_task(world.dispatcher.drain(5))
+    await world.idle()
+    assert not draining.done()
+    written.set()
+
+    assert await draining == 0
+    assert (await world.row())["status"] == "pending"
+    assert (await sending)["status"] == "accepted"
+    assert world.telegram.calls == []
+
+
 async def test_a_store_that_is_away_stops_nobody_for_good(world: World) -> None:
     world.telegram.script.append(DOWN)
     await world.send()

@@ -111,12 +111,13 @@ class Call:
 
 
 class WatchedDatabase(SqliteDatabase):
-    """Knows whether anything is under way, and can be away: before the write, or only for its answer."""
+    """Knows whether anything is under way; can be away, before the write or only for its answer, or keep it back."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.away = False
         self.lost_answers = 0
+        self.hold_answers: asyncio.Event | None = None
         self.under_way = 0
         self.finished = 0
         self._quiet = asyncio.Event()
@@ -127,6 +128,8 @@ class WatchedDatabase(SqliteDatabase):
 
     async def write(self, work: Callable[[Connection], Result]) -> Result:
         result = await self._watched(super().write, work)
+        if self.hold_answers is not None:
+            await self.hold_answers.wait()
         if self.lost_answers:
             self.lost_answers -= 1
             raise StoreUnavailable("the answer was lost")

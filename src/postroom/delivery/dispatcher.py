@@ -55,11 +55,13 @@ class Dispatcher:
         lease_until_us = self.lease_until_us(channel)
         if lease_until_us is not None:
             self._busy[channel] += 1
+            self._running.add(_this_task())  # stopping waits for it, so that no lease is left behind
         return lease_until_us
 
     def unreserve(self, channel: str, lease_until_us: int | None) -> None:
         if lease_until_us is not None:
             self._busy[channel] -= 1
+            self._running.discard(_this_task())
 
     def lease_until_us(self, channel: str) -> int | None:
         if not self._started or self._stopping.is_set() or self._free(channel) <= 0:
@@ -68,8 +70,7 @@ class Dispatcher:
 
     async def carry(self, claim: Claim, parts: Sequence[Any]) -> None:
         """The attempt on a row that was written for us, in the task that wrote it."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
+        task = _this_task()
         self._hold(claim)
         self._running.add(task)
         try:
@@ -211,3 +212,9 @@ class Dispatcher:
             return
         self._wake_at_us = moment_us
         self._wake.set()
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
+    return task
