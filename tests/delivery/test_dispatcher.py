@@ -305,6 +305,19 @@ async def test_a_store_that_is_away_stops_nobody_for_good(world: World) -> None:
     assert (await world.row())["status"] == "delivered"
 
 
+async def test_a_row_nobody_can_read_is_told_and_stops_nobody_for_good(world: World) -> None:
+    world.telegram.script.append(DOWN)
+    await world.send()
+    await world.database.write(lambda connection: connection.execute(delivery_requests.update().values(priority=9)))
+    await world.advance(30)
+    assert {type(bug) for bug in world.tally.bugs} == {KeyError}
+
+    await world.database.write(lambda connection: connection.execute(delivery_requests.update().values(priority=1)))
+    await world.advance(6)
+
+    assert (await world.row())["status"] == "delivered"
+
+
 async def test_a_bug_in_one_delivery_leaves_the_slot_free(tmp_path: Path, clock: FakeClock) -> None:
     async with living_world(tmp_path / "p.db", clock, Parts(policy=generous(slots_per_channel=1))) as world:
         del world.pipeline.channels["telegram"]  # type: ignore[attr-defined]

@@ -185,7 +185,7 @@ class Tally:
     def settled(self, done: Settlement) -> None:
         self.endings.append(done)
 
-    def bug(self, claim: Claim, error: Exception) -> None:
+    def bug(self, claim: Claim | None, error: Exception) -> None:
         self.bugs.append(error)
 
 

@@ -107,9 +107,12 @@ class Dispatcher:
                     next_sweep = self._clock.now_us() + seconds(self._policy.sweep_seconds)
                 await self._claim_due()
             except StoreUnavailable:
-                await self._clock.wait(self._stopping, self._clock.now_us() + seconds(_STORE_PAUSE_SECONDS))
-                continue
-            await self._clock.wait(self._wake, min(next_sweep, self._wake_at_us or next_sweep))
+                await self._pause(_STORE_PAUSE_SECONDS)
+            except Exception as error:  # without this loop nothing would ever be tried again
+                self._pipeline.meter.bug(None, error)
+                await self._pause(self._policy.sweep_seconds)
+            else:
+                await self._clock.wait(self._wake, min(next_sweep, self._wake_at_us or next_sweep))
 
     async def drain(self, timeout_seconds: float) -> int:
         """Stop taking work, let what is running finish; returns how many did not. Nobody gets a second chance."""
@@ -122,6 +125,9 @@ class Dispatcher:
                 while self._running:  # one that was being claimed may join those that run
                     await asyncio.wait(self._running)
         return len(self._running)
+
+    async def _pause(self, for_seconds: float) -> None:
+        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(for_seconds))
 
     async def _look_around(self) -> None:
         if not self._pipeline.unwritten:  # what this process has sent and not yet written down is not lost

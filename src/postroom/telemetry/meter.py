@@ -90,5 +90,6 @@ class DeliveryMeter:
             trace_id=claim.trace_id,
         )
 
-    def bug(self, claim: Claim, error: Exception) -> None:
-        self._log.error("delivery.bug", delivery_id=claim.id, channel=claim.channel, error=type(error).__name__)
+    def bug(self, claim: Claim | None, error: Exception) -> None:
+        about = {"delivery_id": claim.id, "channel": claim.channel} if claim else {}
+        self._log.error("delivery.bug", **about, error=type(error).__name__)
