@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 from tests.store.deliveries import LEASE_US, ending, new_delivery
 
 from postroom.domain.delivery import Event
+from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.store.ledger_postgres import PostgresLedger
 from postroom.store.notices import listening
@@ -114,11 +116,12 @@ async def test_a_lost_connection_is_replaced_and_what_was_missed_is_looked_up(
         assert await ear.heard() == [inserted.claim.id]
 
 
+@pytest.mark.parametrize("failure", [OSError("gone"), KeyError("a mistake of ours")], ids=["outage", "bug"])
 async def test_an_ear_that_fails_once_is_not_deaf_for_ever(
-    databases: tuple[PostgresDatabase, PostgresDatabase],
+    databases: tuple[PostgresDatabase, PostgresDatabase], failure: Exception
 ) -> None:
     here, there = databases
-    ledger, ear, failures = PostgresLedger(here), Ear(), [OSError("gone")]
+    ledger, ear, failures = PostgresLedger(here), Ear(), [failure]
 
     async def settled(ids: list[DeliveryId] | None) -> None:
         if failures:
@@ -131,6 +134,35 @@ async def test_an_ear_that_fails_once_is_not_deaf_for_ever(
         assert claim is not None
         await ledger.settle(ending(claim, Event.DELIVER))
         assert await ear.heard() == [claim.id]
+
+
+async def test_one_who_is_turned_away_for_a_while_listens_afterwards(
+    databases: tuple[PostgresDatabase, PostgresDatabase], new_postgres_url: str
+) -> None:
+    here, ear = databases[0], Ear()
+    owner = await asyncpg.connect(new_postgres_url)
+    await owner.execute("create role listener nologin")
+    refused = PostgresDatabase(urlsplit(new_postgres_url)._replace(netloc=_as_listener(new_postgres_url)).geturl())
+    try:
+        with pytest.raises(StoreUnavailable):
+            await refused.hot(lambda connection: connection.fetchval("select 1"))
+        with pytest.raises(StoreUnavailable):
+            await refused.read(lambda connection: connection.info)
+        async with listening(refused, ear.on_pending, ear.on_settled):
+            await asyncio.sleep(0)
+            await owner.execute("alter role listener login")
+            assert await ear.heard() is None
+            await PostgresLedger(here).insert(new_delivery(), None)
+            await ear.woken()
+    finally:
+        await refused.close()
+        await owner.execute("drop role listener")
+        await owner.close()
+
+
+def _as_listener(url: str) -> str:
+    parts = urlsplit(url)
+    return f"listener@{parts.hostname}:{parts.port}"
 
 
 async def _end_listeners(url: str) -> None:

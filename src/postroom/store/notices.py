@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 import asyncpg
+import structlog
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
@@ -16,6 +17,8 @@ from postroom.store.postgres import UNREACHABLE, PostgresDatabase
 _PAUSE_SECONDS = 0.5
 _PROBE_SECONDS = 10.0
 _POLL_SECONDS = 1.0
+
+_log = structlog.get_logger(__name__)
 
 OnPending = Callable[[], None]
 OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
@@ -40,8 +43,12 @@ async def polling(pending: OnPending, settled: OnSettled) -> AsyncIterator[None]
     async def poll() -> None:
         while True:
             pending()
-            with suppress(StoreUnavailable):
+            try:
                 await settled(None)
+            except StoreUnavailable:
+                pass
+            except Exception as error:
+                _tell(error)
             await asyncio.sleep(_POLL_SECONDS)
 
     task = asyncio.create_task(poll())
@@ -59,6 +66,9 @@ async def _listen_forever(database: PostgresDatabase, pending: OnPending, settle
             await _listen(database, pending, settled)
         except (StoreUnavailable, *UNREACHABLE):
             await asyncio.sleep(_PAUSE_SECONDS)
+        except Exception as error:
+            _tell(error)
+            await asyncio.sleep(_POLL_SECONDS)
 
 
 async def _listen(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
@@ -98,3 +108,8 @@ async def _next(
                 return await heard.get()
         except TimeoutError:
             await connection.fetchval("SELECT 1", timeout=_PROBE_SECONDS)
+
+
+def _tell(error: Exception) -> None:
+    """Whatever it was: one who stops listening hears nothing for as long as the process lives."""
+    _log.error("notices.bug", error=type(error).__name__)

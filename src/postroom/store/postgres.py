@@ -35,6 +35,8 @@ UNREACHABLE = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InvalidAuthorizationSpecificationError,  # a password is being changed, or the rules of who may come in
+    asyncpg.InvalidCatalogNameError,  # the database is being put back
 )
 
 
