@@ -27,6 +27,7 @@ async def test_values_come_back_as_they_were_and_versions_count(
         assert await mine.get("axb") == {"key": "axb", "value": value, "version": 1}
         assert await other.get("axb") is None
         assert await mine.keys("a%", 10) == ["a%b"]
+        assert await mine.keys("A", 10) == []
         assert await mine.delete("a%b") is True
         assert await mine.delete("a%b") is False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from postroom.store.database import Database
 from postroom.store.tables.butlers import butler_state
@@ -50,7 +50,8 @@ class StoredState:
 
     async def keys(self, prefix: str, limit: int) -> list[str]:
         def work(connection: Connection) -> list[str]:
-            mine = select(_c.key).where(_c.butler == self._butler, _c.key.startswith(prefix, autoescape=True))
+            begins = func.substr(_c.key, 1, len(prefix)) == prefix  # to SQLite, LIKE knows no capitals
+            mine = select(_c.key).where(_c.butler == self._butler, begins)
             return list(connection.execute(mine.order_by(_c.key).limit(limit)).scalars())
 
         return await self._database.read(work)
