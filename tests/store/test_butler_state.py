@@ -45,3 +45,18 @@ async def test_of_many_who_expect_the_same_version_one_wins(
         results = await asyncio.gather(*tries)
 
         assert sorted(result for result in results if result) == [2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_of_many_who_write_a_key_first_one_is_the_first(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = request.getfixturevalue("new_postgres_url") if kind == "postgres" else None
+    async with opened(kind, tmp_path, url) as database:
+        state = StoredState(database, "health")
+
+        careful = await asyncio.gather(*(state.set("c", n, expected_version=0, now_us=1) for n in range(8)))
+        careless = await asyncio.gather(*(state.set("k", n, expected_version=None, now_us=1) for n in range(8)))
+
+        assert sorted(version for version in careful if version) == [1]
+        assert sorted(version or 0 for version in careless) == [1, 2, 3, 4, 5, 6, 7, 8]

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from postroom.store.database import Database
 from postroom.store.tables.butlers import butler_state
+from postroom.store.twice import write_twice
 
 _c = butler_state.c
 
@@ -40,7 +41,7 @@ class StoredState:
                 connection.execute(insert(butler_state).values(butler=self._butler, key=key, **values))
             return int(version + 1)
 
-        return await self._database.write(work)
+        return await write_twice(self._database, work)
 
     async def delete(self, key: str) -> bool:
         def work(connection: Connection) -> bool:
