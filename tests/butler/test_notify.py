@@ -19,6 +19,7 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.domain.fields import text_problem
 from postroom.domain.route import build_notify_route
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.domain.envelopes import CONTEXT
@@ -375,7 +376,7 @@ async def test_a_strange_channel_is_repeated_only_as_far_as_it_can_be(name: str)
         build_envelope(NotifyArguments(channel=name, message="x"), origin_butler="health", channels=CHANNELS)
 
     assert len(caught.value.message) < 400
-    caught.value.message.encode()
+    assert text_problem(caught.value.message) is None
 
 
 @pytest.mark.parametrize(("value", "seconds"), [(None, 20.0), (0, 0.0), (600, 600.0), (1.5, 1.5)])

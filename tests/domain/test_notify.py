@@ -90,6 +90,7 @@ def test_what_is_not_said_has_a_default() -> None:
         (changed(SEND, "delivery", ...), [("delivery", "object_required")]),
         (changed(SEND, "delivery.extra", 1), [("delivery.extra", "unknown_field")]),
         (changed(SEND, "extra\ud800", 1), [("extra\\ud800", "unknown_field")]),
+        (changed(SEND, "extra\x00\n", 1), [("extra\\x00\\x0a", "unknown_field")]),
         (changed(SEND, "schema_version", "notify.v2"), [("schema_version", "not_allowed")]),
         (changed(SEND, "origin_butler", " "), [("origin_butler", "blank")]),
         (changed(SEND, "delivery.subject", "a\nb"), [("delivery.subject", "line_break")]),

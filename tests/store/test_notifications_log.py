@@ -107,6 +107,17 @@ async def test_whatever_came_in_makes_a_row(log: Log, envelope: dict[str, Any]) 
     assert row["request_id"] == ""
 
 
+@pytest.mark.parametrize("odd", ["\x00", "\ud800"], ids=["NUL", "half a surrogate"])
+async def test_a_refusal_that_repeats_something_odd_still_completes_the_row(log: Log, odd: str) -> None:
+    row_id = await log.opened({})
+    error = {"class": "validation_error", "message": f"no channel {odd}"}
+
+    await log.stored.closed(row_id, {"status": "error", "error": error}, now_us=NOON_US)
+
+    row = await log.row()
+    assert (row["status"], row["error_message"]) == ("error", "no channel " + ascii(odd)[1:-1])
+
+
 async def test_the_trace_a_call_belongs_to_is_kept(log: Log) -> None:
     tracer = TracerProvider().get_tracer("test")
     with tracer.start_as_current_span("call") as span:

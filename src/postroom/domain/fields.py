@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Set
 from typing import Any, Final
 
 from postroom.domain.errors import FieldError, ValidationError
 
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _MOST_UNKNOWN: Final = 20  # a payload of nothing but unknown fields must not make a longer answer than itself
 
 
@@ -110,5 +112,6 @@ def text_problem(value: str) -> str | None:
 
 
 def printable(name: object) -> str:
-    """A field name that came from outside, safe to repeat in an answer."""
-    return str(name).encode("ascii", "backslashreplace").decode()[:80]
+    """A field name that came from outside, safe to repeat in an answer and to keep."""
+    shown = str(name)[:80].encode("ascii", "backslashreplace").decode()
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)[:80]

@@ -67,7 +67,7 @@ class StoredNotificationsLog:
             str(answer.get("status")),
             delivery.get("delivery_id"),
             error.get("class"),
-            error.get("message"),
+            _sentence(error.get("message")),
             now_us,
         )
         try:
@@ -89,3 +89,10 @@ def _trace_id() -> str | None:
 def _word(value: object, most: int = 32) -> str | None:
     """A short text from an envelope that may be anything at all."""
     return value[:most] if isinstance(value, str) and not text_problem(value) else None
+
+
+def _sentence(value: object) -> str | None:
+    """What was answered, even where it repeats something that no database can hold."""
+    if not isinstance(value, str):
+        return None
+    return value.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
