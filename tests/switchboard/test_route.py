@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
-from postroom.domain.errors import DeliveryTimeout, TargetUnavailable
+from postroom.domain.errors import DeliveryTimeout, StoreUnavailable, TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import Principal, Role
 from postroom.domain.registry import Registration
@@ -153,3 +154,35 @@ async def test_the_messenger_cannot_be_reached_by_route(board: Board) -> None:
 
     assert "use notify" in answer["error"]["message"]
     assert board.butler.calls == []
+
+
+class Forgetful(StoredRegistry):
+    """Finds whom it knows, and cannot write."""
+
+    async def seen(self, name: str, now_us: int) -> None:
+        raise StoreUnavailable("away")
+
+    async def log_route(self, **_: Any) -> None:
+        raise StoreUnavailable("away")
+
+
+async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted(board: Board) -> None:
+    await board.register()
+    board.router = replace(board.router, registry=Forgetful(board.database, IdMint().mint))
+
+    answer = await board.router.route(GENERAL, "health", "p")
+
+    assert (answer["status"], len(board.butler.calls)) == ("accepted", 1)
+
+
+@pytest.mark.parametrize(
+    ("target", "request_id"), [("health", "a\x00b"), ("he\x00alth", "a")], ids=["lineage", "butler"]
+)
+async def test_a_name_no_database_can_keep_is_refused_and_on_record(board: Board, target: str, request_id: str) -> None:
+    await board.register()
+
+    answer = await board.router.route(GENERAL, target, "p", request_context={"request_id": request_id})
+
+    assert (answer["status"], answer["error"]["class"]) == ("error", "validation_error")
+    assert board.butler.calls == []
+    assert [row[2] for row in await board.log()] == [False]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, ValidationError
+from postroom.domain.fields import printable, text_problem
 from postroom.domain.principal import Principal
 from postroom.domain.registry import Registration
 from postroom.domain.route import ROUTE_RESPONSE_V1, ROUTE_V1, error_object
@@ -41,12 +43,10 @@ class Router:
         request_id = str(lineage.get("request_id") or self.mint(started))
         error: PostroomError | None = None
         try:
-            if target == "messenger":
-                raise ValidationError("the messenger takes deliveries only: use notify")
+            _check(target, request_id)
             found = await look_up(self.registry, target, started)
             route = self._route(caller, found.name, request_id, prompt, context, lineage)
             answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
-            await self.registry.seen(target, self.clock.now_us())
         except PostroomError as refused:
             error = refused
             answer = {
@@ -55,16 +55,25 @@ class Router:
                 "request_context": {"request_id": request_id},
                 "error": error_object(refused),
             }
+        with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
+            await self._note(caller, target, request_id, error, started)
+        return answer
+
+    async def _note(
+        self, caller: Principal, target: str, request_id: str, error: PostroomError | None, started_us: int
+    ) -> None:
+        now = self.clock.now_us()
+        if error is None:
+            await self.registry.seen(target, now)
         await self.registry.log_route(
-            request_id=request_id[:128],
+            request_id=_keepable(request_id)[:128],
             source=str(caller),
-            target=target[:64],
+            target=_keepable(target)[:64],
             tool=_TOOL,
             error=f"{error.error_class}: {error.message}" if error else None,
-            started_us=started,
-            now_us=self.clock.now_us(),
+            started_us=started_us,
+            now_us=now,
         )
-        return answer
 
     def _route(
         self,
@@ -90,3 +99,15 @@ class Router:
             "target": {"butler": target, "tool": _TOOL},
             "source_metadata": {"channel": "mcp", "identity": str(caller), "tool_name": "route"},
         }
+
+
+def _check(target: str, request_id: str) -> None:
+    if target == "messenger":
+        raise ValidationError("the messenger takes deliveries only: use notify")
+    for name, text in (("target_butler", target), ("request_context.request_id", request_id)):
+        if problem := text_problem(text):
+            raise ValidationError.of([FieldError(name, problem, "invalid_text")])
+
+
+def _keepable(text: str) -> str:
+    return printable(text) if text_problem(text) else text
