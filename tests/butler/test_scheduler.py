@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,20 @@ async def test_a_prompt_that_finds_no_room_is_tried_again(database: Database, cl
     await keep_due(one)
 
     assert desk.prompts == [("Tidy up", "schedule:tidy")] * 2
+
+
+async def test_an_appointment_nobody_can_read_fails_alone(database: Database, clock: FakeClock) -> None:
+    desk = Desk()
+    one = scheduler(database, clock, desk)
+    await one.remember(replace(reminder(clock, 1), id="r0", work='{"notify": 5}'))
+    await one.remember(reminder(clock, 2))
+    await clock.advance(3)
+
+    await keep_due(one)
+
+    assert [sent["idempotency_key"] for sent in desk.sent] == ["reminder:r1"]
+    results = {kept.id: (str(kept.status), kept.result) for kept in await one.appointments.recent(10)}
+    assert results == {"r0": ("failed", "error: it cannot be carried out (TypeError)"), "r1": ("done", "ok")}
 
 
 async def test_the_loop_sleeps_until_the_next_appointment_and_a_new_one_wakes_it(

@@ -83,6 +83,8 @@ class Scheduler:
             answer = await self._carry_out(one)
         except PostroomError as error:
             answer = {"status": "error", "error": error.message, "retryable": error.retryable}
+        except Exception as error:  # the others wait behind this one
+            answer = {"status": "error", "error": f"it cannot be carried out ({type(error).__name__})"}
         status = str(answer.get("status"))
         result = status if status != "error" else f"error: {_told(answer)}"
         if status == "error" and answer.get("retryable") and one.tries < _MAX_TRIES:
