@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import inspect
+from tests.store.query_plans import query_plans
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import IdMint
@@ -177,3 +178,20 @@ async def test_the_newest_come_first_page_by_page(store: StoredSessions) -> None
     assert [one.id for one in (*first, *rest)] == ids
     assert [one.id for one in running] == [stored[0].id]
     assert await store.counts("general") == {Status.QUEUED: 4, Status.RUNNING: 1}
+
+
+async def test_what_has_ended_is_not_read_to_find_the_next_in_the_queue(tmp_path: Path) -> None:
+    database = SqliteDatabase(tmp_path / "postroom.db")
+    try:
+        await database.migrate()
+        store = StoredSessions(database)
+        with query_plans(database) as steps:
+            await store.claim("health", now_us=NOW)
+            await store.recover("health", now_us=NOW)
+            await store.add(new(), most_queued=5)
+    finally:
+        await database.close()
+
+    looked = [step for step in steps if "(butler=?" in step and "request_key" not in step]
+    assert len(looked) == 3
+    assert all("ix_sessions_open (butler=? AND status=?)" in step for step in looked), looked

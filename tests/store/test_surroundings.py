@@ -11,9 +11,11 @@ import pytest
 from sqlalchemy import insert
 from tests.store.delivery_rows import NOON_US, request_row, write
 from tests.store.open_database import KINDS, opened
+from tests.store.query_plans import query_plans
 
 from postroom.domain.time import to_text
 from postroom.store.database import Database
+from postroom.store.sqlite import SqliteDatabase
 from postroom.store.surroundings import email_copies, recent_ids, surroundings
 from postroom.store.tables.approvals import pending_actions
 from postroom.store.tables.deliveries import circuit_states
@@ -83,3 +85,12 @@ async def test_the_newest_ids_come_first_and_are_bounded(database: Database) -> 
 
 async def test_a_notification_without_an_e_mail_has_no_copies(database: Database) -> None:
     assert await database.read(partial(email_copies, notification_id="01a1")) == []
+
+
+async def test_a_million_others_are_not_read_to_count_those_ahead(tmp_path: Path) -> None:
+    async with opened("sqlite", tmp_path, None) as database:
+        assert isinstance(database, SqliteDatabase)
+        with query_plans(database) as steps:
+            await around(database, request_row())
+
+    assert any("ix_delivery_requests_order (order_key=? AND id<?)" in step for step in steps), steps

@@ -14,7 +14,14 @@ from postroom.store.database import Database
 from postroom.store.intents_rows import changing_columns, event_row, intent_row, read_event, read_intent
 from postroom.store.intents_webhooks import tell_subscribers
 from postroom.store.tables.deliveries import delivery_receipts, delivery_requests
-from postroom.store.tables.intents import inbound_offsets, intent_events, intent_members, intent_messages, intents
+from postroom.store.tables.intents import (
+    CARRIED,
+    inbound_offsets,
+    intent_events,
+    intent_members,
+    intent_messages,
+    intents,
+)
 from postroom.store.tables.sessions import sessions
 from postroom.store.twice import write_twice
 
@@ -74,8 +81,8 @@ class StoredIntents:
 
         def work(connection: Connection) -> Round:
             due = select(intents).where(intents.c.next_at <= now_us).order_by(intents.c.next_at).limit(limit)
-            unseen = intents.c.carried & (intents.c.updated_at <= now_us - _GLANCE_US)
-            carried = select(intents).where(unseen).order_by(intents.c.updated_at).limit(limit)
+            unseen = intents.c.updated_at <= now_us - _GLANCE_US
+            carried = select(intents).where(CARRIED, unseen).order_by(intents.c.updated_at).limit(limit)
             later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
             return Round(
                 due=tuple(read_intent(row) for row in connection.execute(due)),

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from postroom.domain.session import Event, NewSession, Outcome, Session, SessionId, Status, after, after_crash
 from postroom.store.database import Database
-from postroom.store.tables.sessions import sessions
+from postroom.store.tables.sessions import OPEN, sessions
 
 _c = sessions.c
 
@@ -70,7 +70,7 @@ class StoredSessions:
 def _add(connection: Connection, new: NewSession, most_queued: int) -> Session | None:
     if earlier := _earlier(connection, new):
         return earlier
-    queued = select(func.count()).where(_c.butler == new.butler, _c.status == str(Status.QUEUED))
+    queued = select(func.count()).where(*_in(new.butler, Status.QUEUED))
     if int(connection.execute(queued).scalar_one()) >= most_queued:
         return None
     try:
@@ -89,11 +89,7 @@ def _earlier(connection: Connection, new: NewSession) -> Session | None:
 
 def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
     queued = (
-        select(sessions)
-        .where(_c.butler == butler, _c.status == str(Status.QUEUED))
-        .order_by(_c.id)
-        .limit(1)
-        .with_for_update(skip_locked=True)
+        select(sessions).where(*_in(butler, Status.QUEUED)).order_by(_c.id).limit(1).with_for_update(skip_locked=True)
     )
     session = _first(connection, queued)
     if session is None:
@@ -108,7 +104,7 @@ def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
 
 
 def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
-    running = select(sessions).where(_c.butler == butler, _c.status == str(Status.RUNNING)).order_by(_c.id)
+    running = select(sessions).where(*_in(butler, Status.RUNNING)).order_by(_c.id)
     left = [_session(row) for row in connection.execute(running)]
     for session in left:
         status = after(Status.RUNNING, after_crash(session.crashes))
@@ -124,6 +120,11 @@ def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
     ids = [session.id for session in left]
     after_all = select(sessions).where(_c.id.in_(ids)).order_by(_c.id)
     return [_session(row) for row in connection.execute(after_all)]
+
+
+def _in(butler: str, status: Status) -> tuple[Any, ...]:
+    """With the condition of the index over what has not ended: only then can it be used."""
+    return _c.butler == butler, _c.status == str(status), OPEN
 
 
 def _move(connection: Connection, session: Session, values: Mapping[str, Any]) -> bool:

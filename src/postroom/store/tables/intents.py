@@ -20,7 +20,7 @@ from postroom.domain.intent import IntentStatus
 from postroom.store.tables.metadata import SHARED, metadata, one_of
 
 _DUE = text("next_at IS NOT NULL")
-_CARRIED = text("carried")
+CARRIED = text("carried")
 _PENDING = text("status = 'pending'")
 
 intents = Table(
@@ -56,7 +56,7 @@ intents = Table(
     Index("ix_intents_from_agent_id", "from_agent", "id"),
     Index("ix_intents_to_agent_id", "to_agent", "id"),
     Index("ix_intents_next_at", "next_at", postgresql_where=_DUE, sqlite_where=_DUE),
-    Index("ix_intents_carried", "updated_at", postgresql_where=_CARRIED, sqlite_where=_CARRIED),
+    Index("ix_intents_carried", "updated_at", postgresql_where=CARRIED, sqlite_where=CARRIED),
     schema=SHARED,
 )
 

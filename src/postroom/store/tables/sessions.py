@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, Tabl
 from postroom.domain.session import Status
 from postroom.store.tables.metadata import SHARED, metadata, one_of
 
-_OPEN = text("status IN ('queued', 'running')")
+OPEN = text("status IN ('queued', 'running')")
 
 sessions = Table(
     "sessions",
@@ -35,6 +35,6 @@ sessions = Table(
     CheckConstraint(one_of("status", Status), name="status"),
     Index("ix_sessions_butler_id", "butler", "id"),
     Index("ix_sessions_request_id", "request_id"),
-    Index("ix_sessions_open", "butler", "status", "id", postgresql_where=_OPEN, sqlite_where=_OPEN),
+    Index("ix_sessions_open", "butler", "status", "id", postgresql_where=OPEN, sqlite_where=OPEN),
     schema=SHARED,
 )
