@@ -157,6 +157,22 @@ async def test_every_retry_comes_at_its_own_time_and_not_at_the_next_sweep(tmp_p
         assert moments(world) == [0, 0, 0, 2, 3, 7]
 
 
+async def test_a_retry_that_found_no_slot_takes_the_next_one_and_waits_for_no_sweep(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    policy = generous(slots_per_channel=1, sweep_seconds=3600.0)
+    async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:
+        gate = asyncio.Event()
+        world.telegram.script.extend([DOWN, gate])
+        await world.send("again", recipient="1")
+        await world.send("slow", recipient="2")
+        await world.advance(2)  # the retry's time comes and goes while the only slot is taken
+        gate.set()
+        await world.idle()
+
+        assert world.telegram.texts == ["again", "slow", "again"]
+
+
 async def test_what_a_lost_worker_had_not_begun_is_given_back_at_the_next_start(
     tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -137,14 +137,17 @@ class Dispatcher:
         self._wake_by(await self._ledger.next_due_us(self._clock.now_us()))
 
     async def _claim_due(self) -> None:
-        now = self._clock.now_us()
+        now, crowded = self._clock.now_us(), False
         for channel in self._pipeline.channels:
-            if (free := self._free(channel)) > 0:
+            if (free := self._free(channel)) <= 0:
+                crowded = True
+            else:
                 claims = await self._ledger.claim(channel, now_us=now, lease_until_us=self._lease_end(), limit=free)
                 for claim in claims:
                     self.take(claim, claimed=True)
         if self._wake_at_us is not None and self._wake_at_us <= now:
             self._wake_at_us = None
+            self._queued = self._queued or crowded  # whoever is due takes the next slot that becomes free
             self._wake_by(await self._ledger.next_due_us(now))
 
     async def _work(self, claim: Claim, parts: Sequence[Any] | None = None, *, claimed: bool = False) -> None:
