@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.domain.ids import IdMint, is_uuid, moment_of
+from postroom.domain.ids import IdMint, first_id_at, is_uuid, moment_of
 
 
 @given(st.lists(st.integers(0, 2**55), min_size=2, max_size=50))
@@ -52,3 +52,10 @@ def test_a_uuid_is_told_from_other_text(text: str, expected: bool) -> None:
 @given(st.integers(0, 2**48 - 1))
 def test_an_id_tells_when_it_was_minted(milliseconds: int) -> None:
     assert moment_of(IdMint().mint(milliseconds * 1000)) == milliseconds * 1000
+
+
+@given(st.integers(-(2**55), 2**48 * 1000 - 1), st.integers(0, 2**48 - 1))
+def test_a_stretch_of_time_is_a_stretch_of_ids_even_before_there_were_any(moment_us: int, milliseconds: int) -> None:
+    minted = IdMint().mint(milliseconds * 1000)
+
+    assert (first_id_at(moment_us) <= minted) == (moment_us // 1000 <= milliseconds)

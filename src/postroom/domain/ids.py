@@ -45,7 +45,7 @@ class IdMint:
 
 def first_id_at(moment_us: int) -> str:
     """Not above any id minted in this millisecond or later, so that a range of ids is a range of time."""
-    value = f"{(moment_us // 1000) & 0xFFFFFFFFFFFF:012x}"
+    value = f"{min(max(moment_us // 1000, 0), 0xFFFFFFFFFFFF):012x}"  # before 1970 there are none
     return f"{value[:8]}-{value[8:]}-7000-8000-000000000000"
 
 
