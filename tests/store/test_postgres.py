@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import asyncpg
 import pytest
@@ -100,3 +101,27 @@ async def _cut(url: str) -> None:
                 )
     finally:
         await connection.close()
+
+
+async def test_a_reading_in_several_steps_sees_one_moment(database: PostgresDatabase, postgres_url: str) -> None:
+    other = await asyncpg.connect(postgres_url)
+    try:
+        await other.execute("create table moments (n int)")
+        await other.execute("select pg_advisory_lock(4711)")
+
+        def look_twice(connection: Connection) -> list[Any]:
+            counted = text("select count(*) from moments")
+            before = connection.execute(counted).scalar()
+            connection.execute(text("select pg_advisory_lock_shared(4711), pg_advisory_unlock_shared(4711)"))
+            return [before, connection.execute(counted).scalar()]
+
+        looking = asyncio.create_task(database.read(look_twice))
+        async with asyncio.timeout(20):
+            while not await other.fetchval("select count(*) from pg_locks where locktype = 'advisory' and not granted"):
+                await asyncio.sleep(0)
+            await other.execute("insert into moments values (1)")
+            await other.execute("select pg_advisory_unlock(4711)")
+            assert await looking == [0, 0]
+    finally:
+        await other.execute("drop table if exists moments")
+        await other.close()

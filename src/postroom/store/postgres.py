@@ -68,6 +68,7 @@ class PostgresDatabase:
             pool_pre_ping=True,
             hide_parameters=True,  # what people wrote to each other has no place in an error text
         )
+        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     async def hot(self, work: Callable[[asyncpg.Connection[asyncpg.Record]], Coroutine[Any, Any, Result]]) -> Result:
         """Hand-written statements straight on the driver."""
@@ -93,8 +94,10 @@ class PostgresDatabase:
             raise StoreUnavailable(type(error).__name__) from error
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
+        """However many statements it takes, they see one moment: what moves meanwhile is never seen twice or missed."""
+
         async def run() -> Result:
-            async with asyncio.timeout(_PATIENCE_SECONDS), self._engine.connect() as connection:
+            async with asyncio.timeout(_PATIENCE_SECONDS), self._reading.connect() as connection:
                 return await connection.run_sync(work)
 
         return await _translating(run())
