@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from sqlalchemy import Connection, func, insert, select
 from tests.store.any_database import ledger_of
@@ -14,8 +16,9 @@ from tests.store.both import KINDS, opened
 from tests.store.delivery_rows import NOON_US, attempt_row, new_id, request_row
 
 from postroom.domain.delivery import Status
+from postroom.domain.errors import StoreUnavailable
 from postroom.domain.retention import DAY_US
-from postroom.store.archive_months import months
+from postroom.store.archive_months import drop_months, months
 from postroom.store.database import Database
 from postroom.store.deliveries_search import StoredDeliveries
 from postroom.store.prune_deliveries import START, count, move
@@ -273,3 +276,23 @@ async def test_on_postgres_every_month_has_a_partition(postgres_url: str, reques
         await prune(database)
 
         assert {(2025, 7), (2025, 9)} <= await database.read(months)
+
+
+async def test_a_month_that_cannot_be_made_now_is_left_for_later_and_nobody_waits_behind_it(
+    postgres_url: str, request: pytest.FixtureRequest
+) -> None:
+    """A backup reads the archive for hours; whoever waits for its end would hold up everybody who comes after."""
+    async with opened("postgres", request, Path()) as database:
+        await write(database, (delivery_requests, [settled()]))
+        await prune(database)
+        await write(database, (delivery_requests, [settled(at_us=OLD_US - 2000 * DAY_US)]))
+        backup = await asyncpg.connect(postgres_url)
+        async with asyncio.timeout(10):
+            async with backup.transaction():
+                await backup.fetch("select count(*) from messenger.delivery_archive")
+                with pytest.raises(StoreUnavailable):
+                    await prune(database)
+                with pytest.raises(StoreUnavailable):
+                    await database.write(partial(drop_months, before_us=NOON_US))
+            await backup.close()
+            assert await prune(database) == 1

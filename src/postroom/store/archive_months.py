@@ -16,6 +16,7 @@ _PARTITIONS: Final = text(
     "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "
     "WHERE i.inhparent = 'messenger.delivery_archive'::regclass"
 )
+_NOT_FOR_LONG: Final = "SET LOCAL lock_timeout = '1s'"  # a backup may read for hours: then the next run makes it
 
 Month = tuple[int, int]
 
@@ -33,10 +34,11 @@ def span_of(month: Month) -> tuple[int, int]:
 
 
 def make_months(connection: Connection, moments_us: Iterable[int]) -> None:
-    """Looks first: making one waits for everybody who is reading the archive."""
+    """Looks first: making one waits for whoever is reading the archive, and everybody else waits behind it."""
     if connection.dialect.name != "postgresql":
         return
     for month in sorted({month_of(moment) for moment in moments_us} - months(connection)):
+        connection.exec_driver_sql(_NOT_FOR_LONG)
         first, last = span_of(month)
         connection.exec_driver_sql(
             f"CREATE TABLE IF NOT EXISTS messenger.{name_of(month)} "
@@ -54,6 +56,7 @@ def drop_months(connection: Connection, before_us: int) -> bool:
     if connection.dialect.name != "postgresql":
         return False
     for month in sorted(month for month in months(connection) if span_of(month)[1] <= before_us):
+        connection.exec_driver_sql(_NOT_FOR_LONG)
         connection.exec_driver_sql(f"DROP TABLE messenger.{name_of(month)}")
     return True
 

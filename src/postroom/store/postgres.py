@@ -36,6 +36,7 @@ UNREACHABLE = (
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InvalidAuthorizationSpecificationError,  # a password is being changed, or the rules of who may come in
+    asyncpg.LockNotAvailableError,  # somebody has it for longer than we wanted to wait
     asyncpg.InvalidCatalogNameError,  # the database is being put back
 )
 
