@@ -337,6 +337,17 @@ async def test_what_a_channel_can_never_carry_is_refused_at_the_door(world: Worl
     assert await world.rows() == []
 
 
+async def test_a_channel_that_stumbles_over_a_message_is_our_mistake_and_repeats_none_of_it(world: World) -> None:
+    world.telegram.unpreparable = KeyError("private words")
+
+    answer = await world.send("private words")
+
+    assert (answer["status"], answer["error_class"]) == ("error", "internal_error")
+    assert "private" not in str(answer)
+    assert [type(bug) for bug in world.tally.bugs] == [KeyError]
+    assert await world.rows() == []
+
+
 async def test_a_channel_without_credentials_is_unavailable(tmp_path: Path, clock: FakeClock) -> None:
     async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
         del world.channels["email"]

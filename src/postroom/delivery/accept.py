@@ -17,7 +17,14 @@ from postroom.delivery.lineage import span, trace_id_for_delivery
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
 from postroom.domain.delivery import Failure, Message, Status
-from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
+from postroom.domain.errors import (
+    FieldError,
+    InternalError,
+    PostroomError,
+    StoreUnavailable,
+    TargetUnavailable,
+    ValidationError,
+)
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission
@@ -64,7 +71,7 @@ class Acceptance:
             target = await resolve_target(notify, channel, self.book)
             identity = identify(notify, request_id=request_id, target_identity=target.identity)
             new = self._new(notify, target, identity, request_id)
-            parts = channel.prepare(message_of(new))  # what a channel can never carry is refused at the door
+            parts = self._prepared(channel, new)
             if arrival := self._arriving.get(identity.key):
                 accepted = _same(await arrival.heard(), new)
                 self.meter.repeated(accepted.snapshot)
@@ -77,6 +84,16 @@ class Acceptance:
         if channel := self.channels.get(name):
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
+
+    def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:
+        """What a channel can never carry is refused at the door."""
+        try:
+            return channel.prepare(message_of(new))
+        except PostroomError:
+            raise
+        except Exception as error:  # its words may be the message's
+            self.meter.bug(None, error)
+            raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
 
     async def _arrive(
         self, arrival: Arrival[Accepted], identity: Identity, new: NewDelivery, parts: Sequence[Any]
