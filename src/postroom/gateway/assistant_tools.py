@@ -26,6 +26,7 @@ from postroom.guard.tool_policy import Rule
 from postroom.intents.adapt import Adapter
 from postroom.intents.envelope import Call
 from postroom.intents.receipt import intent_document
+from postroom.intents.schemas import refuse, unsendable
 
 Result = TypeVar("Result")
 
@@ -82,6 +83,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> DecisionAnswer:
+            _check_texts(name=name)
             owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
             found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode))
             return {"ok": True, "decision_mode": str(found.decision_mode), "resolution": found.document()}
@@ -98,6 +100,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> ConfirmedAnswer:
+            _check_texts(name=name, resolution_token=resolution_token)
             owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
             asked = Confirmation(owner_agent=owner, query=name, resolution_token=resolution_token)
             memory = await parts.confirmer.confirm(asked, by_person=principal.is_person)
@@ -137,6 +140,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> DecisionAnswer:
+            _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
             sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
             call = Call(
                 from_agent=sender,
@@ -183,7 +187,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> InboxListing:
-            acting = parts.gateway.acting(principal, on_behalf_of)
+            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
             page = await parts.gateway.threads.page(acting.agent, status, _uuid(cursor), limit)
             return {"ok": True, "threads": page["threads"], "next_cursor": page["next_cursor"]}
 
@@ -199,7 +203,8 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> IntentState:
-            acting = parts.gateway.acting(principal, on_behalf_of)
+            _check_texts(message=message)
+            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
             return _state(intent_document(await parts.gateway.threads.reply(acting, _uuid(thread_id) or "", message)))
 
         return await _answered(work())
@@ -211,7 +216,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> IntentState:
-            acting = parts.gateway.acting(principal, on_behalf_of)
+            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
             return _state(intent_document(await parts.gateway.threads.visible(acting, _uuid(intent_id) or "")))
 
         return await _answered(work())
@@ -225,6 +230,11 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
 def _state(document: dict[str, Any]) -> IntentState:
     names = ("intent_id", "status", "lifecycle_status", "waiting_reason", "result", "updated_at")
     return cast(IntentState, {"ok": True, **{name: document[name] for name in names}})
+
+
+def _check_texts(**texts: str | None) -> None:
+    """Over HTTP the bodies check this; a tool's arguments come as they were sent."""
+    refuse(unsendable(texts, ""))
 
 
 def _uuid(text: str | None) -> str | None:

@@ -81,7 +81,11 @@ class Courier:
     async def send_on(self, intent: Intent) -> None:
         """The answer to whoever it was to be sent on to; an agent finds it in its inbox anyway."""
         if intent.status is IntentStatus.COMPLETED and intent.reply_to is not None and intent.result is not None:
-            target = await self.directory.find(intent.from_agent, intent.reply_to)
+            try:
+                target = await self.directory.find(intent.from_agent, intent.reply_to)
+            except Refused as error:
+                await self._let_go(intent, {"code": str(error.code), "message": error.message})
+                return
             if isinstance(target, Person):
                 sender = await self.directory.display_name(intent.handler, book_of(intent.from_agent))
                 envelope = completion_envelope(intent, target, sender)
@@ -89,6 +93,15 @@ class Courier:
                 if answer.get("status") == "error" and answer.get("retryable"):
                     return
         await self.store.update(intent.id, lambda found: unchanged(replace(found, carried=False)))
+
+    async def _let_go(self, intent: Intent, payload: Mapping[str, Any]) -> None:
+        """Whoever wanted the answer is not known any more; the intent itself has its answer."""
+
+        def note(found: Intent) -> Change:
+            return noted(replace(found, carried=False), EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
+
+        await self.store.update(intent.id, note)
+        self.bulletin.ring()
 
     async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
