@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,7 +11,8 @@ from postroom.channels.email import Email
 from postroom.channels.telegram import Telegram
 from postroom.ports import Channel
 from postroom.sandbox.server import SANDBOX_TOKEN
-from postroom.settings import Owner, Settings
+from postroom.settings import Owner, Settings, SettingsError
+from postroom.settings.model import EmailSettings, TelegramSettings
 
 KNOWN_CHANNELS: Final = frozenset({"telegram", "email"})
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
@@ -28,21 +30,37 @@ class SandboxAddress:
 
 
 def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[str, Channel]:
+    """Raises SettingsError for credentials that cannot be any."""
     if sandbox is not None:
         return _sandboxed(sandbox)
     channels: dict[str, Channel] = {}
     if settings.telegram.token:
-        channels["telegram"] = Telegram(settings.telegram.token.reveal(), settings.telegram.api_base_url)
+        channels["telegram"] = _made("telegram", lambda: _telegram(settings.telegram))
     if settings.email.address or settings.email.from_address:
-        channels["email"] = Email(
-            settings.email.smtp_host,
-            settings.email.smtp_port,
-            settings.email.smtp_security,
-            settings.email.address or None,
-            settings.email.password.reveal() or None,
-            settings.email.from_address or settings.email.address,
-        )
+        channels["email"] = _made("email", lambda: _email(settings.email))
     return channels | {name: own_channel(name, one) for name, one in settings.channels.items()}
+
+
+def _made(section: str, make: Callable[[], Channel]) -> Channel:
+    try:
+        return make()
+    except ValueError as error:
+        raise SettingsError(f"{section}: {error}.") from None
+
+
+def _telegram(settings: TelegramSettings) -> Telegram:
+    return Telegram(settings.token.reveal(), settings.api_base_url)
+
+
+def _email(settings: EmailSettings) -> Email:
+    return Email(
+        settings.smtp_host,
+        settings.smtp_port,
+        settings.smtp_security,
+        settings.address or None,
+        settings.password.reveal() or None,
+        settings.from_address or settings.address,
+    )
 
 
 def known_channels(settings: Settings) -> frozenset[str]:

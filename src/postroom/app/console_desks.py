@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.app.address_book import stored_contacts
-from postroom.app.channels import KNOWN_CHANNELS
+from postroom.app.channels import known_channels
 from postroom.app.inbox import Inbox
 from postroom.channels.mailbox import mailbox
 from postroom.console.approvals_page import ApprovalPages
@@ -33,7 +33,7 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
 
 def approvals_desk(settings: Settings, tools: Tools) -> Section:
     is_on = settings.approvals_on
-    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(KNOWN_CHANNELS))
+    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known_channels(settings)))
     return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules)
 
 
