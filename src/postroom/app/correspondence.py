@@ -34,7 +34,8 @@ from postroom.intents.runner import Runner
 from postroom.intents.threads import Threads
 from postroom.intents.webhooks import Webhooks
 from postroom.ports import Channel, Clock
-from postroom.registry.routes import RegistryParts, registry_router
+from postroom.registry.parts import RegistryParts
+from postroom.registry.routes import registry_router
 from postroom.settings import Settings
 from postroom.store.contacts_memory import StoredMemory
 from postroom.store.conversations import StoredConversations
