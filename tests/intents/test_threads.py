@@ -6,7 +6,7 @@ import pytest
 from tests.intents.conftest import Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.intent import Intent, IntentStatus
+from postroom.domain.intent import MAX_STEPS, Intent, IntentStatus
 from postroom.domain.refused import Code, Refused
 from postroom.intents.threads import Acting
 
@@ -178,3 +178,12 @@ async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> 
 
     assert fetched.status is IntentStatus.DELIVERED
     assert (await office.threads.fetched("agent://x/y", fetched)).seq == fetched.seq
+
+
+async def test_a_question_is_not_handed_on_for_ever(office: Office) -> None:
+    intent = await office.ask(ANN, "Whose is this?")
+    for _ in range(MAX_STEPS - len(intent.plan)):
+        await office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")
+
+    assert await refused(office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")) is Code.ILLEGAL_TRANSITION
+    assert len((await office.now(intent)).plan) == MAX_STEPS

@@ -27,6 +27,7 @@ TOOL_NAMES: Final = (
 )
 
 _EVENT_ID: Final = re.compile(r"[A-Za-z0-9_@.-]{1,1024}")
+_LINE: Final = re.compile(r"[\x20-\x7e]+")
 _KEY_CHARACTERS: Final = 200
 
 Moment = Annotated[
@@ -124,11 +125,13 @@ Nobody is invited or told; use `notify` for that."""
 A time that is taken answers `status: conflict` as in calendar_create_event, and nothing was changed."""
         zone = _zone(timezone, own_zone)
         texts = {"summary": title, "description": description, "location": location}
-        return await _writing(lambda: calendar().update_event(_id(event_id), (start, end), zone(), _texts(texts), etag))
+        return await _writing(
+            lambda: calendar().update_event(_id(event_id), (start, end), zone(), _texts(texts), _etag(etag))
+        )
 
     async def calendar_delete_event(event_id: str, etag: Etag = None) -> dict[str, Any]:
         """Take an event out of the calendar. This cannot be undone here; nobody is told."""
-        return await _writing(lambda: calendar().delete_event(_id(event_id), etag))
+        return await _writing(lambda: calendar().delete_event(_id(event_id), _etag(etag)))
 
     keyed = ToolAnnotations(destructive_hint=False, open_world_hint=True)
     server.add_tool(calendar_create_event, annotations=keyed)
@@ -179,6 +182,13 @@ def _id(event_id: str) -> str:
     if not _EVENT_ID.fullmatch(event_id):
         raise ValidationError.of([FieldError("event_id", "is not the id of an event", "invalid_id")])
     return event_id
+
+
+def _etag(etag: str | None) -> str | None:
+    """It travels as a header, which is one line."""
+    if etag is not None and not _LINE.fullmatch(etag):
+        raise ValidationError.of([FieldError("etag", "is not the etag of an event", "invalid_etag")])
+    return etag
 
 
 def _texts(texts: Mapping[str, str | None]) -> dict[str, str]:
