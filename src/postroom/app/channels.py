@@ -9,6 +9,7 @@ from typing import Final
 from postroom.app.own_channel import own_channel
 from postroom.channels.email import Email
 from postroom.channels.telegram import Telegram
+from postroom.domain.web_address import web_address
 from postroom.ports import Channel
 from postroom.sandbox.server import SANDBOX_TOKEN
 from postroom.settings import Owner, Settings, SettingsError
@@ -25,8 +26,12 @@ class SandboxAddress:
     smtp_port: int
 
     @property
+    def bot_api_url(self) -> str:
+        return web_address(self.host, self.bot_api_port)
+
+    @property
     def control_url(self) -> str:
-        return f"http://{self.host}:{self.bot_api_port}/sandbox/"
+        return f"{self.bot_api_url}/sandbox/"
 
 
 def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[str, Channel]:
@@ -70,7 +75,7 @@ def known_channels(settings: Settings) -> frozenset[str]:
 
 def _sandboxed(sandbox: SandboxAddress) -> dict[str, Channel]:
     return {
-        "telegram": Telegram(SANDBOX_TOKEN, f"http://{sandbox.host}:{sandbox.bot_api_port}"),
+        "telegram": Telegram(SANDBOX_TOKEN, sandbox.bot_api_url),
         "email": Email(sandbox.host, sandbox.smtp_port, "none", None, None, "postroom@sandbox.example"),
     }
 

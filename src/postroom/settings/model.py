@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
+from postroom.domain.web_address import in_url, web_address
 from postroom.settings.secret import Secret, SecretUrl
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
@@ -363,12 +364,17 @@ class Settings(Section):
         return self.connectors.get(name, known)
 
     @property
+    def served_hosts(self) -> tuple[str, ...]:
+        """The names under which callers may ask for this machine, as they stand in a URL."""
+        return (*self.allowed_hosts, in_url(self.host))
+
+    @property
     def tokens_file(self) -> Path:
         return self.home / "tokens.json"
 
     @property
     def api_url(self) -> str:
-        return self.url.rstrip("/") or f"http://{self.host}:{self.ports.api}"
+        return self.url.rstrip("/") or web_address(self.host, self.ports.api)
 
     @property
     def database(self) -> str:

@@ -12,6 +12,7 @@ from postroom.app.doctor.finding import Finding
 from postroom.app.endpoints import port_for
 from postroom.app.serving import PortTaken, bind
 from postroom.butler.config import ButlerConfig
+from postroom.domain.web_address import web_address
 from postroom.sandbox.smtp import BANNER
 from postroom.settings import Settings
 
@@ -48,7 +49,7 @@ async def _is_ours(host: str, port: int, part: str) -> bool:
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(f"http://{_shown(host)}:{port}/health") as response,
+            session.get(f"{web_address(host, port)}/health") as response,
         ):
             answer = json.loads(await response.text())
     except (aiohttp.ClientError, TimeoutError, ValueError):
@@ -65,7 +66,3 @@ async def _is_our_mail(host: str, port: int) -> bool:
     except (OSError, TimeoutError, ValueError):
         return False
     return BANNER.encode() in greeting
-
-
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
