@@ -211,6 +211,8 @@ class DeskSettings(Section):
     """How often a waiting client is told that the call is alive."""
     silence_seconds: Seconds = 60.0
     """A window that says nothing for so long is taken for dead."""
+    token: Secret = Secret("")
+    """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
 
 
 class Owner(Section):
