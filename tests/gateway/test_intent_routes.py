@@ -230,6 +230,16 @@ async def test_an_outcome_that_could_not_be_shown_again_is_refused(line: Telepho
     assert (await line.get(f"/v1/intents/{intent_id}", CHATGPT)).body["intent"]["result"] is None
 
 
+async def test_an_id_is_known_in_capitals_too(line: Telephone) -> None:
+    intent_id = await submitted(line, ask("agent://user/ann"))
+    await submitted(line, ask("agent://user/ann"))
+
+    for path in (f"/v1/intents/{intent_id.upper()}", f"/v1/inbox/{intent_id.upper()}"):
+        assert (await line.get(path, CHATGPT)).status == 200
+    pages = [(await line.get(f"/v1/inbox?cursor={one}", CHATGPT)).body for one in (intent_id, intent_id.upper())]
+    assert pages[0] == pages[1]
+
+
 async def test_another_connector_sees_nothing_of_it(line: Telephone) -> None:
     intent_id = await submitted(line, ask("agent://user/ann"))
     eve = Principal(Role.USER, "eve")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from postroom.domain.fields import text_problem
 from postroom.domain.time import to_text
 from postroom.domain.webhook import Subscription, WebhookEvent
+from postroom.gateway.arguments import UUID
+from postroom.guard.json_body import Agent, Strict, Text
 
-UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 LIFECYCLE = Literal[
     "CREATED",
     "SUBMITTED",
@@ -25,21 +25,8 @@ LIFECYCLE = Literal[
 ]
 RECEIPT = Literal["accepted", "running", "done", "failed"]
 
-
-def _carriable(value: str) -> str:
-    if problem := text_problem(value):
-        raise ValueError(problem)
-    return value
-
-
-Text = Annotated[str, AfterValidator(_carriable)]
-Agent = Annotated[Text, Field(min_length=3, max_length=255, examples=["agent://household/owner"])]
 Uuid = Annotated[str, Field(pattern=UUID)]
 Pause = Annotated[int, Field(ge=1, le=2_592_000)]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class SubmitRequest(Strict):
