@@ -13,11 +13,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
+from postroom.console.root import ROOT as CONSOLE
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
-CONSOLE = "/console"
 
 
 def api_app(

@@ -146,15 +146,15 @@ async def working(built: Correspondence) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def listening(world: World, channels: Mapping[str, Channel | Updates], replies: Replies) -> AsyncIterator[None]:
+async def listening(world: World, channels: Mapping[str, Channel], replies: Replies) -> AsyncIterator[None]:
     """Reads what people write to the bot, for as long as there is one."""
     bot = channels.get("telegram")
-    if not hasattr(bot, "updates"):
+    if not isinstance(bot, Updates):
         yield
         return
     inbound = Inbound(
         source="telegram",
-        bot=bot,  # type: ignore[arg-type]  # it can tell: we have just looked
+        bot=bot,
         offsets=StoredIntents(world.database, world.mint.mint),
         handlers=[hearing_handler(StoredConversations(world.database), world.clock), reply_handler(replies)],
         clock=world.clock,

@@ -11,7 +11,6 @@ HOUSEHOLD_OWNER: Final = "agent://household/owner"
 BUTLER_PREFIX: Final = "agent://butler/"
 CONTACT_PREFIX: Final = "agent://contact/"
 USER_PREFIX: Final = "agent://user/"
-MAX_ADDRESS_CHARACTERS: Final = 255
 
 _NAME = r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?"
 _ADDRESS = re.compile(rf"agent://{_NAME}(?:/{_NAME}){{0,2}}")

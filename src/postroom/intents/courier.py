@@ -17,7 +17,7 @@ from postroom.domain.intent import (
     StepKind,
     WaitingReason,
 )
-from postroom.domain.refused import Refused
+from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds, to_text
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Butler, Correspondent, Directory, Person, book_of
@@ -215,7 +215,7 @@ class Courier:
         return noted(after, kind, self._moment(SYSTEM), {"to_agent": step.to_agent})
 
     def _expired(self, intent: Intent) -> Change:
-        payload = {"code": "intent_timeout", "message": "nobody answered in time"}
+        payload = {"code": str(Code.INTENT_TIMEOUT), "message": "nobody answered in time"}
         return moved(intent, IntentStatus.TIMED_OUT, self._moment(SYSTEM), payload=payload, result={"error": payload})
 
     def _moment(self, actor: str) -> Moment:

@@ -6,7 +6,7 @@ from postroom.app.address_book import address_on
 from postroom.app.channels import build_channels, known_channels
 from postroom.app.doctor.finding import Finding
 from postroom.domain.errors import PostroomError
-from postroom.ports import Channel
+from postroom.ports import Channel, Probe
 from postroom.settings import Settings, SettingsError
 
 _PROBE_SECONDS = 10.0
@@ -39,7 +39,7 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
 
 
 async def _probe(name: str, channel: Channel) -> Finding:
-    if not hasattr(channel, "probe"):
+    if not isinstance(channel, Probe):
         return Finding(name, True, "set up; it cannot tell whether its credentials work")
     try:
         who = await channel.probe(_PROBE_SECONDS)

@@ -14,7 +14,7 @@ from pydantic import Field
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.route import error_object
-from postroom.modules.calendar.calendar import Calendar
+from postroom.modules.calendar.calendar import Calendar, EventEdit
 from postroom.modules.calendar.span import parse_span
 
 TOOL_NAMES: Final = (
@@ -125,9 +125,13 @@ Nobody is invited or told; use `notify` for that."""
 A time that is taken answers `status: conflict` as in calendar_create_event, and nothing was changed."""
         zone = _zone(timezone, own_zone)
         texts = {"summary": title, "description": description, "location": location}
-        return await _writing(
-            lambda: calendar().update_event(_id(event_id), (start, end), zone(), _texts(texts), _etag(etag))
-        )
+
+        def edit() -> EventEdit:
+            return EventEdit(
+                event_id=_id(event_id), start=start, end=end, zone=zone(), texts=_texts(texts), etag=_etag(etag)
+            )
+
+        return await _writing(lambda: calendar().update_event(edit()))
 
     async def calendar_delete_event(event_id: str, etag: Etag = None) -> dict[str, Any]:
         """Take an event out of the calendar. This cannot be undone here; nobody is told."""
