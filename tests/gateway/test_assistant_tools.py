@@ -166,3 +166,12 @@ async def test_a_refused_agent_is_told_by_the_name_the_tool_has_for_it(assistant
     answer = await assistants.call(CHATGPT, "list_inbox", on_behalf_of="agent://household/eve")
 
     assert [field["field"] for field in answer["error"]["fields"]] == ["on_behalf_of"]
+
+
+async def test_a_cursor_that_is_none_is_told_as_such(assistants: Assistants) -> None:
+    answer = await assistants.call(CHATGPT, "list_inbox", cursor="page-2")
+
+    assert (answer["error"]["code"], [one["field"] for one in answer["error"]["fields"]]) == (
+        "schema_invalid",
+        ["cursor"],
+    )

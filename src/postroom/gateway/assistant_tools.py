@@ -13,7 +13,7 @@ from pydantic import Field
 from postroom.contacts.confirm import Confirmation, Confirmer
 from postroom.contacts.resolve import Resolver
 from postroom.domain.contact import InputMode
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import FieldError, PostroomError
 from postroom.domain.ids import is_uuid
 from postroom.domain.principal import Principal, Role
 from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
@@ -188,7 +188,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
 
         async def work() -> InboxListing:
             acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-            page = await parts.gateway.threads.page(acting.agent, status, _uuid(cursor), limit)
+            page = await parts.gateway.threads.page(acting.agent, status, _cursor(cursor), limit)
             return {"ok": True, "threads": page["threads"], "next_cursor": page["next_cursor"]}
 
         return await _answered(work())
@@ -205,7 +205,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         async def work() -> IntentState:
             _check_texts(message=message)
             acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-            return _state(intent_document(await parts.gateway.threads.reply(acting, _uuid(thread_id) or "", message)))
+            return _state(intent_document(await parts.gateway.threads.reply(acting, _id(thread_id), message)))
 
         return await _answered(work())
 
@@ -217,7 +217,7 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
 
         async def work() -> IntentState:
             acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-            return _state(intent_document(await parts.gateway.threads.visible(acting, _uuid(intent_id) or "")))
+            return _state(intent_document(await parts.gateway.threads.visible(acting, _id(intent_id))))
 
         return await _answered(work())
 
@@ -237,11 +237,18 @@ def _check_texts(**texts: str | None) -> None:
     refuse(unsendable(texts, ""))
 
 
-def _uuid(text: str | None) -> str | None:
+def _id(text: str) -> str:
+    if not is_uuid(text):
+        raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+    return text.lower()
+
+
+def _cursor(text: str | None) -> str | None:
     if text is None:
         return None
     if not is_uuid(text):
-        raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+        error = "is not the next_cursor of a page before"
+        raise Refused(Code.SCHEMA_INVALID, f"cursor: {error}", fields=[FieldError("cursor", error, "invalid")])
     return text.lower()
 
 

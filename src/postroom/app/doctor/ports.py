@@ -10,7 +10,7 @@ import aiohttp
 
 from postroom.app.doctor.finding import Finding
 from postroom.app.endpoints import port_for
-from postroom.app.serving import PortTaken, bind
+from postroom.app.serving import PortTaken, bind, where_set
 from postroom.butler.config import ButlerConfig
 from postroom.domain.web_address import web_address
 from postroom.sandbox.smtp import BANNER
@@ -39,7 +39,7 @@ async def _look(host: str, part: str, port: int) -> Finding:
         is_ours = await (_is_our_mail(host, port) if part == _MAIL else _is_ours(host, port, part))
         if is_ours:
             return Finding(subject, True, f"{part} is running there")
-        advice = f"stop what listens there, or set POSTROOM_PORTS__{part.upper()}"
+        advice = f"stop what listens there, or set another port {where_set(part)}"
         return Finding(subject, False, f"taken by another program, wanted for {part}", advice)
     return Finding(subject, True, f"free for {part}" if port else f"the system will choose one for {part}")
 
