@@ -11,7 +11,7 @@ from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.gateway.arguments import UUID
 from postroom.guard.json_body import Agent, Strict, Text
 
-LIFECYCLE = Literal[
+Lifecycle = Literal[
     "CREATED",
     "SUBMITTED",
     "DELIVERED",
@@ -23,7 +23,7 @@ LIFECYCLE = Literal[
     "CANCELED",
     "TIMED_OUT",
 ]
-RECEIPT = Literal["accepted", "running", "done", "failed"]
+ReceiptWord = Literal["accepted", "running", "done", "failed"]
 
 Uuid = Annotated[str, Field(pattern=UUID)]
 Pause = Annotated[int, Field(ge=1, le=2_592_000)]
@@ -53,8 +53,8 @@ class SubmitRequest(Strict):
 class SubmitAnswer(BaseModel):
     ok: bool
     intent_id: str
-    status: RECEIPT
-    lifecycle_status: LIFECYCLE
+    status: ReceiptWord
+    lifecycle_status: Lifecycle
     created_at: str
 
 
@@ -68,8 +68,8 @@ class IntentBody(BaseModel):
     payload: dict[str, Any]
     metadata: dict[str, str]
     reply_to: str | None
-    status: RECEIPT
-    lifecycle_status: LIFECYCLE
+    status: ReceiptWord
+    lifecycle_status: Lifecycle
     waiting_reason: str | None
     seq: int
     macro_id: str | None
@@ -90,7 +90,7 @@ class EventBody(BaseModel):
     intent_id: str
     seq: int
     event_type: str
-    status: LIFECYCLE
+    status: Lifecycle
     at: str
     actor: str | None
     waiting_reason: str | None
@@ -129,7 +129,7 @@ class ThreadBody(BaseModel):
     to_agent: str
     handler: str
     status: Literal["pending", "active", "done"]
-    lifecycle_status: LIFECYCLE
+    lifecycle_status: Lifecycle
     message: str
     answer: str | None
     created_at: str
