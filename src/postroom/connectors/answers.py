@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-
 MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
 
 
