@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -13,7 +14,16 @@ from postroom.domain.principal import TOKEN_META, Principal
 from postroom.guard.http import PRINCIPAL, Verifier
 
 
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Stands where a request stands when another part of this process calls; its token has been looked at."""
+
+    caller: Principal | None
+
+
 def caller_of(context: ServerRequestContext[Any, Any], verifier: Verifier) -> Principal | None:
+    if isinstance(context.request, Inside):
+        return context.request.caller
     if context.request is not None:
         principal = context.request.scope.get(PRINCIPAL)
     else:
