@@ -16,7 +16,11 @@ from postroom.guard.http import PRINCIPAL, Verifier
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """Stands where a request stands when another part of this process calls; its token has been looked at."""
+    """
+    Another part of this process, whose token has been looked at.
+
+    It stands where a request and a tool's context stand otherwise: all our tools want from theirs is the caller.
+    """
 
     caller: Principal | None
 
@@ -32,8 +36,8 @@ def caller_of(context: ServerRequestContext[Any, Any], verifier: Verifier) -> Pr
     return principal if isinstance(principal, Principal) else None
 
 
-def caller(context: Context[Any, Any], verifier: Verifier) -> Principal:
-    principal = caller_of(context.request_context, verifier)
+def caller(context: Context[Any, Any] | Inside, verifier: Verifier) -> Principal:
+    principal = context.caller if isinstance(context, Inside) else caller_of(context.request_context, verifier)
     if principal is None:
         raise MCPError(code=INVALID_REQUEST, message="a valid token is required")
     return principal

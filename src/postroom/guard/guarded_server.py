@@ -71,7 +71,7 @@ class GuardedServer(MCPServer[Any]):
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         params = context.params or {}
         tool = self._tool(params["name"])
-        result = await tool.run(params["arguments"], Context(request_context=context, mcp_server=self))
+        result = await tool.run(params["arguments"], cast(Context[Any, Any], context.request))
         if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
             return cast(dict[str, Any], to_jsonable_python(result))
         return tool.fn_metadata.convert_result(result)
