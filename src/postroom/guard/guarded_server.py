@@ -41,7 +41,7 @@ class GuardedServer(MCPServer[Any]):
         self._functions: dict[str, Callable[..., Any]] = {}
         self._called_inside: dict[str, Tool] = {}
         super().__init__(name, description=description, log_level="WARNING")
-        self._for_a_wire = len(self.middleware)
+        self._for_a_wire = tuple(self.middleware)
         self.middleware.extend((policy, *more))
 
     def add_tool(self, fn: Callable[..., Any], name: str | None = None, *more: Any, **about: Any) -> None:
@@ -64,8 +64,10 @@ class GuardedServer(MCPServer[Any]):
             request=Inside(self.policy.verifier.verify(token)),
         )
         step: CallNext = self._run
-        for middleware in reversed(self.middleware[0 if needs_a_span() else self._for_a_wire :]):
-            step = partial(middleware, call_next=step)
+        left_out = () if needs_a_span() else self._for_a_wire
+        for middleware in reversed(self.middleware):
+            if middleware not in left_out:
+                step = partial(middleware, call_next=step)
         return _structured(await step(context))
 
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
