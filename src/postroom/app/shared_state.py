@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -25,10 +26,10 @@ class SharedState:
 
 @asynccontextmanager
 async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[SharedState]:
-    policy = delivery_policy(settings).breaker
+    policy, tokens = delivery_policy(settings).breaker, _tokens()
     if not settings.redis_url:
         limits = MemoryLimits(clock)
-        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
+        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, tokens))
         return
     try:
         from postroom.store import redis_script
@@ -39,11 +40,13 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
     client = redis_script.connect(settings.redis_url.reveal())
     try:
         shared = RedisLimits(client, _PREFIX, clock)
-        breakers = RedisBreakers(client, _PREFIX, policy, clock, _token)
+        breakers = RedisBreakers(client, _PREFIX, policy, clock, tokens)
         yield SharedState(limits=shared, pace=shared, breakers=breakers)
     finally:
         await client.aclose()
 
 
-def _token() -> str:
-    return secrets.token_hex(8)
+def _tokens() -> Callable[[], str]:
+    """Names that no other process gives: drawn once and then counted, because every attempt asks for one."""
+    ours, numbers = secrets.token_hex(8), itertools.count()
+    return lambda: f"{ours}-{next(numbers)}"
