@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -26,10 +25,10 @@ class SharedState:
 
 @asynccontextmanager
 async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[SharedState]:
-    policy, tokens = delivery_policy(settings).breaker, _tokens()
+    policy = delivery_policy(settings).breaker
     if not settings.redis_url:
         limits = MemoryLimits(clock)
-        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, tokens))
+        yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
         return
     try:
         from postroom.store import redis_script
@@ -40,13 +39,11 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
     client = redis_script.connect(settings.redis_url.reveal())
     try:
         shared = RedisLimits(client, _PREFIX, clock)
-        breakers = RedisBreakers(client, _PREFIX, policy, clock, tokens)
+        breakers = RedisBreakers(client, _PREFIX, policy, clock, _token)
         yield SharedState(limits=shared, pace=shared, breakers=breakers)
     finally:
         await client.aclose()
 
 
-def _tokens() -> Callable[[], str]:
-    """Names that no other process gives: drawn once and then counted, because every attempt asks for one."""
-    ours, numbers = secrets.token_hex(8), itertools.count()
-    return lambda: f"{ours}-{next(numbers)}"
+def _token() -> str:
+    return secrets.token_hex(8)
