@@ -42,7 +42,7 @@ class Colour(StrEnum):
 
 
 def server(tokens: Tokens) -> GuardedServer:
-    rules = dict.fromkeys(("who", "shapes", "several", "crash"), operator)
+    rules = dict.fromkeys(("who", "shapes", "several", "crash", "riddle"), operator)
     one = GuardedServer("part", ToolPolicy({**rules, "others": butler("general")}, tokens))
 
     async def who(context: Context[Any, Any], times: Annotated[int, Field(ge=0, le=3)] = 1) -> dict[str, Any]:
@@ -58,7 +58,10 @@ def server(tokens: Tokens) -> GuardedServer:
     async def crash() -> dict[str, Any]:
         raise RuntimeError("secret words")
 
-    for tool in (who, shapes, several, crash):
+    async def riddle() -> dict[str, Any]:
+        return {"what": object()}
+
+    for tool in (who, shapes, several, crash, riddle):
         one.add_tool(tool)
     one.add_tool(who, name="others")
     one.add_tool(who, name="unruly")
@@ -118,9 +121,16 @@ async def test_arguments_are_checked_as_over_the_wire(arguments: dict[str, Any])
     assert str(refused.value) == result.content[0].text  # type: ignore[union-attr]
 
 
-async def test_a_tool_that_breaks_tells_nothing_of_what_it_held() -> None:
+@pytest.mark.parametrize("tool", ["crash", "riddle"])
+async def test_a_tool_that_breaks_tells_no_more_than_over_the_wire(tool: str) -> None:
+    one = server(Tokens())
+    async with Client(one) as client:
+        result = await client.call_tool(tool, {}, meta={TOKEN_META: "good"})  # type: ignore[arg-type]
+    assert result.is_error
+
     with pytest.raises(ToolError) as broken:
-        await server(Tokens()).from_inside("good", "crash", {})
+        await one.from_inside("good", tool, {})
+    assert str(broken.value) == result.content[0].text  # type: ignore[union-attr]
     assert "secret" not in str(broken.value)
 
 

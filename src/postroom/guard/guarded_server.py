@@ -74,9 +74,12 @@ class GuardedServer(MCPServer[Any]):
         params = context.params or {}
         tool = self._tool(params["name"])
         result = await tool.run(params["arguments"], cast(Context[Any, Any], context.request))
-        if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
-            return cast(dict[str, Any], to_jsonable_python(result))
-        return tool.fn_metadata.convert_result(result)
+        try:
+            if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
+                return cast(dict[str, Any], to_jsonable_python(result))
+            return tool.fn_metadata.convert_result(result)
+        except ValueError as error:  # also what pydantic raises
+            raise ToolError(f"Error executing tool {tool.name}") from error
 
     def _tool(self, name: str) -> Tool:
         """Made again from its function at the first call, because the framework does not hand out its own."""
