@@ -133,6 +133,8 @@ class ApprovalSettings(Section):
     """Whether messages to strangers wait for a person; unset: as soon as real credentials are set."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
     """How long one waits; then it fails, and its sender is told."""
+    approvers: list[str] = Field(default_factory=list)
+    """Names of the users who may see and decide what waits, beside the operator; empty: every user."""
     replies: Literal["heard", "ask"] = "heard"
     """`heard`: an answer to a message that really came in needs no approval; `ask`: it does."""
     risk: Risk = Risk.MEDIUM
