@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.server.mcpserver import MCPServer
 from tests.clock import FakeClock
 from tests.intents.conftest import Butlers, Post
 from tests.running_household import settings_for
@@ -21,6 +20,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.gateway.assistant_tools import add_tools
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.peers.memory import MemoryPeer
@@ -33,7 +33,7 @@ TOOLS = {"resolve_contact", "send_message", "confirm_recipient", "list_inbox", "
 
 @dataclass(frozen=True, slots=True)
 class Assistants:
-    server: MCPServer[Any]
+    server: GuardedServer
     tokens: TokenFile
     built: Correspondence
     post: Post
@@ -63,7 +63,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
             HOUSEHOLD_OWNER, new_contact(name=name, telegram_chat_id=chat), source="api", now_us=clock.now_us()
         )
     policy = ToolPolicy({}, tokens)
-    server: MCPServer[Any] = MCPServer("assistants", middleware=[policy])
+    server = GuardedServer("assistants", policy)
     policy.rules.update(add_tools(server, built.assistant))
     try:
         yield Assistants(server, tokens, built, post)
@@ -141,3 +141,37 @@ async def test_a_refusal_is_an_answer(assistants: Assistants, tool: str, argumen
 async def test_a_butler_is_no_assistant(assistants: Assistants) -> None:
     with pytest.raises(ValidationError):
         await assistants.call(Principal(Role.BUTLER, "health"), "list_inbox")
+
+
+async def test_text_that_no_store_can_keep_is_refused_by_every_tool(assistants: Assistants) -> None:
+    text = "a\0b"
+    asked = await assistants.call(ANN, "send_message", message="Tea?", recipient_address=HOUSEHOLD_OWNER)
+    thread = asked["delivery"]["intent_id"]
+    calls: list[tuple[Principal, str, dict[str, Any]]] = [
+        (CHATGPT, "resolve_contact", {"name": text}),
+        (CHATGPT, "confirm_recipient", {"name": text, "resolution_token": "12345678"}),
+        (CHATGPT, "confirm_recipient", {"name": "Bob", "resolution_token": f"1234567{text}"}),
+        (CHATGPT, "send_message", {"message": text, "recipient_name": "Bob"}),
+        (CHATGPT, "send_message", {"message": "Hi", "recipient_name": text}),
+        (OPERATOR, "reply", {"thread_id": thread, "message": text}),
+    ]
+
+    answers = [await assistants.call(who, tool, **arguments) for who, tool, arguments in calls]
+
+    assert [(one["ok"], one["error"]["code"]) for one in answers] == [(False, "schema_invalid")] * len(calls)
+    assert text not in str(answers)
+
+
+async def test_a_refused_agent_is_told_by_the_name_the_tool_has_for_it(assistants: Assistants) -> None:
+    answer = await assistants.call(CHATGPT, "list_inbox", on_behalf_of="agent://household/eve")
+
+    assert [field["field"] for field in answer["error"]["fields"]] == ["on_behalf_of"]
+
+
+async def test_a_cursor_that_is_none_is_told_as_such(assistants: Assistants) -> None:
+    answer = await assistants.call(CHATGPT, "list_inbox", cursor="page-2")
+
+    assert (answer["error"]["code"], [one["field"] for one in answer["error"]["fields"]]) == (
+        "schema_invalid",
+        ["cursor"],
+    )

@@ -30,6 +30,7 @@ from postroom.console.dead_letters import dead_letters_section
 from postroom.console.deliveries import deliveries_section
 from postroom.console.events import events_page
 from postroom.console.health import health_section
+from postroom.console.root import ROOT
 from postroom.console.sandbox_page import sandbox_section
 from postroom.console.today import today_section
 from postroom.console.visit import Section
@@ -103,7 +104,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
 
 async def sign_in_link(database: Database, base_url: str, principal: Principal, now_us: int) -> str:
     secret = await StoredConsoleSessions(database).invite(principal, now_us)
-    return f"{base_url}/console/login?key={secret}"
+    return f"{base_url}{ROOT}/login?key={secret}"
 
 
 class MessengerTools:

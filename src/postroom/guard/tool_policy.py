@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
@@ -30,13 +29,13 @@ def person(one: Principal) -> bool:
     return one.is_person
 
 
+def people(names: Collection[str]) -> Rule:
+    """The named users, and the operator; without any name, every person."""
+    return lambda one: one.is_person and (not names or one.role is Role.OPERATOR or one.name in names)
+
+
 def operator(one: Principal) -> bool:
     return one.role is Role.OPERATOR
-
-
-def policy_of(server: MCPServer[Any]) -> ToolPolicy:
-    """The policy a server was built with."""
-    return next(one for one in server.middleware if isinstance(one, ToolPolicy))
 
 
 class ToolPolicy:
@@ -44,7 +43,7 @@ class ToolPolicy:
 
     def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
         self.rules = dict(rules)
-        self._verifier = verifier
+        self.verifier = verifier
 
     def allow(self, rules: Mapping[str, Rule]) -> None:
         """For tools that are added to the server later."""
@@ -53,7 +52,7 @@ class ToolPolicy:
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
             name = str((ctx.params or {}).get("name"))
-            principal = caller_of(ctx, self._verifier)
+            principal = caller_of(ctx, self.verifier)
             rule = self.rules.get(name)
             if principal is None or rule is None or not rule(principal):
                 raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from postroom.delivery.dry_run import DryRun
 from postroom.delivery.health import Health
 from postroom.delivery.tracking import Tracking
 from postroom.guard.caller import caller
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule, ToolPolicy
 from postroom.messenger.approval_tools import add_approval_tools
@@ -24,7 +25,7 @@ from postroom.messenger.channel_tools import ChannelTools, add_channel_tools
 from postroom.messenger.dead_letter_tools import add_dead_letter_tools
 from postroom.messenger.execute import Execute
 from postroom.messenger.health_tools import add_envelope_tools, add_health_tools
-from postroom.messenger.policy import RULES
+from postroom.messenger.policy import rules
 from postroom.messenger.tracking_tools import add_tracking_tools
 
 DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
@@ -42,14 +43,13 @@ class MessengerParts:
     dry_run: DryRun
     verifier: Verifier
     approvals: Approvals | None = None
+    approvers: Collection[str] = ()
 
 
-def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> MCPServer[Any]:
+def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
     """`more_rules` are those of tools that are added afterwards: what every butler has."""
-    policy, names = ToolPolicy({**(more_rules or {}), **RULES}, parts.verifier), ArgumentNames()
-    server: MCPServer[Any] = MCPServer(
-        "messenger", description=DESCRIPTION, log_level="WARNING", middleware=[policy, names]
-    )
+    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), ArgumentNames()
+    server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
     _add_route_execute(server, parts)
     add_channel_tools(server, parts.channel_tools)
     add_tracking_tools(server, parts.tracking)
