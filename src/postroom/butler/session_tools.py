@@ -16,6 +16,7 @@ from postroom.domain.principal import Principal
 from postroom.domain.route import ROUTE_RESPONSE_V1, error_object, parse_route
 from postroom.domain.time import to_text
 from postroom.guard.caller import caller
+from postroom.guard.json_body import Text
 
 Limit = Annotated[int, Field(ge=1, le=500)]
 _READS = ToolAnnotations(read_only_hint=True)
@@ -23,7 +24,7 @@ _READS = ToolAnnotations(read_only_hint=True)
 
 def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
     async def trigger(
-        context: Context[Any, Any], prompt: Annotated[str, Field(min_length=1, max_length=100_000)]
+        context: Context[Any, Any], prompt: Annotated[Text, Field(min_length=1, max_length=100_000)]
     ) -> dict[str, Any]:
         """Start a session with this prompt. Answers `accepted` once it is stored; look it up with sessions_get."""
         try:
@@ -32,12 +33,12 @@ def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
         except PostroomError as error:
             return {"status": "error", "error": error_object(error)}
 
-    async def sessions_list(limit: Limit = 50, before: str | None = None) -> dict[str, Any]:
+    async def sessions_list(limit: Limit = 50, before: Text | None = None) -> dict[str, Any]:
         """The latest sessions, newest first; `before` a session id goes further back."""
         sessions = await butler.sessions.newest(limit=limit, before=before)
         return {"sessions": [summary(session) for session in sessions], "count": len(sessions)}
 
-    async def sessions_get(session_id: str) -> dict[str, Any]:
+    async def sessions_get(session_id: Text) -> dict[str, Any]:
         """One session with its transcript."""
         found = await butler.sessions.get(session_id)
         return details(found) if found else {"error": f"Session {session_id[:64]} not found"}

@@ -10,9 +10,10 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.butler.daemon import Butler
+from postroom.guard.json_body import Text
 
 MAX_VALUE_BYTES: Final = 64 * 1024
-Key = Annotated[str, Field(min_length=1, max_length=200)]
+Key = Annotated[Text, Field(min_length=1, max_length=200)]
 _READS = ToolAnnotations(read_only_hint=True)
 
 
@@ -42,7 +43,7 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
         return {"status": "ok", "key": key, "deleted": await butler.state.delete(key)}
 
     async def state_list(
-        prefix: Annotated[str, Field(max_length=200)] = "", limit: Annotated[int, Field(ge=1, le=500)] = 100
+        prefix: Annotated[Text, Field(max_length=200)] = "", limit: Annotated[int, Field(ge=1, le=500)] = 100
     ) -> dict[str, Any]:
         """The keys that begin with a prefix."""
         keys = await butler.state.keys(prefix, limit)

@@ -19,13 +19,14 @@ from postroom.domain.principal import Principal
 from postroom.domain.route import error_object
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
+from postroom.guard.json_body import Text
 
 _READS: Final = ToolAnnotations(read_only_hint=True)
 _DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
 _LONGEST_REASON: Final = 500
 
 Asking = Context[Any, Any]
-ActionIdText = Annotated[str, Field(min_length=1, max_length=64)]
+ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
 StatusName = Literal["pending", "approved", "rejected", "expired", "all"]
 
 
@@ -39,7 +40,7 @@ def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
     async def list_pending_actions(
         status: StatusName = "pending",
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
-        cursor: Annotated[str | None, Field(max_length=64)] = None,
+        cursor: Annotated[Text | None, Field(max_length=64)] = None,
     ) -> dict[str, Any]:
         """
         List messages that wait for a person's approval, newest first; other statuses show what was decided.

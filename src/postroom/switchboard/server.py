@@ -15,6 +15,7 @@ from postroom.domain.registry import Registration, eligibility
 from postroom.domain.time import to_text
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
+from postroom.guard.json_body import Text
 from postroom.guard.tool_policy import Rule, any_butler, operator
 from postroom.ports import Clock
 from postroom.switchboard.deliver import Deliver
@@ -104,8 +105,8 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
 def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier) -> None:
     async def register(
         context: Context[Any, Any],
-        description: Annotated[str, Field(max_length=500)] = "",
-        modules: Annotated[list[str], Field(max_length=50)] = [],  # noqa: B006  # the SDK copies defaults
+        description: Annotated[Text, Field(max_length=500)] = "",
+        modules: Annotated[list[Text], Field(max_length=50)] = [],  # noqa: B006  # the SDK copies defaults
     ) -> dict[str, Any]:
         """A butler reports that it is alive, and with which modules; repeated, it is the heartbeat."""
         return await _register(board, caller(context, verifier), description, modules)
@@ -116,13 +117,13 @@ def _add_registry(server: MCPServer[Any], board: Switchboard, verifier: Verifier
         return {"butlers": [_shown(one, now) for one in await board.registry.all()]}
 
     async def butler_quarantine(
-        name: str, reason: Annotated[str, Field(min_length=1, max_length=500)]
+        name: Text, reason: Annotated[Text, Field(min_length=1, max_length=500)]
     ) -> dict[str, Any]:
         """Send no more work to a butler until it is released."""
         found = await board.registry.quarantine(name, reason)
         return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
 
-    async def butler_release(name: str) -> dict[str, Any]:
+    async def butler_release(name: Text) -> dict[str, Any]:
         """End a quarantine."""
         found = await board.registry.quarantine(name, None)
         return {"status": "ok", "name": name} if found else {"status": "error", "error": f"{name} not found"}
