@@ -31,5 +31,6 @@ class CachedRegistry(StoredRegistry):
         self._known.clear()
 
     async def quarantine(self, name: str, reason: str | None) -> bool:
+        found = await super().quarantine(name, reason)
         self._known.clear()
-        return await super().quarantine(name, reason)
+        return found
