@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import inspect
+from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import IdMint
 from postroom.domain.session import Event, NewSession, Outcome, Session, SessionId, Status
 from postroom.store.database import Database
-from postroom.store.postgres import PostgresDatabase
 from postroom.store.sessions import StoredSessions
-from postroom.store.sqlite import SqliteDatabase
 from postroom.store.tables.sessions import sessions as table
 
 NOW = 1_767_225_600_000_000
@@ -22,15 +21,10 @@ MINT = IdMint()
 DONE = Outcome(event=Event.FINISH, transcript={"text": "ü \x00 done"})
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    if request.param == "sqlite":
-        opened: Database = SqliteDatabase(tmp_path / "postroom.db")
-    else:
-        opened = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
-    await opened.migrate()
-    yield opened
-    await opened.close()
+    async with opened_database(request.param, tmp_path, request) as opened:
+        yield opened
 
 
 @pytest.fixture
