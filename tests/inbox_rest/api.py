@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,12 @@ class Api:
         answer = await self.inbox.notifications.send(Request(message=message, user_id=user, **fields))
         assert answer["success"], answer
         return answer["notification_id"]
+
+    def forget(self) -> None:
+        """From outside: an inbox without a past for the next test, in a household that runs on."""
+        with closing(sqlite3.connect(self.household.settings.home / "postroom.db")) as connection, connection:
+            for table in ("deferred_emails", "notification_preferences", "notifications"):
+                connection.execute(f"DELETE FROM {table}")
 
 
 @asynccontextmanager

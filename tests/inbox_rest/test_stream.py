@@ -50,6 +50,12 @@ class Stream:
                 assert block, "the stream has ended"
 
 
+@pytest.fixture
+async def api(home: Path) -> AsyncIterator[Api]:
+    async with running_api(home) as api:
+        yield api
+
+
 @asynccontextmanager
 async def watching(api: Api, user: str = "ada", **headers: str) -> AsyncIterator[Stream]:
     async with api.http.get("/notifications/stream", headers={**api.headers(user), **headers}) as response:
