@@ -157,7 +157,7 @@ class TkWindow:
     def _footer(self) -> None:
         frame = tk.Frame(self._body, bg=self._palette.background)
         frame.pack(fill="x", side="bottom", pady=(12, 0))
-        self._notice = self._label("", self._small, self._palette.muted, frame)
+        self._notice = self._label(self._sitting.notice()[0], self._small, self._palette.muted, frame)
         if self._sheet.wait_for_response:
             submit = FlatButton(frame, "Submit", self._submit, self._palette, primary=True)
             cancel = FlatButton(frame, "Cancel", self._cancel, self._palette)
