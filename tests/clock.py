@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 from postroom.domain.time import seconds
+from postroom.ports import Alarm
 
 START_US = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
 _PASSES = 50  # turns of the event loop that what was woken gets before time moves on
@@ -37,6 +39,13 @@ class FakeClock:
             return False
         return await self._wait_for_either(event, until_us)
 
+    def ring(self, at_us: int, bell: Callable[[], None]) -> Alarm:
+        alarm = self._alarm(at_us)
+        alarm.add_done_callback(lambda rung: None if rung.cancelled() else bell())
+        if at_us <= self._now_us:
+            self._go_off([alarm])
+        return alarm
+
     @property
     def waiting(self) -> int:
         """How many waits have a time at which they end."""
@@ -64,16 +73,25 @@ class FakeClock:
 
     async def _turn_to(self, moment_us: int) -> None:
         self._now_us = max(self._now_us, moment_us)
-        for alarm in [alarm for alarm, due_us in self._alarms.items() if due_us <= self._now_us]:
-            del self._alarms[alarm]
-            alarm.set_result(None)
+        self._go_off([alarm for alarm, due_us in self._alarms.items() if due_us <= self._now_us])
         await _let_others_run()
 
-    async def _wait_for_either(self, event: asyncio.Event, until_us: int) -> bool:
+    def _alarm(self, at_us: int) -> asyncio.Future[None]:
         alarm: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        setter = asyncio.ensure_future(event.wait())
-        self._alarms[alarm] = until_us
+        alarm.add_done_callback(lambda over: self._alarms.pop(over, None))
+        self._alarms[alarm] = at_us
         self._changed.set()
+        return alarm
+
+    def _go_off(self, alarms: Sequence[asyncio.Future[None]]) -> None:
+        for alarm in alarms:
+            del self._alarms[alarm]
+            if not alarm.done():
+                alarm.set_result(None)
+
+    async def _wait_for_either(self, event: asyncio.Event, until_us: int) -> bool:
+        alarm = self._alarm(until_us)
+        setter = asyncio.ensure_future(event.wait())
         try:
             await asyncio.wait((alarm, setter), return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -115,3 +115,33 @@ async def test_parked_returns_only_when_enough_waits_have_begun(clock: FakeClock
 
     await clock.advance(1)
     assert await asyncio.gather(*waits) == [False, False]
+
+
+async def test_an_alarm_rings_when_the_hands_reach_it_and_not_before(clock: FakeClock) -> None:
+    rung: list[int] = []
+    clock.ring(START_US + seconds(2), lambda: rung.append(clock.now_us()))
+
+    await clock.advance(1)
+    assert rung == []
+    await clock.advance(5)
+
+    assert rung == [START_US + seconds(2)]
+
+
+async def test_an_alarm_for_a_moment_that_has_passed_rings_at_once(clock: FakeClock) -> None:
+    rung: list[str] = []
+    clock.ring(START_US - 1, lambda: rung.append("late"))
+
+    await clock.advance(0)
+
+    assert rung == ["late"]
+
+
+async def test_a_cancelled_alarm_is_silent_and_forgotten(clock: FakeClock) -> None:
+    rung: list[str] = []
+    clock.ring(START_US + seconds(2), lambda: rung.append("never")).cancel()
+
+    await clock.advance(5)
+
+    assert rung == []
+    assert clock.waiting == 0

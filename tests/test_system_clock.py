@@ -40,3 +40,23 @@ async def test_being_cancelled_is_not_mistaken_for_the_time_being_over() -> None
 
     [result] = await asyncio.gather(waiting, return_exceptions=True)
     assert isinstance(result, asyncio.CancelledError)
+
+
+async def test_an_alarm_rings_once_its_time_has_come() -> None:
+    clock, rung = SystemClock(), asyncio.Event()
+
+    clock.ring(clock.now_us() + 1000, rung.set)
+
+    async with asyncio.timeout(10):
+        await rung.wait()
+
+
+async def test_a_cancelled_alarm_is_silent() -> None:
+    clock, first, second = SystemClock(), asyncio.Event(), asyncio.Event()
+
+    clock.ring(clock.now_us() - 1, first.set).cancel()
+    clock.ring(clock.now_us() - 1, second.set)
+
+    async with asyncio.timeout(10):
+        await second.wait()
+    assert not first.is_set()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from postroom.domain.time import SECOND_US
+from postroom.ports import Alarm
 
 
 class SystemClock:
@@ -20,3 +22,7 @@ class SystemClock:
                 return await event.wait()
         except TimeoutError:
             return event.is_set()
+
+    def ring(self, at_us: int, bell: Callable[[], None]) -> Alarm:
+        seconds_left = max(0.0, (at_us - self.now_us()) / SECOND_US)
+        return asyncio.get_running_loop().call_later(seconds_left, bell)

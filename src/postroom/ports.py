@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from postroom.domain.breaker import Circuit, Permit, Report
@@ -21,6 +21,14 @@ class Clock(Protocol):
     async def wait(self, event: asyncio.Event, until_us: int | None) -> bool:
         """Until the event is set (True) or the time has come (False); clears nothing."""
         ...
+
+    def ring(self, at_us: int, bell: Callable[[], None]) -> Alarm:
+        """Call the bell when the time has come, unless the alarm is cancelled before."""
+        ...
+
+
+class Alarm(Protocol):
+    def cancel(self) -> object: ...
 
 
 class Channel(Protocol):

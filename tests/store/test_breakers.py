@@ -266,10 +266,10 @@ class Model:
     def __init__(self, policy: BreakerPolicy) -> None:
         self.policy = policy
         self.circuit = Circuit()
-        self.tokens = counting()
 
-    def acquire(self, now: int) -> Permit:
-        self.circuit, permit = breaker.acquire(self.circuit, self.policy, "telegram", self.tokens(), now)
+    def acquire(self, now: int, token: str) -> Permit:
+        """Under the name that the store gave the call; a call without one is no probe."""
+        self.circuit, permit = breaker.acquire(self.circuit, self.policy, "telegram", token or "nameless", now)
         return permit
 
     def report(self, permit: Permit, result: Report, reason: str | None, now: int) -> Circuit:
@@ -307,7 +307,7 @@ async def test_whatever_happens_it_does_what_the_pure_rules_say(kind: str, clien
         match step:
             case ("acquire",):
                 permits.insert(0, await breakers.acquire("telegram"))
-                assert permits[0] == model.acquire(now)
+                assert permits[0] == model.acquire(now, permits[0].token)
             case ("report", which, result, reason) if permits:
                 permit = permits[which % len(permits)]
                 assert await breakers.report(permit, result, reason=reason) == model.report(permit, result, reason, now)

@@ -86,3 +86,14 @@ async def test_a_caller_who_leaves_takes_nobody_along() -> None:
     with pytest.raises(asyncio.CancelledError):
         await leaving
     assert await coalescer.submit(3) == 30
+
+
+async def test_by_halves_some_go_on_while_the_others_are_written() -> None:
+    tens = Tens()
+    coalescer = Coalescer(tens.flush, by_halves=True)
+
+    results = await asyncio.gather(*(coalescer.submit(number) for number in range(200)))
+
+    assert results == [10 * number for number in range(200)]
+    assert [number for batch in tens.batches for number in batch] == list(range(200))
+    assert [len(batch) for batch in tens.batches] == [100, 50, 32, 18]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from postroom.delivery import breaker, limits
+from postroom.delivery.arrival import Arrival
 from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.idempotency import Identity, identify
 from postroom.delivery.lineage import span, trace_id_for_delivery
@@ -17,21 +19,22 @@ from postroom.delivery.target import Target, resolve_target
 from postroom.domain.delivery import Failure, Message, Status
 from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Inserted, NewDelivery, Refusal, Snapshot
+from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission
 from postroom.domain.notify import Notify
+from postroom.domain.record import record
 from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
 _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Accepted:
-    """`ours` means this process works on it, so its settling will be heard here first."""
+    """With a claim, this process works on it, so its settling will be heard here first."""
 
     snapshot: Snapshot
     created: bool
-    ours: bool
+    claim: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,7 @@ class Acceptance:
     meter: Meter
     mint: Callable[[int], str]
     gate: Gate | None = None
-    _arriving: dict[str, asyncio.Task[Accepted]] = field(default_factory=dict)
+    _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, notify: Notify, *, request_id: str) -> Accepted:
         """
@@ -61,30 +64,41 @@ class Acceptance:
             target = await resolve_target(notify, channel, self.book)
             identity = identify(notify, request_id=request_id, target_identity=target.identity)
             new = self._new(notify, target, identity, request_id)
-            channel.prepare(message_of(new))  # what a channel can never carry is refused at the door
-            if arriving := self._arriving.get(identity.key):
-                accepted = _same(await asyncio.shield(arriving), new)
+            parts = channel.prepare(message_of(new))  # what a channel can never carry is refused at the door
+            if arrival := self._arriving.get(identity.key):
+                accepted = _same(await arrival.heard(), new)
                 self.meter.repeated(accepted.snapshot)
                 return accepted
-            task = asyncio.create_task(self._arrive(identity, new))
-            self._arriving[identity.key] = task
-            return await asyncio.shield(task)
+            arrival = self._arriving[identity.key] = Arrival()
+            arrival.task = asyncio.create_task(self._arrive(arrival, identity, new, parts))
+            return await arrival.heard()
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
 
-    async def _arrive(self, identity: Identity, new: NewDelivery) -> Accepted:
+    async def _arrive(
+        self, arrival: Arrival[Accepted], identity: Identity, new: NewDelivery, parts: Sequence[Any]
+    ) -> None:
+        """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
         try:
-            return await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+            accepted = await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+        except BaseException as error:
+            arrival.fail(error)
+            if isinstance(error, Exception):
+                return
+            raise
         finally:
-            self._arriving.pop(identity.key, None)
+            del self._arriving[identity.key]
+        arrival.tell(accepted)
+        if accepted.claim is not None:
+            await self.dispatcher.carry(accepted.claim, parts)
 
     async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):
             self.meter.repeated(found)
-            return _same(Accepted(snapshot=found, created=False, ours=False), new)
+            return _same(Accepted(snapshot=found, created=False), new)
         return await self._store(new)
 
     async def _store(self, new: NewDelivery) -> Accepted:
@@ -97,28 +111,24 @@ class Acceptance:
         if not inserted.created:
             await self.limits.refund(admission)
             self.meter.repeated(inserted.snapshot)
-            return _same(Accepted(snapshot=inserted.snapshot, created=False, ours=False), new)
+            return _same(Accepted(snapshot=inserted.snapshot, created=False), new)
         self.meter.accepted(new)
         if inserted.snapshot.status is Status.AWAITING_APPROVAL:
             await self.limits.release(admission.lease_id)  # asking costs tokens, waiting takes no place in flight
-            return Accepted(snapshot=inserted.snapshot, created=True, ours=False)
-        return self._hand_over(inserted)
+        elif inserted.claim is None:
+            self.dispatcher.left_pending(inserted.snapshot.id)
+        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim)
 
     async def _insert(self, new: NewDelivery) -> Inserted:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new)
-        with self.dispatcher.slot(new.channel) as lease_until_us:
-            try:
-                return await self.ledger.insert(new, lease_until_us)
-            except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
-                return await self.ledger.insert(new, lease_until_us)
-
-    def _hand_over(self, inserted: Inserted) -> Accepted:
-        if inserted.claim is not None:
-            self.dispatcher.take(inserted.claim)
-        else:
-            self.dispatcher.left_pending(inserted.snapshot.id)
-        return Accepted(snapshot=inserted.snapshot, created=True, ours=inserted.claim is not None)
+        lease_until_us = self.dispatcher.reserve(new.channel)
+        try:
+            return await self.ledger.insert(new, lease_until_us)
+        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+            return await self.ledger.insert(new, lease_until_us)
+        finally:
+            self.dispatcher.unreserve(new.channel, lease_until_us)
 
     async def _admit(self, new: NewDelivery) -> Admission:
         asked = limits.admission(
@@ -192,5 +202,5 @@ def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
     if accepted.snapshot.fingerprint != new.fingerprint:
         raise ValidationError.of([FieldError("idempotency_key", "was already used for another message", "key_reused")])
     if accepted.created:
-        return Accepted(snapshot=accepted.snapshot, created=False, ours=accepted.ours)
+        return replace(accepted, created=False)
     return accepted

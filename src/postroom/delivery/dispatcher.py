@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 from postroom.delivery.outcomes import Outcomes
 from postroom.delivery.pipeline import Pipeline
@@ -45,30 +46,40 @@ class Dispatcher:
         self._queued = False  # rows may wait behind others, or for a slot
         self._started = False
 
-    @contextmanager
-    def slot(self, channel: str) -> Iterator[int | None]:
+    def reserve(self, channel: str) -> int | None:
         """
         The lease for a row about to be written, and a slot kept for it meanwhile.
 
         None when no slot is free: then the row is left to be claimed in its turn.
         """
         lease_until_us = self.lease_until_us(channel)
-        promised = int(lease_until_us is not None)
-        self._busy[channel] += promised
-        try:
-            yield lease_until_us
-        finally:
-            self._busy[channel] -= promised
+        if lease_until_us is not None:
+            self._busy[channel] += 1
+        return lease_until_us
+
+    def unreserve(self, channel: str, lease_until_us: int | None) -> None:
+        if lease_until_us is not None:
+            self._busy[channel] -= 1
 
     def lease_until_us(self, channel: str) -> int | None:
         if not self._started or self._stopping.is_set() or self._free(channel) <= 0:
             return None
         return self._lease_end()
 
+    async def carry(self, claim: Claim, parts: Sequence[Any]) -> None:
+        """The attempt on a row that was written for us, in the task that wrote it."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
+        self._hold(claim)
+        self._running.add(task)
+        try:
+            await self._work(claim, parts)
+        finally:
+            self._running.discard(task)
+
     def take(self, claim: Claim, *, claimed: bool = False) -> None:
-        self._busy[claim.channel] += 1
-        self._in_hand[claim.id] += 1
-        task = asyncio.create_task(self._work(claim, claimed))
+        self._hold(claim)
+        task = asyncio.create_task(self._work(claim, claimed=claimed))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
@@ -129,17 +140,16 @@ class Dispatcher:
             self._wake_at_us = None
             self._wake_by(await self._ledger.next_due_us(now))
 
-    async def _work(self, claim: Claim, claimed: bool) -> None:
+    async def _work(self, claim: Claim, parts: Sequence[Any] | None = None, *, claimed: bool = False) -> None:
         done = None
         try:
-            done = await self._pipeline.attempt(claim)
+            done = await self._pipeline.attempt(claim, parts)
         except StoreUnavailable:
             pass  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
         except Exception as error:
             self._pipeline.meter.bug(claim, error)
         finally:
-            self._busy[claim.channel] -= 1
-            self._let_go(claim.id)
+            self._let_go(claim)
         if done is not None:
             self._settled(done)
         if claimed or self._queued:
@@ -179,10 +189,15 @@ class Dispatcher:
                 await pipeline.limits.release(claim.id)
             self._settled(done)
 
-    def _let_go(self, delivery_id: DeliveryId) -> None:
-        self._in_hand[delivery_id] -= 1
-        if self._in_hand[delivery_id] <= 0:
-            del self._in_hand[delivery_id]
+    def _hold(self, claim: Claim) -> None:
+        self._busy[claim.channel] += 1
+        self._in_hand[claim.id] += 1
+
+    def _let_go(self, claim: Claim) -> None:
+        self._busy[claim.channel] -= 1
+        self._in_hand[claim.id] -= 1
+        if self._in_hand[claim.id] <= 0:
+            del self._in_hand[claim.id]
 
     def _free(self, channel: str) -> int:
         return self._policy.slots_per_channel - self._busy[channel]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from contextlib import suppress
+from typing import TypeAlias
 
 from postroom.domain.delivery import TERMINAL
 from postroom.domain.errors import StoreUnavailable
@@ -15,23 +16,14 @@ from postroom.ports import Clock, Ledger
 
 _REMEMBERED = 10_000
 
-
-class _Waiting:
-    """Everyone who waits for one delivery shares one event."""
-
-    __slots__ = ("callers", "event", "snapshot")
-
-    def __init__(self) -> None:
-        self.event = asyncio.Event()
-        self.snapshot: Snapshot | None = None
-        self.callers = 0
+_Answer: TypeAlias = "asyncio.Future[Snapshot | None]"
 
 
 class Outcomes:
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._waiting: dict[DeliveryId, _Waiting] = {}
+        self._waiting: dict[DeliveryId, set[_Answer]] = {}
         self._recent: OrderedDict[DeliveryId, Snapshot] = OrderedDict()
         self._stopped = False
 
@@ -41,15 +33,14 @@ class Outcomes:
         self._recent[snapshot.id] = snapshot
         if len(self._recent) > _REMEMBERED:
             self._recent.popitem(last=False)
-        if waiting := self._waiting.pop(snapshot.id, None):
-            waiting.snapshot = snapshot
-            waiting.event.set()
+        for answer in self._waiting.pop(snapshot.id, ()):
+            _give(answer, snapshot)
 
     def let_go(self) -> None:
         """We are stopping: whoever waits is told what is known now; the delivery goes on later."""
         self._stopped = True
-        for waiting in self._waiting.values():
-            waiting.event.set()
+        for answer in [one for waiting in self._waiting.values() for one in waiting]:
+            _give(answer, None)
         self._waiting.clear()
 
     def awaited(self, ids: list[DeliveryId]) -> list[DeliveryId]:
@@ -73,15 +64,25 @@ class Outcomes:
         """
         if (recent := self._recent.get(delivery_id)) or self._stopped:
             return recent
-        waiting = self._waiting.setdefault(delivery_id, _Waiting())
-        waiting.callers += 1
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(delivery_id, set()).add(answer)
+        alarm = self._clock.ring(self._clock.now_us() + seconds(timeout_seconds), lambda: _give(answer, None))
         try:
             if look_first:
                 with suppress(StoreUnavailable):  # then the settling itself will tell, or the time runs out
                     await self.refresh([delivery_id])
-            await self._clock.wait(waiting.event, self._clock.now_us() + seconds(timeout_seconds))
+            return await answer
         finally:
-            waiting.callers -= 1
-            if waiting.callers == 0 and self._waiting.get(delivery_id) is waiting:
+            alarm.cancel()
+            self._leave(delivery_id, answer)
+
+    def _leave(self, delivery_id: DeliveryId, answer: _Answer) -> None:
+        if waiting := self._waiting.get(delivery_id):
+            waiting.discard(answer)
+            if not waiting:
                 del self._waiting[delivery_id]
-        return waiting.snapshot
+
+
+def _give(answer: _Answer, snapshot: Snapshot | None) -> None:
+    if not answer.done():
+        answer.set_result(snapshot)

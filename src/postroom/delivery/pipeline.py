@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from postroom.delivery.breaker import report_of
 from postroom.delivery.lineage import span
+from postroom.delivery.overdue import Overdue
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.retry import DEFAULT_THROTTLE_SECONDS, after_failure
 from postroom.delivery.settlement import delivered, failed, put_back
@@ -25,10 +26,11 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Settlement
+from postroom.domain.record import record
 from postroom.domain.time import SECOND_US, seconds
 from postroom.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace
 
-_GRACE_SECONDS: Final = 5.0  # a channel keeps its own deadline; this one only catches a channel that does not
+_GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
@@ -38,7 +40,7 @@ class FenceLost(Exception):
     """Somebody else owns the delivery now; stop without a word."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class _Sent:
     """How far the calls of one attempt came; `put_back` when the rest must wait."""
 
@@ -65,15 +67,17 @@ class Pipeline:
     mint: Callable[[int], str]
     stopping: asyncio.Event
     unwritten: set[DeliveryId] = field(default_factory=set)
+    overdue: Overdue = field(default_factory=Overdue)
 
-    async def attempt(self, claim: Claim) -> Settlement | None:
+    async def attempt(self, claim: Claim, parts: Sequence[Any] | None = None) -> Settlement | None:
         """
         Three commits: the claim before, the mark, the settlement. A crash before
         the mark is safe to repeat; a crash between mark and settlement leaves an
-        outcome nobody can know, and the sweep says so.
+        outcome nobody can know, and the sweep says so. `parts` are the calls it takes,
+        where the channel has been asked already.
         """
         try:
-            done = await self._attempt(claim)
+            done = await self._attempt(claim, parts)
             await self._settle(done)
         except FenceLost:
             return None
@@ -82,12 +86,12 @@ class Pipeline:
         self.meter.settled(done)
         return done
 
-    async def _attempt(self, claim: Claim) -> Settlement:
+    async def _attempt(self, claim: Claim, parts: Sequence[Any] | None) -> Settlement:
         if self.stopping.is_set():
             return self._put_back(claim, Event.RELEASE, None)
         channel = self.channels[claim.channel]
         try:
-            parts = self._prepare(channel, claim)
+            parts = self._prepare(channel, claim) if parts is None else parts
         except PostroomError as error:
             return self._failed(claim, error, self.clock.now_us())
         if waits := await self._pace(claim):
@@ -166,8 +170,7 @@ class Pipeline:
         attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
         with span("postroom.send", attributes, claim.trace_id) as sending:
             try:
-                async with asyncio.timeout(deadline + _GRACE_SECONDS):
-                    return await channel.send(part, deadline)
+                return await self.overdue.limit(channel.send(part, deadline), deadline + _GRACE_SECONDS)
             except PostroomError as error:
                 sending.set_attribute("error.type", str(error.error_class))
                 raise

@@ -53,6 +53,6 @@ class Plane:
         if snapshot.status in TERMINAL or snapshot.status is Status.AWAITING_APPROVAL or wait_seconds <= 0:
             return snapshot
         with suppress(StoreUnavailable):
-            outcome = await self.outcomes.wait(snapshot.id, wait_seconds, look_first=not accepted.ours)
+            outcome = await self.outcomes.wait(snapshot.id, wait_seconds, look_first=accepted.claim is None)
             return outcome or await self.acceptance.ledger.get(snapshot.id) or snapshot
         return snapshot

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import assert_never
 
+from postroom.domain.record import record
 from postroom.domain.time import SECOND_US, seconds
 
 
@@ -58,7 +59,7 @@ class Circuit:
     probes: dict[str, int] = field(default_factory=dict)  # token -> when its lease ends
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Permit:
     """Leave (or not) to make one call; handed back with the call's result."""
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
+from postroom.domain.record import record
 
 
 class Status(StrEnum):
@@ -86,7 +87,7 @@ class QuarantineReason(StrEnum):
     OUTCOME_UNCERTAIN = "outcome_uncertain"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Message:
     """What a channel is asked to carry, addressed and ready to send."""
 

@@ -15,11 +15,12 @@ from postroom.domain.delivery import (
     Status,
 )
 from postroom.domain.ids import DeadLetterId, DeliveryId
+from postroom.domain.record import record
 
 PRIORITY_RANK: dict[Priority, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, Priority.LOW: 2}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NewDelivery:
     """A delivery that is about to be written down. `status` is pending, or awaiting_approval."""
 
@@ -51,7 +52,7 @@ class NewDelivery:
         return f"{self.channel}:{self.address.lower()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Claim:
     """The right to make the next attempt, good until the lease ends or the fence moves on."""
 
@@ -89,7 +90,7 @@ class Claim:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Snapshot:
     """A delivery as anyone may see it: no content."""
 
@@ -109,7 +110,7 @@ class Snapshot:
     failure: Failure | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Inserted:
     """`claim` is there when the row was written already leased to the one who wrote it."""
 
@@ -118,7 +119,7 @@ class Inserted:
     claim: Claim | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Attempt:
     """One call to a provider, as it is kept."""
 
@@ -138,7 +139,7 @@ class Quarantine:
     reason: QuarantineReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Settlement:
     """How a claim ended. Written only while the fence still stands."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from postroom.domain.record import record
 from postroom.domain.time import SECOND_US, seconds
 
 MINUTE_US: Final = 60 * SECOND_US
@@ -47,7 +48,7 @@ class Tier:
         return min(-(-cost_millis * self.interval_us // 1000), self.capacity_us)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Admission:
     """What one delivery asks of the limits. Without a `lease_id` it takes no place in flight."""
 
@@ -72,7 +73,7 @@ class Headroom:
     available: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Decision:
     """`headroom` and `in_flight` are as the decision left them."""
 

@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict
 
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.fields import Fields
+from postroom.domain.record import record
 from postroom.domain.time import parse_text
 
 NOTIFY_V1: Final = "notify.v1"
@@ -53,7 +54,7 @@ class RequestContext:
     received_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Notify:
     """A notify.v1 envelope that passed validation; `document` is the envelope as it came."""
 

@@ -13,11 +13,11 @@ from typing import Self
 
 from aiohttp import web
 
+from postroom.clock import SystemClock
 from postroom.ports import Clock
 from postroom.sandbox.application import build_application
 from postroom.sandbox.bell import Bell
 from postroom.sandbox.bot_api import SANDBOX_TOKEN, BotApi
-from postroom.sandbox.clock import MachineClock
 from postroom.sandbox.control import Control
 from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import Ledger
@@ -59,7 +59,7 @@ class Sandbox:
         self.faults = ArmedFaults()
         self.bot_api_port = 0
         self.smtp_port = 0
-        self._clock = clock or MachineClock()
+        self._clock = clock or SystemClock()
         self._stopping = asyncio.Event()
         self._news = Bell()
         self._runner = self._http()

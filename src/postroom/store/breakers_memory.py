@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from postroom.domain import breaker
-from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report
+from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report, State
 from postroom.ports import Clock
 
 
@@ -19,8 +19,9 @@ class MemoryBreakers:
         self._circuits: dict[str, Circuit] = {}
 
     async def acquire(self, channel: str) -> Permit:
-        now, token = self._clock.now_us(), self._tokens()
-        self._circuits[channel], permit = breaker.acquire(self.known(channel), self._policy, channel, token, now)
+        now, known = self._clock.now_us(), self.known(channel)
+        token = "" if known.state is State.CLOSED else self._tokens()  # only a probe needs a name
+        self._circuits[channel], permit = breaker.acquire(known, self._policy, channel, token, now)
         return permit
 
     async def report(

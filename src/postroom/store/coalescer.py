@@ -11,6 +11,7 @@ from postroom.domain.errors import StoreUnavailable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_SMALLEST_HALF = 32  # a statement costs something, too
 
 
 class Coalescer(Generic[Item, Result]):
@@ -20,24 +21,38 @@ class Coalescer(Generic[Item, Result]):
     A lone caller pays one round trip; a crowd shares it. `flush` answers in the
     order it was asked. When the store is away, everyone in that batch learns it;
     any other failure may be the fault of one of them, so each is tried alone.
+
+    `by_halves` is for a store that works beside us and not in our interpreter: a
+    crowd is written in parts, so that those who have been answered go on while the
+    others are written. All at once, we would only ever wait for each other.
     """
 
-    def __init__(self, flush: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], *, most: int = 500) -> None:
+    def __init__(
+        self,
+        flush: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]],
+        *,
+        most: int = 500,
+        by_halves: bool = False,
+    ) -> None:
         self._flush = flush
         self._most = most
+        self._by_halves = by_halves
         self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
         self._flushing: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # asking for it costs a call of the system
 
     async def submit(self, item: Item) -> Result:
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._loop = self._loop or asyncio.get_running_loop()
+        future: asyncio.Future[Result] = self._loop.create_future()
         self._waiting.append((item, future))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush_until_empty())
         return await future
 
     async def _flush_until_empty(self) -> None:
-        while self._waiting:
-            await self._answer([self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))])
+        while waiting := len(self._waiting):
+            share = max(_SMALLEST_HALF, waiting // 2) if self._by_halves else waiting
+            await self._answer([self._waiting.popleft() for _ in range(min(waiting, share, self._most))])
 
     async def _answer(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
         try:

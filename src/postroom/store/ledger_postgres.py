@@ -201,10 +201,10 @@ class PostgresLedger:
     def __init__(self, database: PostgresDatabase, *, tell: bool = True) -> None:
         self._database = database
         self._tell = tell
-        self._inserts: Coalescer[tuple[NewDelivery, int | None], Inserted] = Coalescer(self._insert_all)
-        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all)
-        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
-        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
+        self._inserts: Coalescer[tuple[NewDelivery, int | None], Inserted] = Coalescer(self._insert_all, by_halves=True)
+        self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all, by_halves=True)
+        self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all, by_halves=True)
+        self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all, by_halves=True)
         self._refusals: Coalescer[Refusal, None] = Coalescer(self._refuse_all)
 
     async def find(self, key: str) -> Snapshot | None:
