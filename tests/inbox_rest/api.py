@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.app.living import started
 
-from postroom.app.household import Household, running
+from postroom.app.household import Household
 from postroom.app.inbox import Inbox
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
@@ -76,7 +77,7 @@ class Api:
 @asynccontextmanager
 async def running_api(home: Path, **overrides: Any) -> AsyncIterator[Api]:
     settings, _ = load({}, {"home": str(home), "inbox.hourly_cap": 1000, **NO_PORTS, **overrides})
-    async with running(settings, ("api",)) as household:
+    async with started(settings, only=("api",)) as household:
         timeout = aiohttp.ClientTimeout(total=20)
         async with aiohttp.ClientSession(household.addresses["api"], timeout=timeout) as http:
             yield Api(household, TokenFile(settings.tokens_file), http)
