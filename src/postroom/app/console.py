@@ -101,11 +101,6 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     ]
 
 
-async def sign_in_link(database: Database, base_url: str, principal: Principal, now_us: int) -> str:
-    secret = await StoredConsoleSessions(database).invite(principal, now_us)
-    return f"{base_url}/console/login?key={secret}"
-
-
 class MessengerTools:
     """The messenger's tools with the token of the person who is signed in, whichever process it lives in."""
 
