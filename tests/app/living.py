@@ -60,6 +60,12 @@ class Living:
             messages: list[dict[str, Any]] = (await response.json())["messages"]
             return messages
 
+    async def settled(self) -> None:
+        """Once nothing is under way any more, so that the next fault meets the next message and no earlier one."""
+        async with asyncio.timeout(30):
+            while {"pending", "in_progress"} & {row["status"] for row in self.rows("delivery_requests")}:
+                await asyncio.sleep(0.02)
+
     async def texts(self) -> list[str]:
         return [message["text"] for message in await self.received()]
 

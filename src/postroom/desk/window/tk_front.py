@@ -274,6 +274,8 @@ class TkWindow:
         self._input.focus()
 
     def _end(self, outcome: Outcome) -> None:
+        if self._sheet.wait_for_response:
+            self._sitting.typed(self._input.read())  # Tk tells of the last keys after the one that ended it
         self._sitting.end(outcome)
         self._leave()
 
