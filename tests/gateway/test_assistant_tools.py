@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.server.mcpserver import MCPServer
 from tests.clock import FakeClock
 from tests.intents.conftest import Butlers, Post
 from tests.telephone import settings_for
@@ -21,6 +20,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.gateway.assistant_tools import add_tools
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.peers.memory import MemoryPeer
@@ -33,7 +33,7 @@ TOOLS = {"resolve_contact", "send_message", "confirm_recipient", "list_inbox", "
 
 @dataclass(frozen=True, slots=True)
 class Assistants:
-    server: MCPServer[Any]
+    server: GuardedServer
     tokens: TokenFile
     built: Correspondence
     post: Post
@@ -63,7 +63,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
             HOUSEHOLD_OWNER, new_contact(name=name, telegram_chat_id=chat), source="api", now_us=clock.now_us()
         )
     policy = ToolPolicy({}, tokens)
-    server: MCPServer[Any] = MCPServer("assistants", middleware=[policy])
+    server = GuardedServer("assistants", policy)
     policy.rules.update(add_tools(server, built.assistant))
     try:
         yield Assistants(server, tokens, built, post)

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp.server.mcpserver import MCPServer
 
 from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
 from postroom.domain.principal import OPERATOR, Principal
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.tool_policy import ToolPolicy, operator
 from postroom.peers.memory import MemoryPeer
 
@@ -19,9 +19,9 @@ class Tokens:
         return OPERATOR if token == "good" else None
 
 
-def server(hold: asyncio.Event | None = None) -> MCPServer[Any]:
+def server(hold: asyncio.Event | None = None) -> GuardedServer:
     rules = {"echo": operator, "fail": operator, "hang": operator}
-    one: MCPServer[Any] = MCPServer("part", log_level="CRITICAL", middleware=[ToolPolicy(rules, Tokens())])
+    one = GuardedServer("part", ToolPolicy(rules, Tokens()))
 
     async def echo(word: str) -> dict[str, Any]:
         return {"word": word}

@@ -25,13 +25,15 @@ class Log:
     database: Database
 
     async def opened(self, envelope: dict[str, Any], request_id: str = "request-1") -> str:
-        return await self.stored.opened(
+        row_id, written = self.stored.opened(
             request_id=request_id,
             source_butler="health",
             caller="butler:health",
             envelope=envelope,
             now_us=NOON_US,
         )
+        await written
+        return row_id
 
     async def row(self) -> dict[str, Any]:
         await self.stored.flush()
@@ -66,7 +68,7 @@ async def test_a_call_is_on_record_before_it_is_answered(log: Log) -> None:
 async def test_the_answer_completes_the_row(log: Log) -> None:
     row_id = await log.opened({"delivery": {"channel": "telegram", "intent": "send"}})
 
-    await log.stored.closed(row_id, {"status": "ok", "delivery": {"delivery_id": "d-1"}}, now_us=NOON_US + 2500)
+    log.stored.closed(row_id, {"status": "ok", "delivery": {"delivery_id": "d-1"}}, now_us=NOON_US + 2500)
 
     row = await log.row()
     assert (row["status"], row["delivery_id"], row["duration_ms"], row["error_class"]) == ("ok", "d-1", 2.5, None)
@@ -76,7 +78,7 @@ async def test_a_refusal_says_why(log: Log) -> None:
     row_id = await log.opened({})
     error = {"class": "validation_error", "message": "delivery: must be an object"}
 
-    await log.stored.closed(row_id, {"status": "error", "error": error}, now_us=NOON_US)
+    log.stored.closed(row_id, {"status": "error", "error": error}, now_us=NOON_US)
 
     row = await log.row()
     assert (row["status"], row["error_class"], row["error_message"]) == (

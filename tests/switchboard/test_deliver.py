@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import pytest
@@ -45,13 +45,16 @@ class Log:
         self.rows: list[dict[str, Any]] = []
         self.away = away
 
-    async def opened(self, **row: Any) -> str:
+    def opened(self, **row: Any) -> tuple[str, Awaitable[None]]:
+        if not self.away:
+            self.rows.append(row)
+        return str(len(self.rows) - 1), self._written()
+
+    async def _written(self) -> None:
         if self.away:
             raise StoreUnavailable("away")
-        self.rows.append(row)
-        return str(len(self.rows) - 1)
 
-    async def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
+    def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
         self.rows[int(row_id)]["answer"] = answer
 
 

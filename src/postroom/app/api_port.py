@@ -13,6 +13,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
+from postroom.app.param_headers import look_once_for_param_headers
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
 
@@ -58,6 +59,7 @@ def api_app(
             json_response=True,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
         )
+        look_once_for_param_headers(server)
         app.router.routes.extend(inner.routes)
     if console is None:
         return Guard(app, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
 
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule, ToolPolicy
 
@@ -15,10 +16,10 @@ DESCRIPTION: Final = "Reaches the people of a household: notifications that outl
 AddTools = Callable[[MCPServer[Any]], dict[str, Rule]]
 
 
-def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> MCPServer[Any]:
+def assistant_server(verifier: Verifier, doors: Sequence[AddTools]) -> GuardedServer:
     """Each door adds its tools and says who may call them; what has no rule may be called by nobody."""
     policy = ToolPolicy({}, verifier)
-    server: MCPServer[Any] = MCPServer("postroom", description=DESCRIPTION, log_level="WARNING", middleware=[policy])
+    server = GuardedServer("postroom", policy, description=DESCRIPTION)
     for add_tools in doors:
         policy.rules.update(add_tools(server))
     return server

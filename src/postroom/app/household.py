@@ -6,11 +6,10 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
 from fastapi import APIRouter
-from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
@@ -48,9 +47,10 @@ from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.gateway.assistant_tools import add_tools
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
-from postroom.guard.tool_policy import ToolPolicy, policy_of
+from postroom.guard.tool_policy import ToolPolicy
 from postroom.guard.visitors import visitors
 from postroom.messenger.server import build_server as build_messenger
 from postroom.messenger.straight_to_delivery import StraightToDelivery
@@ -129,7 +129,7 @@ class _Builder:
         self._household = Household(settings=settings, parts=self._parts)
         self._routers: list[APIRouter] = []
         self._assistant_doors: list[AddTools] = []
-        self._servers: dict[str, MCPServer[Any]] = {}
+        self._servers: dict[str, GuardedServer] = {}
         self._butlers: list[Butler] = []
         self._sockets: dict[str, socket.socket] = {}
         self._serving: list[uvicorn.Server] = []
@@ -230,7 +230,7 @@ class _Builder:
                 self._servers[config.name] = build_server(butler, butler.verifier)
         for butler in self._butlers:
             server = self._servers[butler.name]
-            butler.modules.add_tools(server, policy_of(server))
+            butler.modules.add_tools(server, server.policy)
             self._peers.add(butler.name, server)
         await self._peers.connect()
         for butler in self._butlers:
@@ -327,9 +327,7 @@ class _Builder:
         board = build_board(world, self._stack)
         butler = await self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
-        server: MCPServer[Any] = MCPServer(
-            SWITCHBOARD, description=config.butler.description, log_level="WARNING", middleware=[policy]
-        )
+        server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)
         add_core_tools(server, butler)
         add_route_tool(server, butler)

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from postroom.app.param_headers import look_once_for_param_headers
 from postroom.domain.principal import Principal
 from postroom.guard.http import Guard, Verifier
 
@@ -31,6 +32,7 @@ def mcp_app(
         json_response=True,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
     )
+    look_once_for_param_headers(server)
 
     async def health(_request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "part": server.name})

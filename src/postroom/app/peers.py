@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
-
 from postroom.app.endpoints import Endpoints
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
-from postroom.peers.memory import MemoryPeer
+from postroom.peers.memory import MemoryPeer, Part
 
 
 class Peers:
@@ -24,10 +22,10 @@ class Peers:
         self._tokens = tokens
         self._endpoints = endpoints
         self._stack = stack
-        self._here: dict[str, MCPServer[Any]] = {}
+        self._here: dict[str, Part] = {}
         self._connected: dict[tuple[str, str], MemoryPeer | HttpPeer] = {}
 
-    def add(self, name: str, server: MCPServer[Any]) -> None:
+    def add(self, name: str, server: Part) -> None:
         self._here[name] = server
 
     def to(self, target: str, *, caller: str) -> LatePeer:

@@ -11,6 +11,7 @@ from postroom.butler.daemon import Butler
 from postroom.butler.notify_tool import add_notify_tools
 from postroom.butler.session_tools import add_route_tool, add_session_tools
 from postroom.butler.state_tools import add_state_tools
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule, ToolPolicy, butler
 
@@ -37,13 +38,9 @@ def core_rules(name: str) -> dict[str, Rule]:
     return rules
 
 
-def build_server(one: Butler, verifier: Verifier) -> MCPServer[Any]:
-    server: MCPServer[Any] = MCPServer(
-        one.name,
-        description=one.config.butler.description,
-        log_level="WARNING",
-        middleware=[ToolPolicy(core_rules(one.name), verifier)],
-    )
+def build_server(one: Butler, verifier: Verifier) -> GuardedServer:
+    policy = ToolPolicy(core_rules(one.name), verifier)
+    server = GuardedServer(one.name, policy, description=one.config.butler.description)
     add_core_tools(server, one)
     add_route_tool(server, one)
     return server

@@ -76,6 +76,8 @@ class Fields:
         return value
 
     def optional_text(self, name: str, *, maximum: int) -> str | None:
+        if self._data.get(name) is None:
+            return None
         return self.text(name, maximum=maximum, required=False).strip() or None
 
     def choice(self, name: str, allowed: Collection[str], *, default: str | None = None) -> str:

@@ -33,7 +33,9 @@ class SessionTokens:
         self._by_digest: dict[bytes, SessionPrincipal] = {}
 
     def verify(self, token: str) -> Principal | None:
-        return self._by_digest.get(_digest(token)) or self._household.verify(token)
+        if self._by_digest and (session := self._by_digest.get(_digest(token))):
+            return session
+        return self._household.verify(token)
 
     def mint(self, session_id: SessionId) -> str:
         token = f"pr_session_{secrets.token_urlsafe(32)}"

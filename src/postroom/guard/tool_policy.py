@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.mcpserver import MCPServer
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
@@ -34,17 +33,12 @@ def operator(one: Principal) -> bool:
     return one.role is Role.OPERATOR
 
 
-def policy_of(server: MCPServer[Any]) -> ToolPolicy:
-    """The policy a server was built with."""
-    return next(one for one in server.middleware if isinstance(one, ToolPolicy))
-
-
 class ToolPolicy:
     """Stands in front of every tool of one server."""
 
     def __init__(self, rules: Mapping[str, Rule], verifier: Verifier) -> None:
         self.rules = dict(rules)
-        self._verifier = verifier
+        self.verifier = verifier
 
     def allow(self, rules: Mapping[str, Rule]) -> None:
         """For tools that are added to the server later."""
@@ -53,7 +47,7 @@ class ToolPolicy:
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method == "tools/call":
             name = str((ctx.params or {}).get("name"))
-            principal = caller_of(ctx, self._verifier)
+            principal = caller_of(ctx, self.verifier)
             rule = self.rules.get(name)
             if principal is None or rule is None or not rule(principal):
                 raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")

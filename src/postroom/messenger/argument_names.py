@@ -15,8 +15,8 @@ from postroom.domain.fields import printable
 from postroom.domain.route import notify_error
 from postroom.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES, READING_TOOL_NAMES, REPAIRING_TOOL_NAMES
 
-_RESPONSE_TOOLS = frozenset((*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES))
 _RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
+_CHECKED_TOOLS = _RECORD_TOOLS | {*CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
 
 
 class ArgumentNames:
@@ -31,15 +31,15 @@ class ArgumentNames:
         self._server = server
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.method == "tools/call":
-            params = ctx.params or {}
-            name, given = str(params.get("name")), params.get("arguments")
+        params = ctx.params or {}
+        name, given = str(params.get("name")), params.get("arguments")
+        if ctx.method == "tools/call" and name in _CHECKED_TOOLS:
             if self._server and not self._schemas:
                 self._schemas = {tool.name: tool.input_schema for tool in await self._server.list_tools()}
             problem = self._problem(name, given if isinstance(given, Mapping) else {})
             if problem and name in _RECORD_TOOLS:
                 return _answer({"error": problem})
-            if problem and name in _RESPONSE_TOOLS:
+            if problem:
                 return _answer(notify_error(ValidationError(problem)))
         return await call_next(ctx)
 

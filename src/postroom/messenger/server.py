@@ -16,6 +16,7 @@ from postroom.delivery.dry_run import DryRun
 from postroom.delivery.health import Health
 from postroom.delivery.tracking import Tracking
 from postroom.guard.caller import caller
+from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule, ToolPolicy
 from postroom.messenger.approval_tools import add_approval_tools
@@ -44,12 +45,10 @@ class MessengerParts:
     approvals: Approvals | None = None
 
 
-def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> MCPServer[Any]:
+def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
     """`more_rules` are those of tools that are added afterwards: what every butler has."""
     policy, names = ToolPolicy({**(more_rules or {}), **RULES}, parts.verifier), ArgumentNames()
-    server: MCPServer[Any] = MCPServer(
-        "messenger", description=DESCRIPTION, log_level="WARNING", middleware=[policy, names]
-    )
+    server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
     _add_route_execute(server, parts)
     add_channel_tools(server, parts.channel_tools)
     add_tracking_tools(server, parts.tracking)

@@ -42,12 +42,16 @@ class Coalescer(Generic[Item, Result]):
         self._loop: asyncio.AbstractEventLoop | None = None  # asking for it costs a call of the system
 
     async def submit(self, item: Item) -> Result:
+        return await self.put(item)
+
+    def put(self, item: Item) -> asyncio.Future[Result]:
+        """For whoever has something else to do meanwhile: it takes no task to wait in."""
         self._loop = self._loop or asyncio.get_running_loop()
         future: asyncio.Future[Result] = self._loop.create_future()
         self._waiting.append((item, future))
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush_until_empty())
-        return await future
+        return future
 
     async def _flush_until_empty(self) -> None:
         while waiting := len(self._waiting):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from opentelemetry import trace
@@ -25,11 +25,12 @@ class StoredNotificationsLog:
         self._database = database
         self._mint = mint
         self._lines: Coalescer[Line, None] = Coalescer(self._write)
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing: set[asyncio.Future[None]] = set()
 
-    async def opened(
+    def opened(
         self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
-    ) -> str:
+    ) -> tuple[str, Awaitable[None]]:
+        """The row's id, and what to wait for until it is on disk."""
         row_id = self._mint(now_us)
         delivery = envelope.get("delivery")
         delivery = delivery if isinstance(delivery, Mapping) else {}
@@ -45,40 +46,42 @@ class StoredNotificationsLog:
             0.0,
             now_us,
         )
-        await self._lines.submit((_OPEN, row))
-        return row_id
+        return row_id, self._lines.put((_OPEN, row))
 
-    async def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
+    def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
         """Written behind the answer; `flush` waits for what is still on its way."""
-        task = asyncio.create_task(self._close(row_id, dict(answer), now_us))
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        written = self._lines.put((_CLOSE, _last_words(row_id, answer, now_us)))
+        self._closing.add(written)
+        written.add_done_callback(self._let_go)
 
     async def flush(self) -> None:
         if self._closing:
             await asyncio.wait(self._closing, timeout=5)
 
-    async def _close(self, row_id: str, answer: dict[str, Any], now_us: int) -> None:
-        error = answer.get("error")
-        error = error if isinstance(error, dict) else {}
-        delivery = answer.get("delivery") or {}
-        words = (
-            row_id,
-            str(answer.get("status")),
-            delivery.get("delivery_id"),
-            error.get("class"),
-            error.get("message"),
-            now_us,
-        )
-        try:
-            await self._lines.submit((_CLOSE, words))
-        except StoreUnavailable:
-            return  # the row says `received`; the delivery's own record says the rest
+    def _let_go(self, written: asyncio.Future[None]) -> None:
+        """Without its last words a row says `received`; the delivery's own record says the rest."""
+        self._closing.discard(written)
+        if not written.cancelled() and (error := written.exception()) and not isinstance(error, StoreUnavailable):
+            raise error  # a mistake of ours: the loop writes it down
 
     async def _write(self, lines: Sequence[Line]) -> Sequence[None]:
         opened, closed = ([row for kind, row in lines if kind is wanted] for wanted in (_OPEN, _CLOSE))
         await write_lines(self._database, opened, closed)
         return [None] * len(lines)
+
+
+def _last_words(row_id: str, answer: Mapping[str, Any], now_us: int) -> Row:
+    error = answer.get("error")
+    error = error if isinstance(error, dict) else {}
+    delivery = answer.get("delivery") or {}
+    return (
+        row_id,
+        str(answer.get("status")),
+        delivery.get("delivery_id"),
+        error.get("class"),
+        error.get("message"),
+        now_us,
+    )
 
 
 def _trace_id() -> str | None:

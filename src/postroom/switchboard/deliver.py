@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -29,11 +28,11 @@ _ANSWER_MARGIN_SECONDS = 5.0
 class NotificationsLog(Protocol):
     """One row for every call, refused ones too."""
 
-    async def opened(
+    def opened(
         self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
-    ) -> str: ...
+    ) -> tuple[str, Awaitable[None]]: ...
 
-    async def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None: ...
+    def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,21 +60,20 @@ class Deliver:
         """
         now = self.clock.now_us()
         request_id = request_id or self.mint(now)
-        opening = asyncio.ensure_future(
-            self.log.opened(
-                request_id=_lineage(envelope) or request_id,
-                source_butler=caller.name,
-                caller=str(caller),
-                envelope=envelope,
-                now_us=now,
-            )
+        row_id, written = self.log.opened(
+            request_id=_lineage(envelope) or request_id,
+            source_butler=caller.name,
+            caller=str(caller),
+            envelope=envelope,
+            now_us=now,
         )
         if refusal is not None:
             answer = notify_error(ValidationError(refusal), request_id=request_id)
         else:
             answer = await self._answer(caller, envelope, request_id, wait_seconds)
         with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
-            await self.log.closed(await opening, answer, now_us=self.clock.now_us())
+            await written
+            self.log.closed(row_id, answer, now_us=self.clock.now_us())
         return answer
 
     async def _answer(

@@ -1,0 +1,96 @@
+"""An MCP server behind the policy of its tools, and the way in for other parts of the same process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, cast
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.session import ServerSession
+from mcp_types import CallToolResult
+from pydantic_core import to_jsonable_python
+
+from postroom.guard.caller import Inside
+from postroom.guard.tool_policy import ToolPolicy
+from postroom.telemetry.trace import needs_a_span
+
+_PROTOCOL: Final = "2026-07-28"
+
+
+class GuardedServer(MCPServer[Any]):
+    """
+    From inside comes the same token to the same policy, the same checks of arguments and the same tool as over HTTP.
+
+    Only what a wire needs is left out: a session, every message written as JSON and read again,
+    an answer twice over as text and as structure, and spans that nobody would ever see.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: ToolPolicy,
+        *,
+        description: str | None = None,
+        more: Sequence[ServerMiddleware[Any]] = (),
+    ) -> None:
+        self.policy = policy
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._called_inside: dict[str, Tool] = {}
+        super().__init__(name, description=description, log_level="WARNING")
+        self._for_a_wire = tuple(self.middleware)
+        self.middleware.extend((policy, *more))
+
+    def add_tool(self, fn: Callable[..., Any], name: str | None = None, *more: Any, **about: Any) -> None:
+        super().add_tool(fn, name, *more, **about)
+        self._functions.setdefault(name or fn.__name__, fn)  # of two with one name the first stays, as there
+
+    def remove_tool(self, name: str) -> None:
+        super().remove_tool(name)
+        self._functions.pop(name, None)
+        self._called_inside.pop(name, None)
+
+    async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""
+        context: ServerRequestContext[Any, Any] = ServerRequestContext(
+            session=cast(ServerSession, None),  # nobody here asks the caller anything back
+            lifespan_context={},
+            protocol_version=_PROTOCOL,
+            method="tools/call",
+            params={"name": tool, "arguments": dict(arguments)},
+            request=Inside(self.policy.verifier.verify(token)),
+        )
+        step: CallNext = self._run
+        left_out = () if needs_a_span() else self._for_a_wire
+        for middleware in reversed(self.middleware):
+            if middleware not in left_out:
+                step = partial(middleware, call_next=step)
+        return _structured(await step(context))
+
+    async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
+        params = context.params or {}
+        tool = self._tool(params["name"])
+        result = await tool.run(params["arguments"], cast(Context[Any, Any], context.request))
+        try:
+            if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
+                return cast(dict[str, Any], to_jsonable_python(result))
+            return tool.fn_metadata.convert_result(result)
+        except ValueError as error:  # also what pydantic raises
+            raise ToolError(f"Error executing tool {tool.name}") from error
+
+    def _tool(self, name: str) -> Tool:
+        """Made again from its function at the first call, because the framework does not hand out its own."""
+        if name not in self._called_inside:
+            if name not in self._functions:
+                raise ToolError(f"Unknown tool: {name}")
+            self._called_inside[name] = Tool.from_function(self._functions[name], name=name)
+        return self._called_inside[name]
+
+
+def _structured(result: HandlerResult) -> dict[str, Any] | None:
+    if isinstance(result, CallToolResult):
+        return None if result.is_error else result.structured_content
+    return result if isinstance(result, dict) else None
