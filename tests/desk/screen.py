@@ -125,8 +125,8 @@ class Screen:
 
     # clipboard
 
-    def copy(self, text: str) -> None:
-        """By another program, which keeps offering the text."""
+    def copy(self, text: str) -> int:
+        """By another program, which keeps offering the text; its process id."""
         code = (
             "import sys, tkinter; t = tkinter.Tk(); t.withdraw(); t.clipboard_append(sys.stdin.read());"
             "t.update(); print(flush=True); t.mainloop()"
@@ -136,6 +136,7 @@ class Screen:
         process.stdin.close()
         process.stdout.readline()
         self._processes.append(process)
+        return process.pid
 
     def clipboard(self) -> str:
         code = "import sys, tkinter; t = tkinter.Tk(); t.withdraw(); sys.stdout.write(t.clipboard_get())"

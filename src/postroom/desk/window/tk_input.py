@@ -24,6 +24,32 @@ class Input(Protocol):
     def insert(self, text: str) -> None: ...
 
 
+class Pasting:
+    """Tk handles further keys while it waits for the owner of the clipboard; one that submits waits for the words."""
+
+    def __init__(self, submit: Callable[[], None]) -> None:
+        self._submit = submit
+        self._pastes = 0
+        self._wanted = False
+
+    def submit(self) -> None:
+        if self._pastes:
+            self._wanted = True
+        else:
+            self._submit()
+
+    def paste(self, read: Callable[[], str], insert: Callable[[str], None]) -> None:
+        self._pastes += 1
+        try:
+            with contextlib.suppress(tk.TclError):
+                insert(read())
+        finally:
+            self._pastes -= 1
+        if self._wanted and not self._pastes:
+            self._wanted = False
+            self._submit()
+
+
 class ReplyInput:
     """Several lines; Enter submits and Shift+Enter breaks the line."""
 
@@ -40,7 +66,8 @@ class ReplyInput:
         self._text = self._scrolled.text
         self._text.configure(undo=True, autoseparators=True, maxundo=-1)
         self._changed = changed
-        self._bind(submit)
+        self._pasting = Pasting(submit)
+        self._bind(self._pasting.submit)
 
     def widget(self) -> tk.Widget:
         return self._scrolled
@@ -90,8 +117,7 @@ class ReplyInput:
         self._text.bind("<<Modified>>", self._modified)
 
     def _paste(self) -> None:
-        with contextlib.suppress(tk.TclError):
-            self.insert(self._text.clipboard_get())
+        self._pasting.paste(self._text.clipboard_get, self.insert)
 
     def _select_all(self) -> None:
         self._text.tag_add("sel", "1.0", "end-1c")
@@ -143,8 +169,9 @@ class SecretInput:
         for event, ring in (("<FocusIn>", palette.accent), ("<FocusOut>", palette.border)):
             self._entry.bind(event, lambda _, ring=ring: self._frame.configure(highlightbackground=ring))  # type: ignore[misc]
         self._changed = changed
+        self._pasting = Pasting(submit)
         for sequence in ("<Return>", "<KP_Enter>", f"<{_COMMAND}-Return>"):
-            self._entry.bind(sequence, _only(submit))
+            self._entry.bind(sequence, _only(self._pasting.submit))
         for sequence in (f"<{_COMMAND}-a>", f"<{_COMMAND}-A>", "<<SelectAll>>"):
             self._entry.bind(sequence, _only(lambda: self._entry.select_range(0, "end")))
         for sequence in ("<<Copy>>", "<<Cut>>"):
@@ -171,9 +198,8 @@ class SecretInput:
         self._entry.insert("insert", text)
 
     def _paste(self) -> None:
-        with contextlib.suppress(tk.TclError):
-            self.insert(self._entry.clipboard_get().strip("\n"))
-            self._changed(self.read())
+        self._pasting.paste(lambda: self._entry.clipboard_get().strip("\n"), self.insert)
+        self._changed(self.read())
 
 
 def _only(action: Callable[[], None]) -> Callable[[object], str]:
