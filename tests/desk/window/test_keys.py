@@ -173,11 +173,11 @@ def test_what_is_pasted_slowly_is_in_the_reply(desk: Caller, screen: Screen, sec
     screen.window("Slow paste")
     os.kill(owner, signal.SIGSTOP)
     try:
-        screen.key("ctrl+v", "Return")
+        screen.key("ctrl+v", "exclam", "ctrl+v", "BackSpace", "Return")
     finally:
         os.kill(owner, signal.SIGCONT)
 
-    assert text_of(call) == "User response: at last"
+    assert text_of(call) == "User response: at last!at las"
 
 
 def test_a_longer_reply_is_not_sent_and_not_lost(desk: Caller, screen: Screen) -> None:

@@ -13,6 +13,7 @@ from postroom.desk.palette import Palette
 from postroom.desk.window.tk_parts import Scrolled
 
 ROWS = 4
+_MODIFIED = 0x4 | 0x8  # Control or Alt, as X counts them
 _COMMAND = "Command" if sys.platform == "darwin" else "Control"
 
 
@@ -25,29 +26,38 @@ class Input(Protocol):
 
 
 class Pasting:
-    """Tk handles further keys while it waits for the owner of the clipboard; one that submits waits for the words."""
+    """Tk handles further keys while it waits for the owner of the clipboard; here they wait for their turn."""
 
-    def __init__(self, submit: Callable[[], None]) -> None:
-        self._submit = submit
-        self._pastes = 0
-        self._wanted = False
-
-    def submit(self) -> None:
-        if self._pastes:
-            self._wanted = True
-        else:
-            self._submit()
+    def __init__(self, field: tk.Text | tk.Entry) -> None:
+        self._field = field
+        self._is_waiting = False
+        self._held: list[tk.Event[tk.Misc]] = []
+        tag = f"Pasting{field}"
+        field.bindtags((tag, *field.bindtags()))
+        field.bind_class(tag, "<KeyPress>", self._hold)
 
     def paste(self, read: Callable[[], str], insert: Callable[[str], None]) -> None:
-        self._pastes += 1
+        self._is_waiting = True
         try:
             with contextlib.suppress(tk.TclError):
                 insert(read())
         finally:
-            self._pastes -= 1
-        if self._wanted and not self._pastes:
-            self._wanted = False
-            self._submit()
+            self._is_waiting = False
+        while self._held and not self._is_waiting:
+            self._press(self._held.pop(0), insert)
+
+    def _hold(self, event: tk.Event[tk.Misc]) -> str | None:
+        if not self._is_waiting:
+            return None
+        self._held.append(event)
+        return "break"
+
+    def _press(self, event: tk.Event[tk.Misc], insert: Callable[[str], None]) -> None:
+        if event.char.isprintable() and event.char and not int(event.state) & _MODIFIED:
+            insert(event.char)
+            return
+        with contextlib.suppress(tk.TclError):  # the one before it may have closed the window
+            self._field.event_generate("<KeyPress>", keysym=event.keysym, state=event.state)
 
 
 class ReplyInput:
@@ -66,8 +76,8 @@ class ReplyInput:
         self._text = self._scrolled.text
         self._text.configure(undo=True, autoseparators=True, maxundo=-1)
         self._changed = changed
-        self._pasting = Pasting(submit)
-        self._bind(self._pasting.submit)
+        self._pasting = Pasting(self._text)
+        self._bind(submit)
 
     def widget(self) -> tk.Widget:
         return self._scrolled
@@ -169,9 +179,9 @@ class SecretInput:
         for event, ring in (("<FocusIn>", palette.accent), ("<FocusOut>", palette.border)):
             self._entry.bind(event, lambda _, ring=ring: self._frame.configure(highlightbackground=ring))  # type: ignore[misc]
         self._changed = changed
-        self._pasting = Pasting(submit)
+        self._pasting = Pasting(self._entry)
         for sequence in ("<Return>", "<KP_Enter>", f"<{_COMMAND}-Return>"):
-            self._entry.bind(sequence, _only(self._pasting.submit))
+            self._entry.bind(sequence, _only(submit))
         for sequence in (f"<{_COMMAND}-a>", f"<{_COMMAND}-A>", "<<SelectAll>>"):
             self._entry.bind(sequence, _only(lambda: self._entry.select_range(0, "end")))
         for sequence in ("<<Copy>>", "<<Cut>>"):
