@@ -2,11 +2,13 @@
 # dependencies = ["mcp>=2.3", "httpx2"]
 # ///
 """
-Plain MCP: call a butler's `notify` with the official client, and ask what became of it.
+Plain MCP: call a butler's `notify` with the official client, and read its answer.
 
     postroom up                                     # in another terminal
     export POSTROOM_TOKEN=$(postroom token show --butler health)
     python examples/plain_mcp.py "The kettle is on"
+
+Another butler, or one elsewhere: BUTLER_URL.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 
 async def main(message: str) -> None:
-    url = os.environ.get("POSTROOM_BUTLER_URL", "http://127.0.0.1:40103/mcp")
+    url = os.environ.get("BUTLER_URL", "http://127.0.0.1:40103/mcp")
     headers = {"Authorization": f"Bearer {os.environ['POSTROOM_TOKEN']}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=60) as http,

@@ -22,7 +22,13 @@ _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in
 `secrets.toml`. An environment variable wins over a file, the command line over both. `postroom config` prints what is
 in force and where it came from."""
-_UNITS = {"_seconds": "seconds", "_hours": "hours", "_per_minute": "per minute", "_hour": "hour of the day"}
+_UNITS = {
+    "_seconds": "seconds",
+    "_hours": "hours",
+    "_days": "days",
+    "_per_minute": "per minute",
+    "_hour": "hour of the day",
+}
 _VARIABLES = {key: name for name, key in CREDENTIALS.items()}
 
 

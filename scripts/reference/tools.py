@@ -20,7 +20,7 @@ from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.peers.http import HttpPeer
 
-_DESK = DeskSettings(home=Path("unused"), voicemode=Path("unused"), project_path=Path("unused"))
+_DESK = DeskSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")
 _INTRODUCTION = """\
 Every server speaks MCP over streamable HTTP at `/mcp` of its port, with a bearer token; the desk speaks it over
 standard input and output. *Who may call* was found by calling every tool with every kind of token."""

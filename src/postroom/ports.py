@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.delivery import Message, Receipt
@@ -57,6 +57,7 @@ class Channel(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
 class Probe(Protocol):
     """A channel that can tell whether its credentials work, without sending anything."""
 

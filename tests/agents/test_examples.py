@@ -125,7 +125,7 @@ async def test_plain_mcp_needs_nothing_but_the_official_client(home: Path) -> No
             env={
                 "PATH": os.environ["PATH"],
                 "POSTROOM_TOKEN": household.token("health"),
-                "POSTROOM_BUTLER_URL": household.household.addresses["health"],
+                "BUTLER_URL": household.household.addresses["health"],
             },
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

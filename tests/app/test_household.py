@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -155,3 +156,24 @@ async def test_a_quarantined_messenger_gets_nothing_and_notify_says_so(home: Pat
         assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
         assert "maintenance" in answer["error"]["message"]
         assert await sandbox(one, "telegram/messages") == []
+
+
+def speaks_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not speaks_ipv6(), reason="this machine has no IPv6")
+async def test_a_household_may_listen_on_ipv6(home: Path) -> None:
+    async with household(home, POSTROOM_HOST="::1") as one:
+        async with client(one.addresses["health"], tokens(home)["butlers"]["health"]) as health:
+            answer = await health.call_tool("notify", {"channel": "telegram", "message": "Sixth"})
+        arrived = await sandbox(one, "telegram/messages")
+        async with aiohttp.ClientSession() as session, session.get(f"{one.addresses['api']}/health") as response:
+            assert response.status == 200
+    assert answer.structured_content is not None and answer.structured_content["status"] == "ok"
+    assert [message["text"] for message in arrived] == ["Sixth"]

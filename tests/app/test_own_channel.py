@@ -11,6 +11,7 @@ from postroom.app.channels import build_channels
 from postroom.settings import Settings, SettingsError
 from tests.app.living import QUICK, living, settings_for
 from tests.architecture.tree import ROOT
+from tests.console.http import calling
 from tests.contract.ntfy import NtfyServer
 
 
@@ -73,3 +74,18 @@ def test_its_options_are_secret(home: Path) -> None:
 
     assert isinstance(settings, Settings)
     assert "hunter2" not in repr(settings) + str(settings.model_dump())
+
+
+async def test_the_console_offers_it_for_a_standing_rule(home: Path) -> None:
+    own = with_channel(url="http://127.0.0.1:9")
+    async with living(home, QUICK, own) as household, calling(household) as caller:
+        assert household.household.sign_in is not None
+        cookies = await caller.sign_in(await household.household.sign_in())
+
+        page = await caller.get("/console/approvals/rules", cookies)
+
+    assert [name for name in ("email", "ntfy", "telegram") if f"<option>{name}</option>" in page.text] == [
+        "email",
+        "ntfy",
+        "telegram",
+    ]

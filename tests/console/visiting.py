@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,23 +18,39 @@ _TEMPLATES = Templates()
 
 async def opened(section: Section, principal: Principal = OPERATOR, query: str = "") -> str:
     """The section's first page as it is shown."""
+    navigation = [(section.name, f"/console{section.path}")]
+    response: Response = await section.pages[0].handler(
+        visit(section.path, principal, query=query, navigation=navigation)
+    )
+    return bytes(response.body).decode()
+
+
+def visit(
+    where: str,
+    principal: Principal = OPERATOR,
+    *,
+    query: str = "",
+    form: Form | None = None,
+    path: Mapping[str, str] | None = None,
+    navigation: Sequence[tuple[str, str]] = (),
+) -> Visit:
+    """`path` holds the parts of `where` that a route would have named."""
     scope = {
         "type": "http",
-        "method": "GET",
-        "path": f"/console{section.path}",
+        "method": "GET" if form is None else "POST",
+        "path": f"/console{where}",
+        "path_params": dict(path or {}),
         "query_string": query.encode(),
         "headers": [],
         "scheme": "http",
         "server": ("test", 80),
     }
-    visit = Visit(
+    return Visit(
         request=Request(scope),
         principal=principal,
         secret="secret",
-        form=Form(),
+        form=form or Form(),
         now_us=NOW_US,
         templates=_TEMPLATES,
-        navigation=[(section.name, f"/console{section.path}")],
+        navigation=navigation,
     )
-    response: Response = await section.pages[0].handler(visit)
-    return bytes(response.body).decode()

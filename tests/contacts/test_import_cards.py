@@ -85,3 +85,28 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @given(st.text(max_size=300))
 def test_any_card_is_read_or_skipped(text: str) -> None:
     read_vcards(f"BEGIN:VCARD\nFN:{text}\nEND:VCARD\n")
+
+
+# Well inside a second when every character is looked at once; longer than anybody would wait when they are combined.
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "parameters", [";" * 5_000, ";a" * 5_000, ';"' * 5_000, ';"a"' * 5_000], ids=lambda text: text[:4]
+)
+def test_a_line_of_nothing_but_parameters_is_passed_over_at_once(parameters: str) -> None:
+    cards = read_vcards(f"BEGIN:VCARD\nFN:Bob\nEMAIL{parameters}\nEND:VCARD\n")
+
+    assert [(one.name, one.email) for one in cards.read] == [("Bob", None)]
+
+
+def test_parameters_may_be_quoted_more_than_once() -> None:
+    cards = read_vcards('BEGIN:VCARD\nFN:Bob\nEMAIL;TYPE="a;b","c:d";PREF=1:bob@x.org\nEND:VCARD\n')
+
+    assert [one.email for one in cards.read] == ["bob@x.org"]
+
+
+@pytest.mark.parametrize("character", ["\0", "\ud800"], ids=["nul", "surrogate"])
+def test_an_address_that_no_store_can_keep_leaves_its_card_out(character: str) -> None:
+    cards = read_csv(f"name,email\nBob,bo{character}b@x.org\nAnna,anna@x.org\n")
+
+    assert [one.name for one in cards.read] == ["Anna"]
+    assert cards.skipped == [(2, "email: must be an e-mail address")]

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
 import pytest
 from tests.contacts.conftest import Shelf
 
 from postroom.contacts.confirm import Confirmation
 from postroom.contacts.new_contact import new_contact
-from postroom.contacts.resolve import TOKEN_SECONDS
+from postroom.contacts.normalise import keys_of
+from postroom.contacts.resolve import TOKEN_SECONDS, Resolver
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact import Contact, DecisionMode, MatchType, Resolution
+from postroom.domain.contact_book import Entry
 from postroom.domain.refused import Code, Refused
+
+PATIENCE_SECONDS = 10
 
 
 async def asked(shelf: Shelf, query: str) -> Resolution:
@@ -201,3 +210,49 @@ async def test_nobody_is_found_in_another_owners_book(shelf: Shelf) -> None:
     await shelf.add("Bob", owner="agent://user/eve")
 
     assert (await asked(shelf, "Bob")).decision_mode is DecisionMode.CONTACT_NOT_FOUND
+
+
+class Paused(tuple[str, ...]):
+    """Consonants that are looked at only when somebody lets the search go on."""
+
+    def __init__(self, _consonants: Iterable[str]) -> None:
+        self.looked_at, self.go_on = threading.Event(), threading.Event()
+
+    def __iter__(self) -> Iterator[str]:
+        self.looked_at.set()
+        assert self.go_on.wait(PATIENCE_SECONDS)
+        return super().__iter__()
+
+
+@dataclass(slots=True)
+class Names:
+    """A book as the store keeps it, which loses everybody at once."""
+
+    kept: dict[str, Entry]
+
+    async def entry_ids(self, owner_agent: str) -> set[str]:
+        return set(self.kept)
+
+    async def entries(self, owner_agent: str, only: set[str] | None = None) -> list[Entry]:
+        return list(self.kept.values())
+
+    async def contacts(self, owner_agent: str, ids: Sequence[str]) -> dict[str, Contact]:
+        return {}
+
+
+async def test_a_book_does_not_change_under_a_search(shelf: Shelf) -> None:
+    names = Names({f"{one}": Entry(f"{one}", f"{one}", f"Mario {one}", keys_of(f"Mario {one}")) for one in range(600)})
+    resolver = Resolver(books=names, memories=shelf.memory, clock=shelf.clock, new_token=lambda: "token")
+    keys = keys_of("Maria")
+    consonants = Paused(keys.skeletons)
+
+    searching = asyncio.create_task(resolver.search(HOUSEHOLD_OWNER, replace(keys, skeletons=consonants), 1))
+    assert await asyncio.to_thread(consonants.looked_at.wait, PATIENCE_SECONDS)
+    names.kept.clear()
+    catching_up = asyncio.create_task(resolver.search(HOUSEHOLD_OWNER, keys, 2))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    consonants.go_on.set()
+
+    assert await searching
+    assert await catching_up == []

@@ -21,8 +21,9 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.desk.caller import SOURCE, Caller, text_of
 from tests.desk.screen import Screen, until
 
-from postroom.desk.server import BearerOnly, http_app
-from postroom.desk.settings import DeskSettings
+from postroom.desk.server import BearerOnly, http_app, run_http
+from postroom.desk.settings import DeskSettings, from_settings
+from postroom.settings import Secret, Settings, SettingsError
 
 HEADLESS = "Error: Cannot display popup - no display available. This feature requires a graphical environment."
 
@@ -215,8 +216,8 @@ async def test_the_same_tool_over_http(listening: int, screen: Screen) -> None:
 
 
 async def test_with_a_token_only_its_bearer_gets_in(tmp_path: Path) -> None:
-    settings = DeskSettings(home=tmp_path, voicemode=tmp_path, project_path="/p")
-    app = http_app(settings, token="correct")
+    settings = DeskSettings(home=tmp_path, voicemode=tmp_path, project_path="/p", token=Secret("correct"))
+    app = http_app(settings)
     assert isinstance(app, BearerOnly)
     for header, expected in ((b"Bearer wrong", 401), (b"", 401), (b"Bearer correct", None)):
         assert await status(app, header) == expected
@@ -238,3 +239,20 @@ async def status(app: BearerOnly, authorization: bytes) -> int | None:
     except (RuntimeError, KeyError):
         return None
     return int(str(sent[0]["status"]))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "::", "desk.example"])
+def test_without_a_token_no_other_machine_may_ask(tmp_path: Path, host: str) -> None:
+    settings = DeskSettings(home=tmp_path, voicemode=tmp_path, project_path="/p")
+
+    with pytest.raises(SettingsError, match="POSTROOM_DESK__TOKEN"):
+        run_http(settings, host=host, port=0)
+
+
+def test_the_households_settings_name_the_token_and_never_show_it(tmp_path: Path) -> None:
+    household = Settings.model_validate({"home": tmp_path, "desk": {"token": "canary-desk-token"}})
+
+    settings = from_settings(household, {}, working_directory=tmp_path, user_home=tmp_path)
+
+    assert settings.token.reveal() == "canary-desk-token"
+    assert "canary" not in repr(settings) + household.model_dump_json()

@@ -141,3 +141,37 @@ async def test_a_refusal_is_an_answer(assistants: Assistants, tool: str, argumen
 async def test_a_butler_is_no_assistant(assistants: Assistants) -> None:
     with pytest.raises(ValidationError):
         await assistants.call(Principal(Role.BUTLER, "health"), "list_inbox")
+
+
+async def test_text_that_no_store_can_keep_is_refused_by_every_tool(assistants: Assistants) -> None:
+    text = "a\0b"
+    asked = await assistants.call(ANN, "send_message", message="Tea?", recipient_address=HOUSEHOLD_OWNER)
+    thread = asked["delivery"]["intent_id"]
+    calls: list[tuple[Principal, str, dict[str, Any]]] = [
+        (CHATGPT, "resolve_contact", {"name": text}),
+        (CHATGPT, "confirm_recipient", {"name": text, "resolution_token": "12345678"}),
+        (CHATGPT, "confirm_recipient", {"name": "Bob", "resolution_token": f"1234567{text}"}),
+        (CHATGPT, "send_message", {"message": text, "recipient_name": "Bob"}),
+        (CHATGPT, "send_message", {"message": "Hi", "recipient_name": text}),
+        (OPERATOR, "reply", {"thread_id": thread, "message": text}),
+    ]
+
+    answers = [await assistants.call(who, tool, **arguments) for who, tool, arguments in calls]
+
+    assert [(one["ok"], one["error"]["code"]) for one in answers] == [(False, "schema_invalid")] * len(calls)
+    assert text not in str(answers)
+
+
+async def test_a_refused_agent_is_told_by_the_name_the_tool_has_for_it(assistants: Assistants) -> None:
+    answer = await assistants.call(CHATGPT, "list_inbox", on_behalf_of="agent://household/eve")
+
+    assert [field["field"] for field in answer["error"]["fields"]] == ["on_behalf_of"]
+
+
+async def test_a_cursor_that_is_none_is_told_as_such(assistants: Assistants) -> None:
+    answer = await assistants.call(CHATGPT, "list_inbox", cursor="page-2")
+
+    assert (answer["error"]["code"], [one["field"] for one in answer["error"]["fields"]]) == (
+        "schema_invalid",
+        ["cursor"],
+    )

@@ -37,6 +37,13 @@ def ask(to_agent: str, question: str = "Late?", **more: Any) -> dict[str, Any]:
     }
 
 
+def nested(depth: int) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for _ in range(depth):
+        document = {"in": [document]}
+    return document
+
+
 async def submitted(line: Telephone, body: dict[str, Any], caller: Principal = CHATGPT) -> str:
     answer = await line.post("/v1/intents", body, caller)
     assert answer.status == 200, answer.body
@@ -198,6 +205,9 @@ async def test_a_retry_that_makes_new_ids_answers_with_the_first_intent(line: Te
             ask("agent://user/ann", payload={"workflow": {"macro_id": "macro.approval.v1", "x": "y" * 140_000}}),
             413, "too_large", id="size",
         ),
+        pytest.param(
+            ask("agent://user/ann", payload={"workflow": nested(300)}), 422, "schema_invalid", id="depth"
+        ),
         pytest.param({**ask("agent://user/ann"), "colour": "red"}, 422, "schema_invalid", id="unknown field"),
         pytest.param(ask("agent://user/ann", remind_after_seconds=0), 422, "schema_invalid", id="reminder"),
     ],
@@ -208,6 +218,26 @@ async def test_what_cannot_be_taken_in_is_refused(
     answer = await line.post("/v1/intents", body, CHATGPT)
 
     assert (answer.status, answer.body["ok"], answer.body["error"]["code"]) == (status, False, code)
+
+
+async def test_an_outcome_that_could_not_be_shown_again_is_refused(line: Telephone) -> None:
+    intent_id = await submitted(line, ask("agent://user/ann"))
+    body = {"status": "COMPLETED", "result": nested(120)}
+
+    answer = await line.post(f"/v1/intents/{intent_id}/resolve", body, OPERATOR)
+
+    assert (answer.status, answer.body["error"]["code"]) == (422, "schema_invalid")
+    assert (await line.get(f"/v1/intents/{intent_id}", CHATGPT)).body["intent"]["result"] is None
+
+
+async def test_an_id_is_known_in_capitals_too(line: Telephone) -> None:
+    intent_id = await submitted(line, ask("agent://user/ann"))
+    await submitted(line, ask("agent://user/ann"))
+
+    for path in (f"/v1/intents/{intent_id.upper()}", f"/v1/inbox/{intent_id.upper()}"):
+        assert (await line.get(path, CHATGPT)).status == 200
+    pages = [(await line.get(f"/v1/inbox?cursor={one}", CHATGPT)).body for one in (intent_id, intent_id.upper())]
+    assert pages[0] == pages[1]
 
 
 async def test_another_connector_sees_nothing_of_it(line: Telephone) -> None:

@@ -116,7 +116,9 @@ class Office:
         now = self.clock.now_us()
         how = {name: more.pop(name) for name in ("reply_to", "deadline_at", "reminders") if name in more}
         envelope = {
-            name: more.pop(name) for name in ("idempotency_key", "correlation_id", "intent_type") if name in more
+            name: more.pop(name)
+            for name in ("idempotency_key", "correlation_id", "intent_type", "intent_id")
+            if name in more
         }
         asked = {"question": question, "requested_by": sender, "requested_at": to_text(now)}
         answered = {"answer": question, "status": "answered", "responded_by": sender, "responded_at": to_text(now)}

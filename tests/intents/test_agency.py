@@ -16,7 +16,7 @@ CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
         (CHATGPT, None, "agent://household/owner"),
         (CHATGPT, "AGENT://household/second", "agent://household/second"),
         (Principal(Role.BUTLER, "health"), None, "agent://butler/health"),
-        (Principal(Role.USER, "Ann A."), None, "agent://user/ann-a"),
+        (Principal(Role.USER, "Ann A."), None, "agent://user/ann-a-9cf446c81c1b2a03"),
         (OPERATOR, None, "agent://household/owner"),
         (OPERATOR, "agent://anybody/at-all", "agent://anybody/at-all"),
     ],

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.intents.conftest import MINT, Office, build_office, overloaded
 
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.delivery import Status
 from postroom.domain.errors import ValidationError
 from postroom.domain.intent import EventType, IntentStatus, WaitingReason
@@ -205,6 +206,22 @@ async def test_an_answer_is_sent_on_to_whoever_wants_it(office: Office) -> None:
 
     assert [one for one in office.post.said if one[0] == "2002"] == [("2002", "Yes")]
     assert not (await office.now(intent)).carried
+
+
+async def test_an_answer_for_somebody_who_is_gone_is_noted_once_and_let_go(office: Office) -> None:
+    bob, carl = await office.person("Bob", telegram="2001"), await office.person("Carl", telegram="2002")
+    intent = await office.ask(bob.agent_address, "Come?", reply_to=carl.agent_address)
+    await office.work()
+    await office.contacts.delete(HOUSEHOLD_OWNER, carl.id)
+    reply = {"intent_type": "intent.reply.v1", "correlation_id": intent.correlation_id, "sender": bob.agent_address}
+    await office.ask("agent://household/owner", "Yes", **reply)
+
+    await office.later(2)
+    await office.later(2)
+
+    ended = await office.now(intent)
+    assert (ended.status, ended.carried) == (IntentStatus.COMPLETED, False)
+    assert (await office.events(intent)).count("delivery_failed") == 1
 
 
 async def test_a_butler_is_asked_over_a_route_and_its_answer_completes_the_ask(office: Office) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postroom.domain.intent import ASK, REPLY
 from postroom.domain.refused import Refused
-from postroom.intents.schemas import ENVELOPE, check_envelope, schema
+from postroom.intents.schemas import ENVELOPE, check_envelope, schema, unsendable
 
 NOW = "2026-01-01T00:00:00Z"
 ID = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -115,3 +115,14 @@ def test_anything_at_all_is_accepted_or_refused(document: dict[str, Any]) -> Non
     assert complaints({**envelope(), **document}) is not None
     check = complaints(document)
     assert check  # an envelope made of so little is never whole
+
+
+@pytest.mark.parametrize(("depth", "fine"), [(10, True), (16, True), (17, False), (5_000, False)])
+def test_a_document_may_be_nested_so_deep_and_no_deeper(depth: int, fine: bool) -> None:
+    document: object = "leaf"
+    for _ in range(depth):
+        document = {"in": [document]}
+
+    found = unsendable(document, "payload")
+
+    assert [item.code for item in found] == ([] if fine else ["too_deep"])

@@ -6,7 +6,7 @@ import pytest
 from tests.intents.conftest import Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.intent import Intent, IntentStatus
+from postroom.domain.intent import MAX_STEPS, Intent, IntentStatus
 from postroom.domain.refused import Code, Refused
 from postroom.intents.threads import Acting
 
@@ -178,3 +178,28 @@ async def test_an_agent_that_reads_its_post_has_it_delivered(office: Office) -> 
 
     assert fetched.status is IntentStatus.DELIVERED
     assert (await office.threads.fetched("agent://x/y", fetched)).seq == fetched.seq
+
+
+async def test_a_question_is_not_handed_on_for_ever(office: Office) -> None:
+    intent = await office.ask(ANN, "Whose is this?")
+    for _ in range(MAX_STEPS - len(intent.plan)):
+        await office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")
+
+    assert await refused(office.threads.delegate(AS_ANN, intent.id, "agent://x/y", "")) is Code.ILLEGAL_TRANSITION
+    assert len((await office.now(intent)).plan) == MAX_STEPS
+
+
+async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_too(office: Office) -> None:
+    """A sender may bring any UUID, and most of them sort after every id that tells the time."""
+    first = await office.ask(ANN, "First")
+    foreign = await office.ask(ANN, "Second", intent_id="f47ac10b-58cc-4372-a567-0e02b2c3d479")
+    early = await office.ask(ANN, "Third", intent_id="00000000-58cc-4372-a567-0e02b2c3d479")
+    last = await office.ask(ANN, "Fourth")
+
+    async def after(intent: Intent | None) -> list[str]:
+        return [one.id for one in await office.threads.inbox.arrived(ANN, after=intent and intent.id, limit=10)]
+
+    assert await after(None) == [first.id, foreign.id, early.id, last.id]
+    assert await after(first) == [foreign.id, early.id, last.id]
+    assert await after(foreign) == [early.id, last.id]
+    assert await after(last) == []

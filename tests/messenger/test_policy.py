@@ -8,10 +8,11 @@ from tests.messenger.house import ANNA, CHATGPT, HEALTH, MESSENGER, SWITCHBOARD,
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.messenger.policy import (
+    APPROVAL_TOOL_NAMES,
     CHANNEL_TOOL_NAMES,
     READING_TOOL_NAMES,
     REPAIRING_TOOL_NAMES,
-    RULES,
+    rules,
 )
 from postroom.settings import Settings
 
@@ -41,12 +42,27 @@ async def test_every_tool_answers_to_its_own_callers_and_to_nobody_else(settings
                 assert await is_let_in(house, tool, caller) is (caller in allowed), (tool, str(caller))
 
 
+@pytest.mark.parametrize(
+    ("approvers", "allowed"),
+    [([], {OPERATOR, ANNA}), (["anna"], {OPERATOR, ANNA}), (["somebody else"], {OPERATOR})],
+    ids=["nobody named", "one named", "another named"],
+)
+async def test_what_waits_is_shown_to_and_decided_by_those_who_are_named(
+    settings: Settings, approvers: list[str], allowed: set[Principal]
+) -> None:
+    chosen = settings.approvals.model_copy(update={"enabled": True, "approvers": approvers})
+    async with opened(settings.model_copy(update={"approvals": chosen})) as house:
+        for tool in APPROVAL_TOOL_NAMES:
+            for caller in (OPERATOR, MESSENGER, HEALTH, ANNA, CHATGPT):
+                assert await is_let_in(house, tool, caller) is (caller in allowed), (tool, str(caller))
+
+
 async def test_the_server_lists_exactly_the_tools_that_have_a_rule(settings: Settings) -> None:
     gated = settings.model_copy(update={"approvals": settings.approvals.model_copy(update={"enabled": True})})
     async with opened(gated) as house:
         listed = (await house.client.list_tools()).tools
 
-        assert {tool.name for tool in listed} == set(RULES)
+        assert {tool.name for tool in listed} == set(rules(()))
         assert len(READING_TOOL_NAMES) + len(REPAIRING_TOOL_NAMES) == 14
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -68,6 +69,17 @@ async def test_a_contact_is_made_changed_and_removed(line: Telephone) -> None:
     assert (await line.get(path)).body["contact"]["name"] == "Chloé Martin"
     assert (await line.call("DELETE", "api", path)).status == 200
     assert (await line.get(path)).status == 404
+
+
+async def test_names_given_at_the_same_time_are_all_kept(line: Telephone) -> None:
+    made = await line.post("/contacts", {"name": "Ludwig"})
+    path = f"/contacts/{made.body['contact']['contact_id']}"
+    names = [f"Lutz {number}" for number in range(8)]
+
+    given = await asyncio.gather(*(line.post(f"{path}/aliases", {"alias": name}) for name in names))
+
+    assert [one.status for one in given] == [200] * len(names)
+    assert sorted((await line.get(path)).body["contact"]["aliases"]) == names
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.opened_database import KINDS, opened_database
 from postroom.contacts.new_contact import new_contact
 from postroom.contacts.normalise import keys_of
 from postroom.domain.agent_address import HOUSEHOLD_OWNER as OWNER
+from postroom.domain.contact import Contact, NewContact
 from postroom.domain.ids import IdMint
 from postroom.domain.refused import Refused
 from postroom.store.contacts import StoredContacts
@@ -117,3 +119,18 @@ async def test_a_contact_is_found_under_each_of_its_addresses(contacts: StoredCo
 
     assert await contacts.by_address(OWNER, address) == made
     assert await contacts.by_address(OWNER, "Bob") is None
+
+
+async def test_two_changes_at_once_both_count(contacts: StoredContacts) -> None:
+    bob = await contacts.create(OWNER, new_contact(name="Bob", telegram_chat_id="2001"), source="api", now_us=1)
+
+    def named(alias: str) -> Callable[[Contact], NewContact]:
+        return lambda known: new_contact(name=known.name, aliases=[*known.aliases, alias], own_id=known.id)
+
+    names = [f"Rob {number}" for number in range(6)]
+    await asyncio.gather(*(contacts.change(OWNER, bob.id, named(alias), now_us=2) for alias in names))
+
+    changed = await contacts.get(OWNER, bob.id)
+    assert changed is not None and sorted(changed.aliases) == names
+    assert await contacts.change(OWNER, "nobody", named("Rob"), now_us=3) is None
+    assert await contacts.change("agent://user/eve", bob.id, named("Eve"), now_us=3) is None

@@ -14,11 +14,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.types import ASGIApp
 
 from postroom.app.param_headers import look_once_for_param_headers
+from postroom.console.root import ROOT as CONSOLE
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
-CONSOLE = "/console"
 
 
 def api_app(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from postroom.app.own_channel import own_channel
 from postroom.channels.email import Email
 from postroom.channels.telegram import Telegram
+from postroom.domain.web_address import web_address
 from postroom.ports import Channel
 from postroom.sandbox.server import SANDBOX_TOKEN
-from postroom.settings import Owner, Settings
+from postroom.settings import Owner, Settings, SettingsError
+from postroom.settings.model import EmailSettings, TelegramSettings
 
 KNOWN_CHANNELS: Final = frozenset({"telegram", "email"})
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
@@ -23,26 +26,46 @@ class SandboxAddress:
     smtp_port: int
 
     @property
+    def bot_api_url(self) -> str:
+        return web_address(self.host, self.bot_api_port)
+
+    @property
     def control_url(self) -> str:
-        return f"http://{self.host}:{self.bot_api_port}/sandbox/"
+        return f"{self.bot_api_url}/sandbox/"
 
 
 def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[str, Channel]:
+    """Raises SettingsError for credentials that cannot be any."""
     if sandbox is not None:
         return _sandboxed(sandbox)
     channels: dict[str, Channel] = {}
     if settings.telegram.token:
-        channels["telegram"] = Telegram(settings.telegram.token.reveal(), settings.telegram.api_base_url)
+        channels["telegram"] = _made("telegram", lambda: _telegram(settings.telegram))
     if settings.email.address or settings.email.from_address:
-        channels["email"] = Email(
-            settings.email.smtp_host,
-            settings.email.smtp_port,
-            settings.email.smtp_security,
-            settings.email.address or None,
-            settings.email.password.reveal() or None,
-            settings.email.from_address or settings.email.address,
-        )
+        channels["email"] = _made("email", lambda: _email(settings.email))
     return channels | {name: own_channel(name, one) for name, one in settings.channels.items()}
+
+
+def _made(section: str, make: Callable[[], Channel]) -> Channel:
+    try:
+        return make()
+    except ValueError as error:
+        raise SettingsError(f"{section}: {error}.") from None
+
+
+def _telegram(settings: TelegramSettings) -> Telegram:
+    return Telegram(settings.token.reveal(), settings.api_base_url)
+
+
+def _email(settings: EmailSettings) -> Email:
+    return Email(
+        settings.smtp_host,
+        settings.smtp_port,
+        settings.smtp_security,
+        settings.address or None,
+        settings.password.reveal() or None,
+        settings.from_address or settings.address,
+    )
 
 
 def known_channels(settings: Settings) -> frozenset[str]:
@@ -52,7 +75,7 @@ def known_channels(settings: Settings) -> frozenset[str]:
 
 def _sandboxed(sandbox: SandboxAddress) -> dict[str, Channel]:
     return {
-        "telegram": Telegram(SANDBOX_TOKEN, f"http://{sandbox.host}:{sandbox.bot_api_port}"),
+        "telegram": Telegram(SANDBOX_TOKEN, sandbox.bot_api_url),
         "email": Email(sandbox.host, sandbox.smtp_port, "none", None, None, "postroom@sandbox.example"),
     }
 

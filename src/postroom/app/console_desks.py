@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.app.address_book import stored_contacts
-from postroom.app.channels import KNOWN_CHANNELS
+from postroom.app.channels import known_channels
 from postroom.app.inbox import Inbox
 from postroom.channels.mailbox import mailbox
 from postroom.console.approvals_page import ApprovalPages
@@ -17,6 +17,7 @@ from postroom.console.rules_page import RulePages, approvals_section
 from postroom.console.visit import Section
 from postroom.contacts.normalise import keys_of
 from postroom.domain.ids import IdMint
+from postroom.guard.tool_policy import people
 from postroom.settings import Settings
 from postroom.store.contacts_memory import StoredMemory
 from postroom.store.contacts_search import StoredContactSearch
@@ -33,8 +34,8 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
 
 def approvals_desk(settings: Settings, tools: Tools) -> Section:
     is_on = settings.approvals_on
-    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(KNOWN_CHANNELS))
-    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules)
+    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known_channels(settings)))
+    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, people(settings.approvals.approvers))
 
 
 def contacts_desk(database: Database, mint: IdMint, bulk: Bulk) -> Section:

@@ -34,7 +34,8 @@ from postroom.intents.runner import Runner
 from postroom.intents.threads import Threads
 from postroom.intents.webhooks import Webhooks
 from postroom.ports import Channel, Clock
-from postroom.registry.routes import RegistryParts, registry_router
+from postroom.registry.parts import RegistryParts
+from postroom.registry.routes import registry_router
 from postroom.settings import Settings
 from postroom.store.contacts_memory import StoredMemory
 from postroom.store.conversations import StoredConversations
@@ -145,15 +146,15 @@ async def working(built: Correspondence) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def listening(world: World, channels: Mapping[str, Channel | Updates], replies: Replies) -> AsyncIterator[None]:
+async def listening(world: World, channels: Mapping[str, Channel], replies: Replies) -> AsyncIterator[None]:
     """Reads what people write to the bot, for as long as there is one."""
     bot = channels.get("telegram")
-    if not hasattr(bot, "updates"):
+    if not isinstance(bot, Updates):
         yield
         return
     inbound = Inbound(
         source="telegram",
-        bot=bot,  # type: ignore[arg-type]  # it can tell: we have just looked
+        bot=bot,
         offsets=StoredIntents(world.database, world.mint.mint),
         handlers=[hearing_handler(StoredConversations(world.database), world.clock), reply_handler(replies)],
         clock=world.clock,

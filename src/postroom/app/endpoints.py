@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroom.butler.config import ButlerConfig
+from postroom.domain.web_address import web_address
 from postroom.settings import Settings
 
 
@@ -43,4 +44,4 @@ class Endpoints:
     def url(self, name: str) -> str | None:
         if name in self._elsewhere:
             return self._elsewhere[name]
-        return f"http://{self._host}:{self._ports[name]}/mcp" if name in self._ports else None
+        return f"{web_address(self._host, self._ports[name])}/mcp" if name in self._ports else None

@@ -46,6 +46,7 @@ from postroom.connectors.standalone import adapter_parts
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.web_address import in_url, web_address
 from postroom.gateway.assistant_tools import add_tools
 from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.session_tokens import SessionTokens
@@ -195,7 +196,7 @@ class _Builder:
         sandbox = await self._stack.enter_async_context(Sandbox(options))
         address = SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
         self._household.addresses["sandbox"] = address.control_url
-        self._household.addresses["sandbox_smtp"] = f"smtp://{self._settings.host}:{sandbox.smtp_port}"
+        self._household.addresses["sandbox_smtp"] = f"smtp://{in_url(self._settings.host)}:{sandbox.smtp_port}"
         return address
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
@@ -334,7 +335,7 @@ class _Builder:
         self._servers[SWITCHBOARD] = server
 
     async def _serve(self) -> None:
-        hosts, origins = (*self._settings.allowed_hosts, self._settings.host), self._settings.allowed_origins
+        hosts, origins = self._settings.served_hosts, self._settings.allowed_origins
         apps: dict[str, ASGIApp] = {
             butler.name: mcp_app(
                 self._servers[butler.name],
@@ -376,4 +377,4 @@ class _Builder:
     def _url(self, name: str) -> str:
         listener = self._sockets.get(name)
         port = port_of(listener) if listener else getattr(self._settings.ports, name)
-        return f"http://{self._settings.host}:{port}"
+        return web_address(self._settings.host, port)

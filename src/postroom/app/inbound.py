@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import structlog
 
@@ -22,6 +22,7 @@ _log = structlog.get_logger("postroom.inbound")
 Handler = Callable[[Mapping[str, Any]], Awaitable[bool]]  # True when the update was this handler's
 
 
+@runtime_checkable
 class Updates(Protocol):
     """A bot that can be asked what people wrote."""
 

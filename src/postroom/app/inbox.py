@@ -13,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 
 from postroom.agents import mcp_tool
+from postroom.app.redis_client import KEY_PREFIX, redis_client
 from postroom.channels.mailbox import mailbox
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
@@ -24,15 +25,13 @@ from postroom.inbox.ports import HourlyCap
 from postroom.inbox.release import ReleasePolicy, Releaser
 from postroom.inbox_rest.router import InboxParts, inbox_router
 from postroom.ports import Clock
-from postroom.settings import Settings, SettingsError
+from postroom.settings import Settings
 from postroom.store.database import Database
 from postroom.store.hourly_cap_database import NoQuickCap
 from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_emails import StoredEmails
 from postroom.store.inbox_preferences import StoredPreferences
 from postroom.telemetry.inbox_meter import PrometheusInboxMeter
-
-_PREFIX = "postroom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +128,7 @@ async def _hourly_cap(settings: Settings, clock: Clock) -> AsyncIterator[HourlyC
     if not settings.redis_url:
         yield NoQuickCap()
         return
-    try:
+    async with redis_client(settings) as client:
         from postroom.store.hourly_cap_redis import RedisHourlyCap
-        from postroom.store.redis_script import connect
-    except ImportError:
-        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
-    client = connect(settings.redis_url.reveal())
-    try:
-        yield RedisHourlyCap(client, _PREFIX, clock, settings.inbox.hourly_cap)
-    finally:
-        await client.aclose()
+
+        yield RedisHourlyCap(client, KEY_PREFIX, clock, settings.inbox.hourly_cap)

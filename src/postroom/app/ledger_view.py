@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from postroom.app.policy import delivery_policy
 from postroom.app.store import connect_store
 from postroom.clock import SystemClock
 from postroom.delivery.why import Around, why, why_deferred, why_refused
+from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
 from postroom.settings import Settings, SettingsError
 from postroom.store.migrate import revision
@@ -44,9 +46,8 @@ async def reasons(settings: Settings, identifier: str) -> list[dict[str, str]]:
 
 
 def _of_delivery(connection: Connection, settings: Settings, delivery: dict[str, Any], now_us: int) -> dict[str, str]:
-    around = Around(
-        **surroundings(connection, delivery["id"], delivery["channel"]), max_attempts=settings.retry.max_attempts
-    )
+    attempts = delivery_policy(settings).retry.attempts_for(Priority(delivery["priority"]))
+    around = Around(**surroundings(connection, delivery["id"], delivery["channel"]), max_attempts=attempts)
     return {"id": delivery["id"], "why": why(delivery, delivery["attempts"], now_us, around)}
 
 

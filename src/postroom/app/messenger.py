@@ -68,4 +68,5 @@ def messenger_parts(
         ),
         verifier=verifier,
         approvals=approvals,
+        approvers=settings.approvals.approvers,
     )

@@ -12,6 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from postroom.domain.mistake import Mistake
+from postroom.settings import Ports
 
 _BACKLOG = 2048
 _GRACE_SECONDS = 3
@@ -34,10 +35,15 @@ def bind(part: str, host: str, port: int) -> socket.socket:
         listener.close()
         raise PortTaken(
             f"Port {port} on {host}, wanted for {part}, cannot be used ({error.strerror}); "
-            f"free it or set another with POSTROOM_PORTS__{part.upper()}."
+            f"free it or set another {where_set(part)}."
         ) from None
     listener.setblocking(False)
     return listener
+
+
+def where_set(part: str) -> str:
+    """A butler of the household's own has its port in its file alone."""
+    return f"with POSTROOM_PORTS__{part.upper()}" if part in Ports.model_fields else f"in {part}/butler.toml"
 
 
 def port_of(listener: socket.socket) -> int:

@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from postroom.app.policy import delivery_policy
+from postroom.app.redis_client import KEY_PREFIX, redis_client
 from postroom.ports import Breakers, Clock, Limits, Pace
-from postroom.settings import Settings, SettingsError
+from postroom.settings import Settings
 from postroom.store.breakers_memory import MemoryBreakers
 from postroom.store.limits_memory import MemoryLimits
-
-_PREFIX = "postroom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,19 +29,13 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
         limits = MemoryLimits(clock)
         yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
         return
-    try:
-        from postroom.store import redis_script
+    async with redis_client(settings) as client:
         from postroom.store.breakers_redis import RedisBreakers
         from postroom.store.limits_redis import RedisLimits
-    except ImportError:
-        raise SettingsError("redis_url: Redis needs the extra: pip install 'postroom[redis]'.") from None
-    client = redis_script.connect(settings.redis_url.reveal())
-    try:
-        shared = RedisLimits(client, _PREFIX, clock)
-        breakers = RedisBreakers(client, _PREFIX, policy, clock, _token)
+
+        shared = RedisLimits(client, KEY_PREFIX, clock)
+        breakers = RedisBreakers(client, KEY_PREFIX, policy, clock, _token)
         yield SharedState(limits=shared, pace=shared, breakers=breakers)
-    finally:
-        await client.aclose()
 
 
 def _token() -> str:

@@ -63,7 +63,3 @@ class RuleRecord(Protocol):
         ...
 
     async def rules(self) -> Sequence[StandingRule]: ...
-
-
-class ApprovalRecord(ParkingRecord, DecisionRecord, ActionReader, RuleRecord, Protocol):
-    """All of it, as one store offers it."""

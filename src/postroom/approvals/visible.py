@@ -37,6 +37,7 @@ _JOINERS: Final = frozenset("\u200c\u200d")
 _PRESENTATION: Final = frozenset("\ufe0e\ufe0f")
 _BLANK: Final = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0")
 _SHOWN_CONTROLS: Final = frozenset("\n\t")
+_PLAIN: Final = re.compile(r"[\t\n\x20-\x7e]*")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _COPIES: Final = ("MATHEMATICAL", "FULLWIDTH", "CIRCLED", "SQUARED", "PARENTHESIZED", "NEGATIVE")
 _CONFUSABLE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
@@ -49,6 +50,8 @@ _SHORTEST_WORD: Final = 3  # one and two letters are ordinary words in Russian a
 
 def findings(text: str) -> tuple[Finding, ...]:
     """In the order they stand in the text."""
+    if _PLAIN.fullmatch(text):  # most texts; a long one would be looked at letter by letter for nothing
+        return ()
     hidden = [Finding(place, kind, text[place]) for place in range(len(text)) if (kind := _kind(text, place))]
     return tuple(sorted([*hidden, *_look_alikes(text)], key=lambda found: found.position))
 
@@ -67,7 +70,7 @@ def _kind(text: str, place: int) -> Hidden | None:
     character = text[place]
     if character in _BIDI:
         return Hidden.BIDI
-    if character in _JOINERS | _PRESENTATION:
+    if character in _JOINERS or character in _PRESENTATION:
         return None if _joins_openly(text, place) else Hidden.INVISIBLE
     if character in _BLANK or _is_selector(character):
         return Hidden.INVISIBLE

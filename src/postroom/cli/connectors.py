@@ -9,6 +9,7 @@ import typer
 
 from postroom.cli.output import Home, Json, say, say_json
 from postroom.domain.nearest import did_you_mean
+from postroom.domain.web_address import web_address
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
 
@@ -47,10 +48,8 @@ def export(
 def _files(which: str, settings: Settings, url: str, mcp_url: str) -> dict[str, str]:
     from postroom.connectors.export import chatgpt_files, gemini_files
     from postroom.connectors.face import CHATGPT, FACES
-    from postroom.connectors.standalone import adapter_parts
+    from postroom.connectors.standalone import adapter_parts, own_url
 
-    api = f"http://{settings.host}:{settings.ports.api}"
-    face = FACES[which]
-    own = url or settings.connector(which).public_url or f"http://{settings.host}:{getattr(settings.ports, which)}"
-    parts = adapter_parts(face, settings, api_url=api, own_url=own, public_url=url)
+    api, face = web_address(settings.host, settings.ports.api), FACES[which]
+    parts = adapter_parts(face, settings, api_url=api, own_url=own_url(face, settings), public_url=url)
     return chatgpt_files(parts) if face is CHATGPT else gemini_files(parts, mcp_url or f"{api}/mcp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -47,7 +48,7 @@ def init(
         target.parent.mkdir(parents=True)
         shutil.copyfile(source, target)
     (directory / "postroom.toml").write_text(_SETTINGS, encoding="utf-8")
-    command = f"postroom up --home {directory} --roster {roster}"
+    command = shlex.join(["postroom", "up", "--home", str(directory), "--roster", str(roster)])
     if json:
         say_json({"home": str(directory), "roster": str(roster), "command": command})
     else:

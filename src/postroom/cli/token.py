@@ -41,11 +41,7 @@ def create(
     principal = _principal(user, butler, connector, operator)
     if email is not None:
         _remember(principal, email, home, database)
-    token = _file(home).create(principal, agent=_agent(principal, agent))
-    if json:
-        say_json({"principal": str(principal), "token": token})
-    else:
-        say(token)
+    _print(principal, _file(home).create(principal, agent=_agent(principal, agent)), json)
 
 
 @app.command("show")
@@ -61,12 +57,8 @@ def show(
     principal, file = _principal(user, butler, connector, operator), _file(home)
     token = file.token_of(principal)
     if token is None:
-        known = [str(one) for one in file.principals()]
-        raise SettingsError(f"{principal} has no token{did_you_mean(str(principal), known)}")
-    if json:
-        say_json({"principal": str(principal), "token": token})
-    else:
-        say(token)
+        raise _without_token(principal, file)
+    _print(principal, token, json)
 
 
 @app.command("list")
@@ -90,14 +82,25 @@ def revoke(
     json: Json = False,
 ) -> None:
     """Take a token back, at once, in a running household too."""
-    principal = _principal(user, butler, connector, operator)
-    if not _file(home).revoke(principal):
-        known = [str(one) for one in _file(home).principals()]
-        raise SettingsError(f"{principal} has no token{did_you_mean(str(principal), known)}")
+    principal, file = _principal(user, butler, connector, operator), _file(home)
+    if not file.revoke(principal):
+        raise _without_token(principal, file)
     if json:
         say_json({"revoked": str(principal)})
     else:
         say(f"{principal} has no token any more.")
+
+
+def _print(principal: Principal, token: str, as_json: bool) -> None:
+    if as_json:
+        say_json({"principal": str(principal), "token": token})
+    else:
+        say(token)
+
+
+def _without_token(principal: Principal, file: TokenFile) -> SettingsError:
+    known = [str(one) for one in file.principals()]
+    return SettingsError(f"{principal} has no token{did_you_mean(str(principal), known)}")
 
 
 def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:

@@ -6,12 +6,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
+
 
 class CandidateBody(BaseModel):
     agent_address: str
     display_name: str
     alias: str
-    match_type: Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
+    match_type: MatchName
     score: float
     hint: str
     why: str
@@ -21,7 +23,7 @@ class CandidateBody(BaseModel):
 class ResolutionBody(BaseModel):
     resolved: bool
     matched_alias: str | None
-    match_type: Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"] | None
+    match_type: MatchName | None
     agent_address: str | None
     score: float | None
     query_normalized: str

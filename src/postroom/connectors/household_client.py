@@ -12,7 +12,11 @@ from postroom.domain.errors import FieldError
 from postroom.domain.refused import Code, Refused
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
-_UNREACHABLE: Final = "the household cannot be reached; nothing was sent"
+_UNSENT: Final = "the household cannot be reached; nothing was sent"
+_MAYBE_SENT: Final = (
+    "the household did not answer, so the message may have been sent; "
+    "repeat the call with the same idempotency_key, which sends once"
+)
 
 
 class HouseholdClient:
@@ -60,29 +64,32 @@ class CallerClient:
         await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
 
     async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        answer = await self._post("/v1/intents", envelope)
+        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT)
         return {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
 
-    async def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    async def _post(self, path: str, body: Mapping[str, Any], *, if_lost: str = _UNSENT) -> dict[str, Any]:
+        """`if_lost` is what is known when the request left and no answer of the household's came back."""
         try:
             async with self._session.post(
                 f"{self._base_url}{path}", json=dict(body), headers=self._headers, allow_redirects=False
             ) as response:
                 answer = await response.json()
                 status = response.status
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, _UNSENT) from None
         except (aiohttp.ClientError, TimeoutError, ValueError):
-            raise Refused(Code.UPSTREAM_UNAVAILABLE, _UNREACHABLE) from None
+            raise Refused(Code.UPSTREAM_UNAVAILABLE, if_lost) from None
         if isinstance(answer, dict) and 200 <= status < 300 and answer.get("ok") is True:
             return answer
-        raise _refusal(status, answer)
+        raise _refusal(status, answer, if_lost)
 
 
-def _refusal(status: int, answer: Any) -> Refused:
+def _refusal(status: int, answer: Any, if_lost: str) -> Refused:
     """The household's own words and code, when it gave any."""
     error = answer.get("error") if isinstance(answer, dict) else None
     if not isinstance(error, dict):
         code = {401: Code.AUTH_FAILED, 403: Code.POLICY_DENIED}.get(status, Code.UPSTREAM_UNAVAILABLE)
-        return Refused(code, _UNREACHABLE if code is Code.UPSTREAM_UNAVAILABLE else "the household refused the token")
+        return Refused(code, if_lost if code is Code.UPSTREAM_UNAVAILABLE else "the household refused the token")
     try:
         code = Code(str(error.get("code")))
     except ValueError:

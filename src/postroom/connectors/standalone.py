@@ -9,6 +9,7 @@ from postroom.connectors.adapter_app import AdapterParts, adapter_app
 from postroom.connectors.face import Face
 from postroom.connectors.household_client import HouseholdClient
 from postroom.domain.ids import IdMint
+from postroom.domain.web_address import web_address
 from postroom.guard.tokens import TokenFile
 from postroom.intents.agency import Agency
 from postroom.settings import Settings
@@ -18,9 +19,13 @@ from postroom.settings.load import from_process
 def standalone(face: Face) -> FastAPI:
     """For uvicorn: the household is looked for where the settings say."""
     settings, _ = from_process()
-    api_url = settings.connector(face.name).household_url or f"http://{settings.host}:{settings.ports.api}"
-    own_url = f"http://{settings.host}:{getattr(settings.ports, face.name)}"
-    return adapter_app(face, adapter_parts(face, settings, api_url=api_url, own_url=own_url))
+    api_url = settings.connector(face.name).household_url or web_address(settings.host, settings.ports.api)
+    return adapter_app(face, adapter_parts(face, settings, api_url=api_url, own_url=own_url(face, settings)))
+
+
+def own_url(face: Face, settings: Settings) -> str:
+    """Where an adapter listens when nobody says where else it is reached."""
+    return web_address(settings.host, getattr(settings.ports, face.name))
 
 
 def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str, public_url: str = "") -> AdapterParts:
@@ -32,7 +37,7 @@ def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str,
         clock=SystemClock(),
         mint=IdMint().mint,
         public_url=public_url or settings.connector(face.name).public_url or own_url,
-        hosts=(*settings.allowed_hosts, settings.host),
+        hosts=settings.served_hosts,
         origins=settings.allowed_origins,
     )
 

@@ -9,17 +9,19 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from postroom.console.cookies import session_secret, theme_of
+from postroom.console.cookies import session_secret
 from postroom.console.form import Form, FormRefused, check_token, read_form
 from postroom.console.headers import Protected
+from postroom.console.message import message
 from postroom.console.ports import Sessions
 from postroom.console.rendering import Templates
+from postroom.console.root import ROOT
 from postroom.console.sign_in import sign_in_routes, sign_out_page, theme_page
-from postroom.console.visit import ROOT, Page, Section, Visit
+from postroom.console.visit import Page, Section, Visit
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.principal import Principal
 from postroom.ports import Clock
@@ -102,5 +104,4 @@ class _Doors:
         return [(one.name, ROOT + one.path) for one in self._parts.sections if one.is_open_to(who)]
 
     def _says(self, request: Request, status: int, title: str, text: str) -> Response:
-        shown = self._templates.render("message.html", title=title, text=text, theme=theme_of(request))
-        return HTMLResponse(shown, status_code=status)
+        return message(self._templates, request, title, text, status=status)

@@ -25,11 +25,6 @@ _CHANGED_NOTHING: Final = "Your decision changed nothing."
 Answer = Mapping[str, Any]
 
 
-def may_decide(who: Principal) -> bool:
-    """Reading what waits is part of deciding on it: people alone, whatever else holds a token."""
-    return who.is_person
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalPages:
     """`is_on` False: this household sends without asking."""

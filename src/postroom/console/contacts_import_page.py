@@ -66,7 +66,7 @@ class ImportPages:
             return None
 
         work = self._bulk.begin("Importing", visit.principal, list(slices), step)
-        self._found = {one: kept for one, kept in self._found.items() if self._bulk.find(one, visit.principal)}
+        self._found = {one: kept for one, kept in self._found.items() if self._bulk.remembers(one)}
         self._found[work.id] = found
         return visit.go(f"/contacts/import/{work.id}")
 

@@ -8,9 +8,9 @@ from urllib.parse import quote, unquote
 from starlette.requests import Request
 from starlette.responses import Response
 
+from postroom.console.root import ROOT
 from postroom.domain.console_session import SESSION_LIFE_SECONDS
 
-PATH: Final = "/console"
 SESSION: Final = "postroom_console"
 NOTICE: Final = "postroom_notice"
 THEME: Final = "postroom_theme"
@@ -58,4 +58,4 @@ def theme_of(request: Request) -> str:
 
 def _set(response: Response, request: Request, name: str, value: str, seconds: int) -> None:
     secure = request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
-    response.set_cookie(name, value, max_age=seconds, path=PATH, secure=secure, httponly=True, samesite="strict")
+    response.set_cookie(name, value, max_age=seconds, path=ROOT, secure=secure, httponly=True, samesite="strict")

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from postroom.console.bulk import Bulk
 from postroom.console.ports import Tools
+from postroom.console.root import ROOT
 from postroom.console.visit import Page, Section, Visit
 from postroom.delivery.dead_letters import objections
 from postroom.delivery.enquiries import read_choice, read_reason, read_uuid, read_word
@@ -164,4 +165,4 @@ def _query(asked: Mapping[str, str], before: str | None, channels: Collection[st
 
 def _more(asked: Mapping[str, str], before: str) -> str:
     kept = {name: value for name, value in asked.items() if value}
-    return f"/console{_HOME}?" + urlencode({**kept, "before": before})
+    return f"{ROOT}{_HOME}?" + urlencode({**kept, "before": before})

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from postroom.console.asking import asked
 from postroom.console.ports import Tools
+from postroom.console.root import ROOT
 from postroom.console.timeline import timeline
 from postroom.console.visit import Page, Section, Visit
 from postroom.console.words import state_word
@@ -160,4 +161,4 @@ def _more(wanted: Mapping[str, str], found: FoundRows | None) -> str | None:
     if found is None or found.before is None:
         return None
     kept = {name: value for name, value in wanted.items() if value}
-    return "/console/deliveries?" + urlencode({**kept, "before": found.before})
+    return f"{ROOT}/deliveries?" + urlencode({**kept, "before": found.before})

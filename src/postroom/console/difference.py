@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
 _WORDS: Final = re.compile(r"\s+|[^\s]+")
+_MOST_COMPARISONS: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,29 @@ class Part:
 def difference(before: str, after: str) -> Sequence[Part]:
     """Without the parts that are new it reads as before, without those that are gone as after."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
-    parts: list[Part] = []
-    for _, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    old_end, new_end = len(old) - tail, len(new) - tail
+    parts = [
+        Part("same", "".join(old[:head])),
+        *_compared(old[head:old_end], new[head:new_end]),
+        Part("same", "".join(old[old_end:])),
+    ]
+    return [part for part in parts if part.text]
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Part]:
+    """Every word of one may have to be held against every word of the other, so what is too long is shown whole."""
+    if len(old) * len(new) > _MOST_COMPARISONS:
+        yield from (Part("gone", "".join(old)), Part("new", "".join(new)))
+        return
+    for kind, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         gone, added = "".join(old[old_from:old_to]), "".join(new[new_from:new_to])
-        if gone == added:
-            parts.append(Part("same", gone))
-            continue
-        parts += [part for part in (Part("gone", gone), Part("new", added)) if part.text]
-    return parts
+        yield from (Part("same", gone),) if kind == "equal" else (Part("gone", gone), Part("new", added))

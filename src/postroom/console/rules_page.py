@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.console.approvals_page import ApprovalPages, called, may_decide, refusal
+from postroom.console.approvals_page import ApprovalPages, called, refusal
 from postroom.console.ports import Tools
 from postroom.console.rule_form import CONSTRAINTS, rule_request
 from postroom.console.visit import Page, Section, Visit
+from postroom.domain.principal import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +54,12 @@ class RulePages:
         )
 
 
-def approvals_section(pages: ApprovalPages, rules: RulePages) -> Section:
-    """Rules come first: the page of one action would swallow their path."""
+def approvals_section(pages: ApprovalPages, rules: RulePages, may_decide: Callable[[Principal], bool]) -> Section:
+    """
+    Rules come first: the page of one action would swallow their path.
+
+    Reading what waits is part of deciding on it, so both are for the same people.
+    """
     return Section(
         name="Approvals",
         pages=(

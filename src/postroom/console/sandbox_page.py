@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from postroom.console.root import ROOT
 from postroom.console.sandbox_view import MOST_SHOWN, fingerprint, letters, phone
 from postroom.console.visit import Page, Section, Visit
 from postroom.domain.errors import PostroomError, TargetUnavailable
@@ -50,7 +51,7 @@ class SandboxPages:
             reply_to=next((one for one in shown.bubbles if str(one.message_id) == visit.query.get("reply_to")), None),
             answered=next((one for one in received if str(one["id"]) == answered), None),
             emojis=EMOJI,
-            same_page="/console/sandbox?" + urlencode({"chat": shown.chat or "", "seen": seen}),
+            same_page=f"{ROOT}/sandbox?" + urlencode({"chat": shown.chat or "", "seen": seen}),
         )
 
     async def type_message(self, visit: Visit) -> Response:
@@ -105,7 +106,7 @@ _BLANK: Final[Mapping[str, Any]] = {
     "reply_to": None,
     "answered": None,
     "emojis": EMOJI,
-    "same_page": "/console/sandbox",
+    "same_page": f"{ROOT}/sandbox",
 }
 
 

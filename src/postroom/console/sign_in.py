@@ -11,9 +11,11 @@ from starlette.routing import Route
 
 from postroom.console.cookies import drop_session, keep_session, keep_theme, theme_of
 from postroom.console.form import read_form
+from postroom.console.message import message
 from postroom.console.ports import Sessions
 from postroom.console.rendering import Templates
-from postroom.console.visit import ROOT, Page, Visit, anybody
+from postroom.console.root import ROOT
+from postroom.console.visit import Page, Visit, anybody
 from postroom.ports import Clock
 
 _STALE: Final = (
@@ -33,9 +35,7 @@ def sign_in_routes(sessions: Sessions, clock: Clock, templates: Templates) -> Se
         form = await read_form(request)
         secret = await sessions.redeem(form.get("key"), clock.now_us())
         if secret is None:
-            title, text = _STALE
-            shown = templates.render("message.html", title=title, text=text, theme=theme_of(request))
-            return HTMLResponse(shown, status_code=403)
+            return message(templates, request, *_STALE, status=403)
         response = RedirectResponse(f"{ROOT}/", status_code=303)
         keep_session(response, request, secret)
         return response
@@ -46,11 +46,7 @@ def sign_in_routes(sessions: Sessions, clock: Clock, templates: Templates) -> Se
 def sign_out_page(sessions: Sessions) -> Page:
     async def leave(visit: Visit) -> Response:
         await sessions.end(visit.secret, visit.now_us)
-        response = HTMLResponse(
-            visit.templates.render(
-                "message.html", title="Signed out", text="You can close this page.", theme=theme_of(visit.request)
-            )
-        )
+        response = message(visit.templates, visit.request, "Signed out", "You can close this page.")
         drop_session(response, visit.request)
         return response
 

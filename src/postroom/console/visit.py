@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -12,10 +12,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from postroom.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
 from postroom.console.form import Form
 from postroom.console.rendering import Templates
+from postroom.console.root import ROOT
 from postroom.domain.console_session import form_token
 from postroom.domain.principal import Principal, Role
-
-ROOT: Final = "/console"
 
 
 def anybody(_who: Principal) -> bool:

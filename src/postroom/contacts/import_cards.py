@@ -15,7 +15,9 @@ from postroom.domain.refused import Code, Refused
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
-_PROPERTY: Final = re.compile(r"(?:[A-Za-z0-9-]+\.)?([A-Za-z0-9-]+)((?:;[^:\"]*(?:\"[^\"]*\")?)*):(.*)", re.DOTALL)
+# A semicolon begins a parameter and never belongs to one, or a line of semicolons could be read in any number of ways.
+_PARAMETERS: Final = r"(?:;(?:[^:;\"]|\"[^\"]*\")*)*"
+_PROPERTY: Final = re.compile(rf"(?:[A-Za-z0-9-]+\.)?([A-Za-z0-9-]+){_PARAMETERS}:(.*)", re.DOTALL)
 _TRUE: Final = frozenset({"1", "true", "yes"})
 
 # What programs call the columns they write.
@@ -83,7 +85,7 @@ def read_vcards(text: str) -> Cards:
         match = _PROPERTY.fullmatch(line)
         if match is None:
             continue
-        name, value = match[1].upper(), match[3].strip()
+        name, value = match[1].upper(), match[2].strip()
         if (name, value.upper()) == ("BEGIN", "VCARD"):
             values, number = {}, number + 1
         elif (name, value.upper()) == ("END", "VCARD") and values is not None:

@@ -41,7 +41,7 @@ def new_contact(
     if telegram and not _TELEGRAM.fullmatch(telegram):
         complaints.append(FieldError("telegram_chat_id", "must be a chat id or an @username", "not_an_address"))
     mail = (email or "").strip().lower() or None
-    if mail and not _EMAIL.fullmatch(mail):
+    if mail and (not _EMAIL.fullmatch(mail) or text_problem(mail)):
         complaints.append(FieldError("email", "must be an e-mail address", "not_an_address"))
     if complaints:
         told = "; ".join(f"{item.field}: {item.error}" for item in complaints)

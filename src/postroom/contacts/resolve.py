@@ -51,7 +51,7 @@ class Resolver:
     clock: Clock
     new_token: Callable[[], str]
     _held: dict[str, tuple[int, Book]] = field(default_factory=dict)
-    _loading: dict[str, asyncio.Lock] = field(default_factory=dict)
+    _turns: dict[str, asyncio.Lock] = field(default_factory=dict)  # to change a book, or to look through it in a thread
 
     async def resolve(
         self, owner_agent: str, query: str, *, input_mode: InputMode = InputMode.TEXT, limit: int = 5
@@ -72,7 +72,8 @@ class Resolver:
         book = await self._book(owner_agent, version)
         if len(book) <= _INLINE:
             return book.search(keys)
-        return await asyncio.to_thread(book.search, keys)
+        async with self._turn(owner_agent):
+            return await asyncio.to_thread(book.search, keys)
 
     async def _recall(self, keys: Keys, glance: Glance, found: list[Found]) -> Resolution | None:
         memory, contact = glance.memory, glance.remembered
@@ -122,7 +123,7 @@ class Resolver:
         held = self._held.get(owner_agent)
         if held and held[0] == version:
             return held[1]
-        async with self._loading.setdefault(owner_agent, asyncio.Lock()):
+        async with self._turn(owner_agent):
             held = self._held.get(owner_agent)
             if held and held[0] == version:
                 return held[1]
@@ -143,13 +144,16 @@ class Resolver:
             for entry in await self.books.entries(owner_agent, new):
                 book.add(entry)
 
+    def _turn(self, owner_agent: str) -> asyncio.Lock:
+        return self._turns.setdefault(owner_agent, asyncio.Lock())
+
     def _keep(self, owner_agent: str, version: int, book: Book) -> None:
         self._held.pop(owner_agent, None)
         self._held[owner_agent] = (version, book)
         while len(self._held) > _BOOKS_KEPT:
             oldest = next(iter(self._held))
             del self._held[oldest]
-            self._loading.pop(oldest, None)
+            self._turns.pop(oldest, None)
 
 
 def hash_token(token: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
 from typing import Any
 
 import anyio
@@ -17,6 +18,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from postroom.desk.desk import Desk
 from postroom.desk.settings import DEFAULT_PORT, DeskSettings
 from postroom.desk.tool import notify_tool
+from postroom.domain.web_address import in_url
+from postroom.settings import SettingsError
 
 INSTRUCTIONS = (
     "`notify` shows the user a popup on their own screen and returns what they type. It is the silent counterpart of "
@@ -53,25 +56,31 @@ def run_stdio(settings: DeskSettings) -> None:
     anyio.run(build_server(settings).run_stdio_async)
 
 
-def http_app(
-    settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT, token: str | None = None
-) -> ASGIApp:
+def http_app(settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> ASGIApp:
     """MCP at `/mcp`. Only requests addressed to this host pass, and with a token only those that bear it."""
-    names = {host, "127.0.0.1", "localhost", "[::1]"}
+    names = {in_url(host), "127.0.0.1", "localhost", "[::1]"}
     security = TransportSecuritySettings(
         allowed_hosts=sorted(f"{name}:{port}" for name in names),
         allowed_origins=sorted(f"http://{name}:{port}" for name in names),
     )
     app: Starlette = build_server(settings).streamable_http_app(host=host, transport_security=security)
-    return app if token is None else BearerOnly(app, token)
+    return BearerOnly(app, settings.token.reveal()) if settings.token else app
 
 
-def run_http(
-    settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT, token: str | None = None
-) -> None:
+def run_http(settings: DeskSettings, *, host: str, port: int) -> None:
+    """Raises SettingsError rather than let other machines ask the person at this screen for anything."""
     import uvicorn
 
-    uvicorn.run(http_app(settings, host=host, port=port, token=token), host=host, port=port, log_level="warning")
+    if not settings.token and not _is_this_machine(host):
+        raise SettingsError(f"--host {host} is open to other machines: set desk.token (POSTROOM_DESK__TOKEN) first.")
+    uvicorn.run(http_app(settings, host=host, port=port), host=host, port=port, log_level="warning")
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class BearerOnly:

@@ -8,9 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from postroom.desk.voicemode import voicemode_directory
-from postroom.settings import Settings
+from postroom.settings import Secret, Settings
 
 DEFAULT_PORT = 40105
+_NO_TOKEN = Secret("")
 
 
 class Toolkit(StrEnum):
@@ -36,6 +37,8 @@ class DeskSettings:
     progress_seconds: float = 10.0
     silence_seconds: float = 60.0
     """A window that has not given a sign of life for so long hangs."""
+    token: Secret = _NO_TOKEN
+    """Over HTTP, what a client must bear."""
 
     @property
     def drafts(self) -> Path:
@@ -50,7 +53,7 @@ def from_settings(
     settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
 ) -> DeskSettings:
     """The household's settings, and VoiceMode's own word on where its log is."""
-    section = settings.desk.model_dump()
+    section = dict(settings.desk)
     return DeskSettings(
         home=settings.home,
         voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),

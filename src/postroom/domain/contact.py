@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Any, Final
 
 MAX_NAME_CHARACTERS: Final = 255
-MAX_CANDIDATES: Final = 20
 
 
 class MatchType(StrEnum):

@@ -9,7 +9,6 @@ from typing import NewType
 
 DeliveryId = NewType("DeliveryId", str)
 DeadLetterId = NewType("DeadLetterId", str)
-RequestId = NewType("RequestId", str)
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SEQUENCE_BITS = 12

@@ -11,7 +11,6 @@ from postroom.domain.refused import Code, Refused
 
 ASK: Final = "intent.ask.v1"
 REPLY: Final = "intent.reply.v1"
-INTENT_TYPES: Final = (ASK, REPLY)
 MAX_STEPS: Final = 100
 
 
@@ -50,7 +49,6 @@ class EventType(StrEnum):
     REMINDER = "intent.reminder"
     ESCALATED = "intent.escalated"
     DELIVERY_FAILED = "intent.delivery_failed"
-    HUMAN_TASK_ASSIGNED = "intent.human_task_assigned"
 
 
 _S = IntentStatus

@@ -13,7 +13,7 @@ from pydantic import Field
 from postroom.contacts.confirm import Confirmation, Confirmer
 from postroom.contacts.resolve import Resolver
 from postroom.domain.contact import InputMode
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import FieldError, PostroomError
 from postroom.domain.ids import is_uuid
 from postroom.domain.principal import Principal, Role
 from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
@@ -26,6 +26,7 @@ from postroom.guard.tool_policy import Rule
 from postroom.intents.adapt import Adapter
 from postroom.intents.envelope import Call
 from postroom.intents.receipt import intent_document
+from postroom.intents.schemas import refuse, unsendable
 
 Result = TypeVar("Result")
 
@@ -82,6 +83,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> DecisionAnswer:
+            _check_texts(name=name)
             owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
             found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode))
             return {"ok": True, "decision_mode": str(found.decision_mode), "resolution": found.document()}
@@ -98,6 +100,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> ConfirmedAnswer:
+            _check_texts(name=name, resolution_token=resolution_token)
             owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
             asked = Confirmation(owner_agent=owner, query=name, resolution_token=resolution_token)
             memory = await parts.confirmer.confirm(asked, by_person=principal.is_person)
@@ -137,6 +140,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> DecisionAnswer:
+            _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
             sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
             call = Call(
                 from_agent=sender,
@@ -183,8 +187,8 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> InboxListing:
-            acting = parts.gateway.acting(principal, on_behalf_of)
-            page = await parts.gateway.threads.page(acting.agent, status, _uuid(cursor), limit)
+            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
+            page = await parts.gateway.threads.page(acting.agent, status, _cursor(cursor), limit)
             return {"ok": True, "threads": page["threads"], "next_cursor": page["next_cursor"]}
 
         return await _answered(work())
@@ -199,8 +203,9 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> IntentState:
-            acting = parts.gateway.acting(principal, on_behalf_of)
-            return _state(intent_document(await parts.gateway.threads.reply(acting, _uuid(thread_id) or "", message)))
+            _check_texts(message=message)
+            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
+            return _state(intent_document(await parts.gateway.threads.reply(acting, _id(thread_id), message)))
 
         return await _answered(work())
 
@@ -211,8 +216,8 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
 
         async def work() -> IntentState:
-            acting = parts.gateway.acting(principal, on_behalf_of)
-            return _state(intent_document(await parts.gateway.threads.visible(acting, _uuid(intent_id) or "")))
+            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
+            return _state(intent_document(await parts.gateway.threads.visible(acting, _id(intent_id))))
 
         return await _answered(work())
 
@@ -227,11 +232,23 @@ def _state(document: dict[str, Any]) -> IntentState:
     return cast(IntentState, {"ok": True, **{name: document[name] for name in names}})
 
 
-def _uuid(text: str | None) -> str | None:
+def _check_texts(**texts: str | None) -> None:
+    """Over HTTP the bodies check this; a tool's arguments come as they were sent."""
+    refuse(unsendable(texts, ""))
+
+
+def _id(text: str) -> str:
+    if not is_uuid(text):
+        raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+    return text.lower()
+
+
+def _cursor(text: str | None) -> str | None:
     if text is None:
         return None
     if not is_uuid(text):
-        raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+        error = "is not the next_cursor of a page before"
+        raise Refused(Code.SCHEMA_INVALID, f"cursor: {error}", fields=[FieldError("cursor", error, "invalid")])
     return text.lower()
 
 

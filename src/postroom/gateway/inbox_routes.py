@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from postroom.gateway.intent_routes import IntentId, OwnAgent
+from postroom.domain.intent import Intent
+from postroom.gateway.arguments import REFUSALS, Cursor, Id, Limit, OwnAgent
 from postroom.gateway.models import (
-    UUID,
     ChangesAnswer,
     DecisionRequest,
     DelegateRequest,
@@ -19,18 +19,15 @@ from postroom.gateway.models import (
 )
 from postroom.gateway.parts import GatewayParts
 from postroom.guard.depends import Caller
-from postroom.guard.json_door import JsonRoute, failures
+from postroom.guard.json_door import JsonRoute
 from postroom.intents.agency import checked_address
 from postroom.intents.receipt import intent_document
 
 Folder = Annotated[Literal["pending", "active", "done"] | None, Query()]
-Cursor = Annotated[str | None, Query(pattern=UUID, description="`next_cursor` of the page before.")]
-Limit = Annotated[int, Query(ge=1, le=200)]
-_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
 def inbox_router(parts: GatewayParts) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["inbox"], prefix="/v1/inbox")
+    router = APIRouter(route_class=JsonRoute, tags=["inbox"], prefix="/v1/inbox", responses=REFUSALS)
     _add_reading(router, parts)
     _add_answering(router, parts)
     return router
@@ -42,36 +39,33 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="listInbox",
         summary="Threads, newest first",
         response_model=InboxAnswer,
-        responses=_REFUSALS,
     )
     async def listed(
         caller: Caller, owner: OwnAgent = None, status: Folder = None, cursor: Cursor = None, limit: Limit = 50
     ) -> dict[str, Any]:
         agent = parts.acting(caller, owner).agent
-        return {"ok": True, **await parts.threads.page(agent, status, cursor.lower() if cursor else None, limit)}
+        return {"ok": True, **await parts.threads.page(agent, status, cursor, limit)}
 
     @router.get(
         "/changes",
         operation_id="listInboxChanges",
         summary="What happened since",
         response_model=ChangesAnswer,
-        responses=_REFUSALS,
     )
     async def changes(
         caller: Caller, owner: OwnAgent = None, cursor: Cursor = None, limit: Limit = 100
     ) -> dict[str, Any]:
         agent = parts.acting(caller, owner).agent
-        return {"ok": True, **await parts.threads.changes(agent, cursor.lower() if cursor else None, limit)}
+        return {"ok": True, **await parts.threads.changes(agent, cursor, limit)}
 
     @router.get(
         "/{thread_id}",
         operation_id="getThread",
         summary="A thread with everything said and done in it",
         response_model=ThreadAnswer,
-        responses=_REFUSALS,
     )
-    async def thread(thread_id: IntentId, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
-        return {"ok": True, "thread": await parts.threads.thread(parts.acting(caller, owner), thread_id.lower())}
+    async def thread(thread_id: Id, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+        return {"ok": True, "thread": await parts.threads.thread(parts.acting(caller, owner), thread_id)}
 
 
 def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
@@ -80,51 +74,40 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="replyInThread",
         summary="Answer what was asked",
         response_model=IntentAnswer,
-        responses=_REFUSALS,
     )
-    async def reply(thread_id: IntentId, body: ReplyRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
-        intent = await parts.threads.reply(parts.acting(caller, owner), thread_id.lower(), body.message)
-        return {"ok": True, "intent": intent_document(intent)}
+    async def reply(thread_id: Id, body: ReplyRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+        return _shown(await parts.threads.reply(parts.acting(caller, owner), thread_id, body.message))
 
     @router.post(
         "/{thread_id}/approve",
         operation_id="approveThread",
         summary="Say yes, as a person",
         response_model=IntentAnswer,
-        responses=_REFUSALS,
     )
-    async def approve(
-        thread_id: IntentId, body: DecisionRequest, caller: Caller, owner: OwnAgent = None
-    ) -> dict[str, Any]:
+    async def approve(thread_id: Id, body: DecisionRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
         acting = parts.acting(caller, owner)
-        intent = await parts.threads.decide(acting, thread_id.lower(), approve=True, comment=body.comment)
-        return {"ok": True, "intent": intent_document(intent)}
+        return _shown(await parts.threads.decide(acting, thread_id, approve=True, comment=body.comment))
 
     @router.post(
         "/{thread_id}/reject",
         operation_id="rejectThread",
         summary="Say no, as a person",
         response_model=IntentAnswer,
-        responses=_REFUSALS,
     )
-    async def reject(
-        thread_id: IntentId, body: DecisionRequest, caller: Caller, owner: OwnAgent = None
-    ) -> dict[str, Any]:
+    async def reject(thread_id: Id, body: DecisionRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
         acting = parts.acting(caller, owner)
-        intent = await parts.threads.decide(acting, thread_id.lower(), approve=False, comment=body.comment)
-        return {"ok": True, "intent": intent_document(intent)}
+        return _shown(await parts.threads.decide(acting, thread_id, approve=False, comment=body.comment))
 
     @router.post(
         "/{thread_id}/delegate",
         operation_id="delegateThread",
         summary="Let somebody else answer",
         response_model=IntentAnswer,
-        responses=_REFUSALS,
     )
-    async def delegate(
-        thread_id: IntentId, body: DelegateRequest, caller: Caller, owner: OwnAgent = None
-    ) -> dict[str, Any]:
+    async def delegate(thread_id: Id, body: DelegateRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
         to = checked_address(body.delegate_to, "delegate_to")
-        acting = parts.acting(caller, owner)
-        intent = await parts.threads.delegate(acting, thread_id.lower(), to, body.note)
-        return {"ok": True, "intent": intent_document(intent)}
+        return _shown(await parts.threads.delegate(parts.acting(caller, owner), thread_id, to, body.note))
+
+
+def _shown(intent: Intent) -> dict[str, Any]:
+    return {"ok": True, "intent": intent_document(intent)}

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 
 from postroom.domain.intent import IntentStatus
+from postroom.gateway.arguments import REFUSALS, UUID, Id, OwnAgent, Since, Wait
 from postroom.gateway.models import (
-    UUID,
     EventsAnswer,
     IntentAnswer,
     MacrosAnswer,
@@ -23,19 +23,12 @@ from postroom.gateway.parts import GatewayParts
 from postroom.gateway.stream import Frame, stream
 from postroom.gateway.submit import submit
 from postroom.guard.depends import Caller
-from postroom.guard.json_door import JsonRoute, failures
+from postroom.guard.json_door import JsonRoute
 from postroom.intents.agency import checked_address
 from postroom.intents.macros import MACROS
 from postroom.intents.receipt import event_document, intent_document, receipt
 from postroom.intents.schemas import refuse, unsendable
 
-IntentId = Annotated[str, Path(pattern=UUID)]
-Since = Annotated[int, Query(ge=0, le=2_000_000_000, description="The last `seq` you have seen.")]
-Wait = Annotated[float, Query(ge=0, le=60, description="How long the stream stays open without an end.")]
-OwnAgent = Annotated[
-    str | None, Query(max_length=255, alias="owner_agent", description="As whom; the caller's own agent by default.")
-]
-_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
 _EVENT = {
     "type": "object",
     "required": ["event", "data"],
@@ -48,7 +41,7 @@ _PAGE = 500
 
 
 def intent_router(parts: GatewayParts) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["intents"])
+    router = APIRouter(route_class=JsonRoute, tags=["intents"], responses=REFUSALS)
     _add_intents(router, parts)
     _add_events(router, parts)
     _add_ends(router, parts)
@@ -63,7 +56,6 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
         summary="Send an ask or a reply",
         description="Accepted means stored. The same idempotency key and content answer with the first intent.",
         response_model=SubmitAnswer,
-        responses=_REFUSALS,
     )
     async def submit_intent(body: SubmitRequest, caller: Caller) -> dict[str, Any]:
         return {"ok": True, **receipt(await submit(parts, caller, body.model_dump()))}
@@ -73,10 +65,9 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="getIntent",
         summary="What became of an intent",
         response_model=IntentAnswer,
-        responses=_REFUSALS,
     )
-    async def get(intent_id: IntentId, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
-        intent = await parts.threads.visible(parts.acting(caller, owner), intent_id.lower())
+    async def get(intent_id: Id, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+        intent = await parts.threads.visible(parts.acting(caller, owner), intent_id)
         return {"ok": True, "intent": intent_document(intent)}
 
     @router.get(
@@ -84,7 +75,6 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="listMacros",
         summary="Ways to pursue an ask",
         response_model=MacrosAnswer,
-        responses=_REFUSALS,
     )
     async def macros(_caller: Caller) -> dict[str, Any]:
         return {"ok": True, "macros": [macro.document() for macro in MACROS.values()]}
@@ -96,11 +86,10 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="listIntentEvents",
         summary="Everything that happened to an intent",
         response_model=EventsAnswer,
-        responses=_REFUSALS,
     )
-    async def events(intent_id: IntentId, caller: Caller, since: Since = 0, owner: OwnAgent = None) -> dict[str, Any]:
-        await parts.threads.visible(parts.acting(caller, owner), intent_id.lower())
-        found = await parts.threads.store.events(intent_id.lower(), since=since, limit=_PAGE)
+    async def events(intent_id: Id, caller: Caller, since: Since = 0, owner: OwnAgent = None) -> dict[str, Any]:
+        await parts.threads.visible(parts.acting(caller, owner), intent_id)
+        found = await parts.threads.store.events(intent_id, since=since, limit=_PAGE)
         return {"ok": True, "events": [event_document(event) for event in found]}
 
     @router.get(
@@ -108,19 +97,19 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="streamIntentEvents",
         summary="The same, as it happens",
         response_class=StreamingResponse,
-        responses=_REFUSALS | _STREAM,
+        responses=_STREAM,
     )
     async def follow(
-        intent_id: IntentId, caller: Caller, since: Since = 0, wait_seconds: Wait = 30.0, owner: OwnAgent = None
+        intent_id: Id, caller: Caller, since: Since = 0, wait_seconds: Wait = 30.0, owner: OwnAgent = None
     ) -> StreamingResponse:
-        await parts.threads.visible(parts.acting(caller, owner), intent_id.lower())
+        await parts.threads.visible(parts.acting(caller, owner), intent_id)
         seen = since
 
         async def fetch() -> tuple[list[Frame], bool]:
             nonlocal seen
-            found = await parts.threads.store.events(intent_id.lower(), since=seen, limit=_PAGE)
+            found = await parts.threads.store.events(intent_id, since=seen, limit=_PAGE)
             seen = found[-1].seq if found else seen
-            intent = await parts.threads.store.get(intent_id.lower())
+            intent = await parts.threads.store.get(intent_id)
             ended = intent is None or (not intent.is_open and seen >= intent.seq)
             return [(str(one.event_type), str(one.seq), event_document(one)) for one in found], ended
 
@@ -133,13 +122,10 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="resolveIntent",
         summary="End an intent: completed or failed by whoever was asked, canceled by the sender",
         response_model=ResolveAnswer,
-        responses=_REFUSALS,
     )
-    async def resolve(
-        intent_id: IntentId, body: ResolveRequest, caller: Caller, owner: OwnAgent = None
-    ) -> dict[str, Any]:
+    async def resolve(intent_id: Id, body: ResolveRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
         change = await parts.threads.resolve(
-            parts.acting(caller, owner), intent_id.lower(), IntentStatus(body.status), _outcome(body)
+            parts.acting(caller, owner), intent_id, IntentStatus(body.status), _outcome(body)
         )
         return {
             "ok": True,
@@ -152,13 +138,10 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         operation_id="resumeIntent",
         summary="Let a waiting intent go on, or end it with the result of a task",
         response_model=IntentAnswer,
-        responses=_REFUSALS,
     )
-    async def resume(
-        intent_id: IntentId, body: ResumeRequest, caller: Caller, owner: OwnAgent = None
-    ) -> dict[str, Any]:
+    async def resume(intent_id: Id, body: ResumeRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
         refuse(unsendable(body.task_result, "task_result"))
-        intent = await parts.threads.resume(parts.acting(caller, owner), intent_id.lower(), body.task_result)
+        intent = await parts.threads.resume(parts.acting(caller, owner), intent_id, body.task_result)
         return {"ok": True, "intent": intent_document(intent)}
 
 
@@ -180,7 +163,7 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         summary="What is put to an agent, as it comes",
         description="The address without agent://, for example household/owner. Reading an intent delivers it.",
         response_class=StreamingResponse,
-        responses=_REFUSALS | _STREAM,
+        responses=_STREAM,
     )
     async def incoming(
         address: Annotated[str, Path(max_length=200)],

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from postroom.domain.fields import text_problem
 from postroom.domain.time import to_text
 from postroom.domain.webhook import Subscription, WebhookEvent
+from postroom.gateway.arguments import UUID
+from postroom.guard.json_body import Agent, Strict, Text
 
-UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-LIFECYCLE = Literal[
+Lifecycle = Literal[
     "CREATED",
     "SUBMITTED",
     "DELIVERED",
@@ -23,23 +23,10 @@ LIFECYCLE = Literal[
     "CANCELED",
     "TIMED_OUT",
 ]
-RECEIPT = Literal["accepted", "running", "done", "failed"]
+ReceiptWord = Literal["accepted", "running", "done", "failed"]
 
-
-def _carriable(value: str) -> str:
-    if problem := text_problem(value):
-        raise ValueError(problem)
-    return value
-
-
-Text = Annotated[str, AfterValidator(_carriable)]
-Agent = Annotated[Text, Field(min_length=3, max_length=255, examples=["agent://household/owner"])]
 Uuid = Annotated[str, Field(pattern=UUID)]
 Pause = Annotated[int, Field(ge=1, le=2_592_000)]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class SubmitRequest(Strict):
@@ -66,8 +53,8 @@ class SubmitRequest(Strict):
 class SubmitAnswer(BaseModel):
     ok: bool
     intent_id: str
-    status: RECEIPT
-    lifecycle_status: LIFECYCLE
+    status: ReceiptWord
+    lifecycle_status: Lifecycle
     created_at: str
 
 
@@ -81,8 +68,8 @@ class IntentBody(BaseModel):
     payload: dict[str, Any]
     metadata: dict[str, str]
     reply_to: str | None
-    status: RECEIPT
-    lifecycle_status: LIFECYCLE
+    status: ReceiptWord
+    lifecycle_status: Lifecycle
     waiting_reason: str | None
     seq: int
     macro_id: str | None
@@ -103,7 +90,7 @@ class EventBody(BaseModel):
     intent_id: str
     seq: int
     event_type: str
-    status: LIFECYCLE
+    status: Lifecycle
     at: str
     actor: str | None
     waiting_reason: str | None
@@ -142,7 +129,7 @@ class ThreadBody(BaseModel):
     to_agent: str
     handler: str
     status: Literal["pending", "active", "done"]
-    lifecycle_status: LIFECYCLE
+    lifecycle_status: Lifecycle
     message: str
     answer: str | None
     created_at: str

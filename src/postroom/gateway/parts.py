@@ -33,6 +33,7 @@ class GatewayParts:
     clock: Clock
     mint: Callable[[int], str]
 
-    def acting(self, caller: Principal, owner_agent: str | None) -> Acting:
-        agent = self.agency.sender(caller, owner_agent, "owner_agent")
+    def acting(self, caller: Principal, agent: str | None, field: str = "owner_agent") -> Acting:
+        """`field` is what this door calls the agent it was given."""
+        agent = self.agency.sender(caller, agent, field)
         return Acting(agent, caller.is_person, anyone=caller.role is Role.OPERATOR)

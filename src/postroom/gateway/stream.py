@@ -28,6 +28,7 @@ async def _frames(fetch: Fetch, bulletin: Bulletin, clock: Clock, wait_seconds: 
     """News as it comes; `stream.end` when there can be no more, `stream.timeout` when the time is up."""
     until = clock.now_us() + seconds(wait_seconds)
     while True:
+        news = bulletin.news()
         frames, ended = await fetch()
         for event, frame_id, data in frames:
             yield _frame(event, data, frame_id)
@@ -37,7 +38,7 @@ async def _frames(fetch: Fetch, bulletin: Bulletin, clock: Clock, wait_seconds: 
         if clock.now_us() >= until or bulletin.closed:
             yield _frame("stream.timeout", {})
             return
-        await bulletin.wait(until)
+        await bulletin.wait(news, until)
 
 
 def _frame(event: str, data: dict[str, Any], frame_id: str | None = None) -> str:

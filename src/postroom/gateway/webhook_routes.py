@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 
 from postroom.domain.errors import FieldError
 from postroom.domain.principal import Principal
 from postroom.domain.refused import Code, Refused
 from postroom.domain.webhook import Subscription, WebhookEvent
-from postroom.gateway.intent_routes import OwnAgent
+from postroom.gateway.arguments import Id, OwnAgent
 from postroom.gateway.models import (
-    UUID,
     Done,
     SubscriptionAnswer,
     SubscriptionBody,
@@ -28,14 +26,14 @@ _REFUSALS = failures(400, 401, 403, 404, 413, 422, 503)
 
 
 def webhook_router(parts: GatewayParts) -> APIRouter:
-    router = APIRouter(route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions")
+    router = APIRouter(
+        route_class=JsonRoute, tags=["webhooks"], prefix="/v1/webhooks/subscriptions", responses=_REFUSALS
+    )
 
     @router.post(
         "",
         operation_id="saveSubscription",
         summary="Be told of news at a URL; saving the same URL again changes it",
-        response_model=SubscriptionAnswer,
-        responses=_REFUSALS,
     )
     async def save(body: SubscriptionRequest, caller: Caller, owner: OwnAgent = None) -> SubscriptionAnswer:
         agent, now = _person(parts, caller, owner), parts.clock.now_us()
@@ -59,8 +57,6 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         "",
         operation_id="listSubscriptions",
         summary="Who is told",
-        response_model=SubscriptionsAnswer,
-        responses=_REFUSALS,
     )
     async def listed(caller: Caller, owner: OwnAgent = None) -> SubscriptionsAnswer:
         found = await parts.subscriptions.listed(_person(parts, caller, owner))
@@ -70,13 +66,9 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         "/{subscription_id}",
         operation_id="deleteSubscription",
         summary="Be told no more",
-        response_model=Done,
-        responses=_REFUSALS,
     )
-    async def delete(
-        subscription_id: Annotated[str, Path(pattern=UUID)], caller: Caller, owner: OwnAgent = None
-    ) -> Done:
-        if not await parts.subscriptions.delete(_person(parts, caller, owner), subscription_id.lower()):
+    async def delete(subscription_id: Id, caller: Caller, owner: OwnAgent = None) -> Done:
+        if not await parts.subscriptions.delete(_person(parts, caller, owner), subscription_id):
             raise Refused(Code.NOT_FOUND, "there is no such subscription")
         return Done(ok=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -27,6 +27,11 @@ def any_butler(one: Principal) -> bool:
 
 def person(one: Principal) -> bool:
     return one.is_person
+
+
+def people(names: Collection[str]) -> Rule:
+    """The named users, and the operator; without any name, every person."""
+    return lambda one: one.is_person and (not names or one.role is Role.OPERATOR or one.name in names)
 
 
 def operator(one: Principal) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import time
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from postroom.domain.delivery import Priority
 from postroom.domain.notification import DeliveryChannel, Notification, NotificationType, Preferences
 from postroom.domain.time import to_text
+from postroom.guard.json_body import Strict
 
 WallTime = Annotated[str | None, Field(max_length=8, examples=["22:00"], description="HH:MM or HH:MM:SS, wall clock")]
 Zone = Annotated[str, Field(max_length=64, examples=["Europe/Berlin"], description="IANA time zone")]
@@ -17,9 +18,7 @@ Address = Annotated[str | None, Field(max_length=254, examples=["ada@example.com
 Channel = Annotated[DeliveryChannel, Field(strict=False)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Body(Strict):
     def given(self) -> dict[str, Any]:
         return self.model_dump(exclude_unset=True)
 

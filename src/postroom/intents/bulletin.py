@@ -13,24 +13,23 @@ _LOOK_AGAIN_SECONDS = 2.0  # another process may have news that rings no bell he
 class Bulletin:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._waiting: set[asyncio.Event] = set()
+        self._next = asyncio.Event()
         self.closed = False
 
+    def news(self) -> asyncio.Event:
+        """What comes next: taken before looking at what there is, so that nothing in between is missed."""
+        return self._next
+
     def ring(self) -> None:
-        for event in self._waiting:
-            event.set()
+        rung, self._next = self._next, asyncio.Event()
+        rung.set()
 
     def close(self) -> None:
         """We are stopping: nobody waits any longer."""
         self.closed = True
         self.ring()
 
-    async def wait(self, until_us: int) -> None:
+    async def wait(self, news: asyncio.Event, until_us: int) -> None:
         """Until there may be news, and never past the given moment."""
-        event = asyncio.Event()
-        self._waiting.add(event)
-        try:
-            soon = self._clock.now_us() + seconds(_LOOK_AGAIN_SECONDS)
-            await self._clock.wait(event, min(until_us, soon))
-        finally:
-            self._waiting.discard(event)
+        soon = self._clock.now_us() + seconds(_LOOK_AGAIN_SECONDS)
+        await self._clock.wait(news, min(until_us, soon))

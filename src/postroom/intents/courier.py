@@ -17,7 +17,7 @@ from postroom.domain.intent import (
     StepKind,
     WaitingReason,
 )
-from postroom.domain.refused import Refused
+from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds, to_text
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Butler, Correspondent, Directory, Person, book_of
@@ -81,7 +81,11 @@ class Courier:
     async def send_on(self, intent: Intent) -> None:
         """The answer to whoever it was to be sent on to; an agent finds it in its inbox anyway."""
         if intent.status is IntentStatus.COMPLETED and intent.reply_to is not None and intent.result is not None:
-            target = await self.directory.find(intent.from_agent, intent.reply_to)
+            try:
+                target = await self.directory.find(intent.from_agent, intent.reply_to)
+            except Refused as error:
+                await self._let_go(intent, {"code": str(error.code), "message": error.message})
+                return
             if isinstance(target, Person):
                 sender = await self.directory.display_name(intent.handler, book_of(intent.from_agent))
                 envelope = completion_envelope(intent, target, sender)
@@ -89,6 +93,15 @@ class Courier:
                 if answer.get("status") == "error" and answer.get("retryable"):
                     return
         await self.store.update(intent.id, lambda found: unchanged(replace(found, carried=False)))
+
+    async def _let_go(self, intent: Intent, payload: Mapping[str, Any]) -> None:
+        """Whoever wanted the answer is not known any more; the intent itself has its answer."""
+
+        def note(found: Intent) -> Change:
+            return noted(replace(found, carried=False), EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
+
+        await self.store.update(intent.id, note)
+        self.bulletin.ring()
 
     async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
@@ -202,7 +215,7 @@ class Courier:
         return noted(after, kind, self._moment(SYSTEM), {"to_agent": step.to_agent})
 
     def _expired(self, intent: Intent) -> Change:
-        payload = {"code": "intent_timeout", "message": "nobody answered in time"}
+        payload = {"code": str(Code.INTENT_TIMEOUT), "message": "nobody answered in time"}
         return moved(intent, IntentStatus.TIMED_OUT, self._moment(SYSTEM), payload=payload, result={"error": payload})
 
     def _moment(self, actor: str) -> Moment:

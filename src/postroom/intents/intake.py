@@ -60,17 +60,25 @@ class Intake:
         stored, created = await self.store.insert(opened(intent, moment))
         if stored.fingerprint != intent.fingerprint:
             raise Refused(Code.KEY_REUSED, "this idempotency key or intent_id was used for another intent")
+        await self._answer_asks(stored, by_person=submission.by_person, again=not created)
         if created:
-            await self._answer_asks(stored, by_person=submission.by_person)
             self.bulletin.ring()
         return stored, created
 
-    async def _answer_asks(self, reply: Intent, *, by_person: bool) -> None:
-        """A reply under the correlation of an open ask is its answer."""
+    async def _answer_asks(self, reply: Intent, *, by_person: bool, again: bool) -> None:
+        """
+        A reply under the correlation of an open ask is its answer.
+
+        One that is sent again may have been cut short between being stored and
+        being counted. An ask that waits for an answer to it has counted it, and
+        one that came later it does not answer.
+        """
         if reply.intent_type != REPLY:
             return
         moment = Moment(self.clock.now_us(), reply.from_agent, self.mint)
         for ask in await self.store.open_asks(reply.correlation_id, reply.to_agent):
+            if again and (ask.waiting_reason is WaitingReason.AGENT or ask.created_at_us > reply.created_at_us):
+                continue
             if reply.from_agent in ask.asked and (by_person or ask.macro_id != APPROVAL):
                 with suppress(Refused):  # somebody else was faster
                     await self.store.update(ask.id, lambda found: answered(found, reply.payload, moment))

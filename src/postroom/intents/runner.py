@@ -13,6 +13,7 @@ import structlog
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
+from postroom.domain.refused import Code
 from postroom.domain.session import TERMINAL as SESSION_ENDED
 from postroom.domain.session import Status as SessionStatus
 from postroom.domain.time import seconds, to_text
@@ -44,11 +45,12 @@ class Runner:
 
     async def run(self) -> None:
         while not self.stopping.is_set():
+            news = self.bulletin.news()
             try:
                 wake_us = await self.tick()
             except StoreUnavailable:
                 wake_us = self.clock.now_us() + seconds(_STORE_PAUSE_SECONDS)
-            await self.bulletin.wait(wake_us)
+            await self.bulletin.wait(news, wake_us)
 
     async def stop(self, grace_seconds: float) -> None:
         self.stopping.set()
@@ -142,7 +144,7 @@ def worked(intent: Intent, session: tuple[str, str, str | None], moment: Moment)
 
 
 def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:
-    payload = {"code": "delivery_failed", "message": failure or "the delivery failed"}
+    payload = {"code": str(Code.DELIVERY_FAILED), "message": failure or "the delivery failed"}
     if any(step.kind != "expire" for step in intent.plan[intent.position :]):
         return noted(intent, EventType.DELIVERY_FAILED, moment, payload)
     return moved(intent, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})

@@ -11,13 +11,13 @@ from typing import Any, Final
 import jsonschema_rs
 
 from postroom.domain.errors import FieldError
-from postroom.domain.fields import text_problem
+from postroom.domain.fields import printable, text_problem
 from postroom.domain.intent import ASK, REPLY
 from postroom.domain.refused import Code, Refused
 
 ENVELOPE: Final = "intent.envelope.v1"
-_KNOWN: Final = {ASK, REPLY, ENVELOPE}
 _MOST_COMPLAINTS: Final = 20
+MAX_DEPTH: Final = 32  # more is nothing anybody says, and more than every reader on the way can be sure to follow
 
 
 @cache
@@ -37,14 +37,14 @@ def validator(document: Mapping[str, Any]) -> Any:
 
 
 def check_envelope(envelope: Mapping[str, Any]) -> None:
-    """The envelope and, by its type, the payload; every complaint at once."""
+    """Whether it can be carried at all; then the envelope and, by its type, the payload, every complaint at once."""
+    refuse(unsendable(envelope, ""))
     intent_type = envelope.get("intent_type")
     complaints = complaints_of(_validator(ENVELOPE), envelope)
     if intent_type not in (ASK, REPLY):
         complaints.append(FieldError("intent_type", f"must be {ASK} or {REPLY}", "enum"))
     elif isinstance(envelope.get("payload"), Mapping):
         complaints += complaints_of(_validator(str(intent_type)), envelope["payload"], "payload")
-    complaints += unsendable(envelope, "")
     refuse(complaints)
 
 
@@ -66,7 +66,7 @@ def _complaint(error: Any, path: str) -> FieldError:
     if name == "required":
         parts.append(str(kind["property"]))
     if name == "additionalProperties":
-        parts.append(", ".join(_printable(one) for one in kind["unexpected"]))
+        parts.append(", ".join(printable(one) for one in kind["unexpected"]))
     return FieldError(".".join(part for part in parts if part) or "$", _sentence(name, kind), name)
 
 
@@ -92,21 +92,19 @@ def _sentence(name: str, kind: Mapping[str, Any]) -> str:
             return f"does not satisfy {name}"
 
 
-def unsendable(value: object, path: str) -> list[FieldError]:
-    """Text that no store and no provider could carry, anywhere in the document."""
+def unsendable(value: object, path: str, depth: int = 0) -> list[FieldError]:
+    """What no store and no provider could carry, anywhere in the document."""
+    if depth > MAX_DEPTH:
+        return [FieldError(path or "$", f"must not be nested more than {MAX_DEPTH} deep", "too_deep")]
     if isinstance(value, str):
         problem = text_problem(value)
         return [FieldError(path or "$", problem, "invalid_text")] if problem else []
+    found: list[FieldError] = []
     if isinstance(value, Mapping):
-        found: list[FieldError] = []
         for key, one in value.items():
-            place = f"{path}.{_printable(key)}" if path else _printable(key)
-            found += unsendable(str(key), place) + unsendable(one, place)
-        return found
-    if isinstance(value, list):
-        return [item for number, one in enumerate(value) for item in unsendable(one, f"{path}[{number}]")]
-    return []
-
-
-def _printable(name: object) -> str:
-    return str(name).encode("ascii", "backslashreplace").decode()[:80]
+            place = f"{path}.{printable(key)}" if path else printable(key)
+            found += unsendable(str(key), place, depth) + unsendable(one, place, depth + 1)
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            found += unsendable(one, f"{path}[{number}]", depth + 1)
+    return found

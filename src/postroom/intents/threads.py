@@ -6,21 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from postroom.domain.intent import (
-    Change,
-    EventType,
-    Intent,
-    IntentStatus,
-    Step,
-    StepKind,
-)
+from postroom.domain.intent import MAX_STEPS, Change, EventType, Intent, IntentStatus, Step, StepKind
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import to_text
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Directory
 from postroom.intents.intake import answered
 from postroom.intents.macros import APPROVAL
-from postroom.intents.moves import Moment, moved, noted
+from postroom.intents.moves import Moment, moved, noted, unchanged
 from postroom.intents.receipt import event_document, intent_document
 from postroom.intents.replies import answer_payload, decided
 from postroom.intents.store import InboxStore, IntentStore
@@ -129,6 +122,8 @@ class Threads:
             moment = self._moment(acting, intent)
             _check_may_answer(intent, moment.actor, acting)
             _check_open(intent)
+            if len(intent.plan) >= MAX_STEPS:
+                raise Refused(Code.ILLEGAL_TRANSITION, "this was handed on too often already")
             step = Step(StepKind.ASK, moment.now_us, delegate_to)
             plan = (*intent.plan[: intent.position], step, *intent.plan[intent.position :])
             after = replace(intent, handler=delegate_to, plan=plan, next_at_us=moment.now_us)
@@ -179,7 +174,7 @@ class Threads:
             moment = Moment(self.clock.now_us(), agent, self.mint)
             if found.status is IntentStatus.SUBMITTED and found.handler == agent:
                 return moved(found, IntentStatus.DELIVERED, moment)
-            return Change(intent=found, events=())
+            return unchanged(found)
 
         return (await self.store.update(intent.id, seen)).intent
 

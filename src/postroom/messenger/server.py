@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from postroom.messenger.channel_tools import ChannelTools, add_channel_tools
 from postroom.messenger.dead_letter_tools import add_dead_letter_tools
 from postroom.messenger.execute import Execute
 from postroom.messenger.health_tools import add_envelope_tools, add_health_tools
-from postroom.messenger.policy import RULES
+from postroom.messenger.policy import rules
 from postroom.messenger.tracking_tools import add_tracking_tools
 
 DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
@@ -43,11 +43,12 @@ class MessengerParts:
     dry_run: DryRun
     verifier: Verifier
     approvals: Approvals | None = None
+    approvers: Collection[str] = ()
 
 
 def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None = None) -> GuardedServer:
     """`more_rules` are those of tools that are added afterwards: what every butler has."""
-    policy, names = ToolPolicy({**(more_rules or {}), **RULES}, parts.verifier), ArgumentNames()
+    policy, names = ToolPolicy({**(more_rules or {}), **rules(parts.approvers)}, parts.verifier), ArgumentNames()
     server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
     _add_route_execute(server, parts)
     add_channel_tools(server, parts.channel_tools)

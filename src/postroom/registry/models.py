@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from postroom.domain.contact import Contact
 from postroom.domain.contact_book import Remembered
-from postroom.domain.fields import text_problem
 from postroom.domain.time import to_text
+from postroom.guard.json_body import Agent, Strict, Text
 
-
-def _carriable(value: str) -> str:
-    if problem := text_problem(value):
-        raise ValueError(problem)
-    return value
-
-
-Text = Annotated[str, AfterValidator(_carriable)]
-Agent = Annotated[Text, Field(min_length=3, max_length=255, examples=["agent://household/owner"])]
 Name = Annotated[Text, Field(min_length=1, max_length=255)]
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
 
 
 class ResolveRequest(Strict):
@@ -39,7 +27,7 @@ class CandidateBody(BaseModel):
     agent_address: str
     display_name: str
     alias: str
-    match_type: Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
+    match_type: MatchName
     score: float
     hint: str
     why: str
@@ -51,7 +39,7 @@ class ResolveAnswer(BaseModel):
     decision_mode: Literal["resolved", "needs_confirmation", "needs_disambiguation", "contact_not_found"]
     resolved: bool
     matched_alias: str | None
-    match_type: Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"] | None
+    match_type: MatchName | None
     agent_address: str | None
     score: float | None
     query_normalized: str
@@ -174,6 +162,3 @@ class ImportAnswer(BaseModel):
     created: int
     updated: int
     skipped: list[SkippedCard]
-
-
-Document = dict[str, Any]

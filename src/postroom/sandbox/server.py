@@ -14,6 +14,7 @@ from typing import Self
 from aiohttp import web
 
 from postroom.clock import SystemClock
+from postroom.domain.web_address import web_address
 from postroom.ports import Clock
 from postroom.sandbox.application import build_application
 from postroom.sandbox.bell import Bell
@@ -67,8 +68,7 @@ class Sandbox:
 
     @property
     def bot_api_url(self) -> str:
-        host = self.options.host
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.bot_api_port}"
+        return web_address(self.options.host, self.bot_api_port)
 
     async def start(self) -> None:
         options = self.options

@@ -22,6 +22,7 @@ CREDENTIALS = {
     "BUTLER_EMAIL_PASSWORD": ("email", "password"),
 }
 _NOT_KEYS = {"POSTROOM_CONFIG"}
+_NOT_OURS = "POSTROOM_TEST_"  # where the tests find their own servers
 
 
 class SettingsError(Mistake):
@@ -89,14 +90,14 @@ def _from_environment(environment: Mapping[str, str]) -> dict[tuple[str, ...], t
         if environment.get(variable):
             found[key] = (environment[variable], variable)
     for variable, text in environment.items():
-        if not variable.startswith("POSTROOM_") or variable in _NOT_KEYS or variable.startswith("POSTROOM_TEST_"):
+        if not variable.startswith("POSTROOM_") or variable in _NOT_KEYS or variable.startswith(_NOT_OURS):
             continue
         path = tuple(variable.removeprefix("POSTROOM_").lower().split("__"))
-        found[path] = (_value(path, text), variable)
+        found[path] = (_value(text), variable)
     return found
 
 
-def _value(path: tuple[str, ...], text: str) -> Any:
+def _value(text: str) -> Any:
     """Tables and lists are written as JSON; everything else is read by its type."""
     if text[:1] in ("{", "["):
         try:
@@ -127,7 +128,7 @@ def _explain(error: ValidationError, sources: Mapping[str, str], file: Path) -> 
     sentences = []
     for item in error.errors(include_url=False):
         key = ".".join(str(part) for part in item["loc"])
-        source = _source(key, sources) or str(file)
+        source = source_of(key, sources) or str(file)
         if item["type"] == "extra_forbidden":
             sentences.append(f"{source}: unknown key '{key}'{unknown_key(Settings, item['loc'])}")
         else:
@@ -135,7 +136,7 @@ def _explain(error: ValidationError, sources: Mapping[str, str], file: Path) -> 
     return "\n".join(sentences)
 
 
-def _source(key: str, sources: Mapping[str, str]) -> str | None:
+def source_of(key: str, sources: Mapping[str, str]) -> str | None:
     """Of the key itself, of the table it stands in, or of something in it."""
     parts = key.split(".")
     names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
+from postroom.domain.web_address import in_url, web_address
 from postroom.settings.secret import Secret, SecretUrl
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
@@ -132,6 +133,8 @@ class ApprovalSettings(Section):
     """Whether messages to strangers wait for a person; unset: as soon as real credentials are set."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
     """How long one waits; then it fails, and its sender is told."""
+    approvers: list[str] = Field(default_factory=list)
+    """Names of the users who may see and decide what waits, beside the operator; empty: every user."""
     replies: Literal["heard", "ask"] = "heard"
     """`heard`: an answer to a message that really came in needs no approval; `ask`: it does."""
     risk: Risk = Risk.MEDIUM
@@ -210,6 +213,8 @@ class DeskSettings(Section):
     """How often a waiting client is told that the call is alive."""
     silence_seconds: Seconds = 60.0
     """A window that says nothing for so long is taken for dead."""
+    token: Secret = Secret("")
+    """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
 
 
 class Owner(Section):
@@ -363,12 +368,17 @@ class Settings(Section):
         return self.connectors.get(name, known)
 
     @property
+    def served_hosts(self) -> tuple[str, ...]:
+        """The names under which callers may ask for this machine, as they stand in a URL."""
+        return (*self.allowed_hosts, in_url(self.host))
+
+    @property
     def tokens_file(self) -> Path:
         return self.home / "tokens.json"
 
     @property
     def api_url(self) -> str:
-        return self.url.rstrip("/") or f"http://{self.host}:{self.ports.api}"
+        return self.url.rstrip("/") or web_address(self.host, self.ports.api)
 
     @property
     def database(self) -> str:

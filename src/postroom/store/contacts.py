@@ -94,10 +94,17 @@ class StoredContacts:
         return await write_twice(self._database, work)
 
     async def replace(self, owner_agent: str, contact_id: str, new: NewContact, *, now_us: int) -> Contact | None:
+        return await self.change(owner_agent, contact_id, lambda _: new, now_us=now_us)
+
+    async def change(
+        self, owner_agent: str, contact_id: str, edit: Callable[[Contact], NewContact], *, now_us: int
+    ) -> Contact | None:
+        """Read, edit and write as one step; None when there is no such contact."""
+
         def work(connection: Connection) -> Contact | None:
-            if not read_contacts(connection, owner_agent, [contact_id]):
-                return None
-            return self._update(connection, owner_agent, contact_id, new, now_us)
+            connection.execute(select(contacts.c.id).where(contacts.c.id == contact_id).with_for_update())
+            known = read_contacts(connection, owner_agent, [contact_id])
+            return self._update(connection, owner_agent, contact_id, edit(known[0]), now_us) if known else None
 
         return await write_twice(self._database, work)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, and_, func, select
 
 from postroom.domain.intent import Intent, IntentEvent, IntentStatus
 from postroom.store.database import Database
 from postroom.store.intents_rows import read_event, read_intent
 from postroom.store.tables.intents import intent_events, intent_members, intent_messages, intents
+
+_TAKEN_IN: Final = 2  # the event that every intent has second
+_UNANSWERED: Final = (IntentStatus.SUBMITTED, IntentStatus.DELIVERED, IntentStatus.ACKNOWLEDGED)
 
 
 class StoredInbox:
@@ -28,16 +31,19 @@ class StoredInbox:
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
     async def arrived(self, agent: str, *, after: str | None, limit: int) -> Sequence[Intent]:
-        """Open intents put to this agent, oldest first."""
-        asked = _of(agent).where(
-            intents.c.from_agent != agent,
-            intents.c.status.in_(
-                [str(one) for one in (IntentStatus.SUBMITTED, IntentStatus.DELIVERED, IntentStatus.ACKNOWLEDGED)]
-            ),
+        """Open intents put to this agent, in the order they were taken in; a sender's own id says nothing of that."""
+        taken_in = and_(intent_events.c.intent_id == intents.c.id, intent_events.c.seq == _TAKEN_IN)
+        asked = (
+            _of(agent)
+            .join(intent_events, taken_in)
+            .where(intents.c.from_agent != agent, intents.c.status.in_([str(one) for one in _UNANSWERED]))
         )
         if after is not None:
-            asked = asked.where(intents.c.id > after)
-        asked = asked.order_by(intents.c.id).limit(limit)
+            moment = select(intent_events.c.id).where(
+                intent_events.c.intent_id == after, intent_events.c.seq == _TAKEN_IN
+            )
+            asked = asked.where(intent_events.c.id > func.coalesce(moment.scalar_subquery(), after))
+        asked = asked.order_by(intent_events.c.id).limit(limit)
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
     async def concerns(self, agent: str, intent_id: str) -> bool:

@@ -32,6 +32,7 @@ def test_policies_have_older_names(name: str, policy: ConflictPolicy) -> None:
         ({"provider": "google", "calender_id": "x"}, "calender_id"),
         ({"provider": "google", "conflicts": {"policy": "maybe"}}, "conflicts.policy"),
         ({"provider": "google", "conflicts": {"latest_hour": 25}}, "conflicts.latest_hour"),
+        ({"provider": "google", "conflicts": {"earliest_hour": 24}}, "conflicts.earliest_hour"),
     ],
 )
 def test_a_wrong_section_is_refused_by_key(section: dict[str, Any], key: str) -> None:

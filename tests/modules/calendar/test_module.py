@@ -432,3 +432,22 @@ async def test_a_google_that_cannot_be_reached_is_an_answer_too(google: Google, 
         answer = await writing
 
     assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
+
+
+LAST = {"start": "9999-12-31T00:00:00+00:00", "end": "9999-12-31T01:00:00+00:00"}
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("list_events", {"start": "9999-12-31T00:00:00+00:00"}),
+    ("find_conflicts", LAST),
+    ("create_event", {"title": "Party", **LAST}),
+    ("update_event", {"event_id": "abc", "title": "Party", "etag": '"1"\r\nX-Evil: 1'}),
+    ("delete_event", {"event_id": "abc", "etag": '"1"\nX-Evil: 1'}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), WRONG, ids=[name for name, _ in WRONG])
+async def test_what_no_calendar_can_be_asked_is_a_wrong_argument(
+    tool: Tool, google: Google, name: str, arguments: dict[str, Any]
+) -> None:
+    answer = await tool(name, **arguments)
+
+    assert (answer["status"], answer["error_class"]) == ("error", "validation_error")

@@ -50,6 +50,9 @@ def test_a_span_in_paris(start: str, end: str, first: datetime, last: datetime) 
         ("2026-02-30", "2026-03-01", "start: is not a day"),
         ("tomorrow", "2026-03-01T10:00", "start: must be a date"),
         ("0001-01-01T00:00", "2026-03-01T10:00", "start: must be a date"),
+        ("0001-01-01", "0001-01-02", "start: is not a day"),
+        ("9999-12-30", "9999-12-31", "start: is not a day"),
+        ("9999-12-30T10:00", "9999-12-30T11:00", "start: must be a date"),
     ],
 )
 def test_what_is_no_span_is_refused(start: str, end: str, sentence: str) -> None:

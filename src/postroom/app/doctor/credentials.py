@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from postroom.app.address_book import address_on
 from postroom.app.channels import build_channels, known_channels
 from postroom.app.doctor.finding import Finding
 from postroom.domain.errors import PostroomError
-from postroom.ports import Channel
-from postroom.settings import Settings
+from postroom.ports import Channel, Probe
+from postroom.settings import Settings, SettingsError
 
 _PROBE_SECONDS = 10.0
 _WHERE = {
@@ -19,7 +20,10 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
     """Asks who we are (getMe) and logs in (SMTP); sends nothing."""
     if settings.in_sandbox:
         return [Finding("channels", True, "sandbox: no credentials are set, nothing leaves this machine")]
-    channels = build_channels(settings, None)
+    try:
+        channels = build_channels(settings, None)
+    except SettingsError as error:
+        return [Finding("channels", False, str(error), "mend that setting, or the variable it comes from")]
     findings = [
         Finding(name, True, "not set up, so it cannot be used", f"to use it, set {_WHERE[name]}")
         for name in sorted(known_channels(settings) - channels.keys())
@@ -35,7 +39,7 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
 
 
 async def _probe(name: str, channel: Channel) -> Finding:
-    if not hasattr(channel, "probe"):
+    if not isinstance(channel, Probe):
         return Finding(name, True, "set up; it cannot tell whether its credentials work")
     try:
         who = await channel.probe(_PROBE_SECONDS)
@@ -45,12 +49,14 @@ async def _probe(name: str, channel: Channel) -> Finding:
 
 
 def look_at_owner(settings: Settings) -> list[Finding]:
-    """In the sandbox there is always somebody to write to."""
+    """In the sandbox there is always somebody to write to; channels that cannot be made have a finding of their own."""
     if settings.in_sandbox:
         return []
-    owner = settings.owner
-    places = {"telegram": owner.telegram_chat_id, "email": owner.email}
-    reached = [name for name in build_channels(settings, None) if places.get(name)]
+    try:
+        channels = build_channels(settings, None)
+    except SettingsError:
+        return []
+    reached = [name for name in channels if address_on(settings.owner, name)]
     if reached:
         return [Finding("owner", True, f"is reached by {' and '.join(reached)}")]
     advice = "set [owner] telegram_chat_id or email, or every message must name its recipient"

@@ -10,8 +10,9 @@ import aiohttp
 
 from postroom.app.doctor.finding import Finding
 from postroom.app.endpoints import port_for
-from postroom.app.serving import PortTaken, bind
+from postroom.app.serving import PortTaken, bind, where_set
 from postroom.butler.config import ButlerConfig
+from postroom.domain.web_address import web_address
 from postroom.sandbox.smtp import BANNER
 from postroom.settings import Settings
 
@@ -38,7 +39,7 @@ async def _look(host: str, part: str, port: int) -> Finding:
         is_ours = await (_is_our_mail(host, port) if part == _MAIL else _is_ours(host, port, part))
         if is_ours:
             return Finding(subject, True, f"{part} is running there")
-        advice = f"stop what listens there, or set POSTROOM_PORTS__{part.upper()}"
+        advice = f"stop what listens there, or set another port {where_set(part)}"
         return Finding(subject, False, f"taken by another program, wanted for {part}", advice)
     return Finding(subject, True, f"free for {part}" if port else f"the system will choose one for {part}")
 
@@ -48,7 +49,7 @@ async def _is_ours(host: str, port: int, part: str) -> bool:
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(f"http://{_shown(host)}:{port}/health") as response,
+            session.get(f"{web_address(host, port)}/health") as response,
         ):
             answer = json.loads(await response.text())
     except (aiohttp.ClientError, TimeoutError, ValueError):
@@ -65,7 +66,3 @@ async def _is_our_mail(host: str, port: int) -> bool:
     except (OSError, TimeoutError, ValueError):
         return False
     return BANNER.encode() in greeting
-
-
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -7,22 +7,13 @@ import sys
 import tkinter as tk
 from collections.abc import Callable
 from tkinter import font as tkfont
-from typing import Protocol
 
 from postroom.desk.palette import Palette
-from postroom.desk.window.tk_parts import Scrolled
+from postroom.desk.window.tk_parts import Scrolled, text_colours
 
 ROWS = 4
 _MODIFIED = 0x4 | 0x8  # Control or Alt, as X counts them
 _COMMAND = "Command" if sys.platform == "darwin" else "Control"
-
-
-class Input(Protocol):
-    def widget(self) -> tk.Widget: ...
-
-    def read(self) -> str: ...
-
-    def insert(self, text: str) -> None: ...
 
 
 class Pasting:
@@ -165,15 +156,11 @@ class SecretInput:
             self._frame,
             show="•",
             font=font,
-            bg=palette.surface,
-            fg=palette.text,
-            insertbackground=palette.text,
-            selectbackground=palette.selection,
-            selectforeground=palette.on_selection,
             relief="flat",
             borderwidth=0,
             highlightthickness=0,
             exportselection=False,
+            **text_colours(palette),
         )
         self._entry.pack(fill="x")
         for event, ring in (("<FocusIn>", palette.accent), ("<FocusOut>", palette.border)):

@@ -19,6 +19,17 @@ _SCROLL = {
 }
 
 
+def text_colours(palette: Palette) -> dict[str, Any]:
+    """Of whatever holds text that can be selected."""
+    return {
+        "bg": palette.surface,
+        "fg": palette.text,
+        "insertbackground": palette.text,
+        "selectbackground": palette.selection,
+        "selectforeground": palette.on_selection,
+    }
+
+
 class FlatButton(tk.Label):
     """A button that takes our colours on every platform, with mouse, Space and Enter."""
 
@@ -59,11 +70,7 @@ class Scrolled(tk.Frame):
     """A text with a scroll bar that is there only when there is something to scroll."""
 
     def __init__(self, parent: tk.Misc, palette: Palette, *, rows: int, font: tkfont.Font, name: str) -> None:
-        super().__init__(
-            parent,
-            bg=palette.surface,
-            highlightthickness=0,
-        )
+        super().__init__(parent, bg=palette.surface, highlightthickness=0)
         self.text = tk.Text(
             self,
             name=name,
@@ -71,11 +78,6 @@ class Scrolled(tk.Frame):
             width=20,
             wrap="word",
             font=font,
-            bg=palette.surface,
-            fg=palette.text,
-            insertbackground=palette.text,
-            selectbackground=palette.selection,
-            selectforeground=palette.on_selection,
             inactiveselectbackground=palette.selection,
             relief="flat",
             borderwidth=0,
@@ -84,6 +86,7 @@ class Scrolled(tk.Frame):
             highlightthickness=2,
             highlightbackground=palette.border,
             highlightcolor=palette.accent,
+            **text_colours(palette),
         )
         self._bar = ttk.Scrollbar(self, orient="vertical", command=self.text.yview, style="Desk.Vertical.TScrollbar")
         self.text.configure(yscrollcommand=self._scrolled)

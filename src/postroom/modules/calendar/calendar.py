@@ -34,6 +34,18 @@ class Found:
     error: PostroomError | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventEdit:
+    """What is to become of an event; what is None or missing stays as it is."""
+
+    event_id: str
+    start: str | None
+    end: str | None
+    zone: ZoneInfo
+    texts: Mapping[str, str]
+    etag: str | None
+
+
 class Calendar:
     """
     The answers of the tools.
@@ -88,42 +100,28 @@ class Calendar:
         written = _written("created", self._understood(document, span.zone))
         return written | ({"conflicts": clash["conflicts"]} if clash else {})
 
-    async def update_event(
-        self,
-        event_id: str,
-        times: tuple[str | None, str | None],
-        zone: ZoneInfo,
-        texts: Mapping[str, str],
-        etag: str | None,
-    ) -> dict[str, Any]:
+    async def update_event(self, change: EventEdit) -> dict[str, Any]:
         """With the caller's etag only the version it has seen is changed; without, the newest, tried twice."""
         try:
-            return await self._update(event_id, times, zone, texts, etag)
+            return await self._update(change)
         except EventChanged:
-            if etag is not None:
+            if change.etag is not None:
                 raise
-        return await self._update(event_id, times, zone, texts, None)
+        return await self._update(change)
 
     async def delete_event(self, event_id: str, etag: str | None) -> dict[str, Any]:
         await self._google.delete(event_id, etag)
         return {"status": "ok", "deleted": event_id}
 
-    async def _update(
-        self,
-        event_id: str,
-        times: tuple[str | None, str | None],
-        zone: ZoneInfo,
-        texts: Mapping[str, str],
-        etag: str | None,
-    ) -> dict[str, Any]:
-        event = self._understood(await self._google.get(event_id), zone)
-        span = _moved(event.span, times, zone)
-        clash = await self._clash(span, ignoring=event_id) if span != event.span and event.busy else None
+    async def _update(self, change: EventEdit) -> dict[str, Any]:
+        event = self._understood(await self._google.get(change.event_id), change.zone)
+        span = _moved(event.span, change)
+        clash = await self._clash(span, ignoring=change.event_id) if span != event.span and event.busy else None
         if clash and self._config.conflicts.policy is not ConflictPolicy.ALLOW_OVERLAP:
             return clash
-        body = {**texts, **(span.change() if span != event.span else {})}
-        document = await self._google.patch(event_id, body, etag or event.etag)
-        written = _written("updated", self._understood(document, zone))
+        body = {**change.texts, **(span.change() if span != event.span else {})}
+        document = await self._google.patch(change.event_id, body, change.etag or event.etag)
+        written = _written("updated", self._understood(document, change.zone))
         return written | ({"conflicts": clash["conflicts"]} if clash else {})
 
     async def _clash(self, span: Span, *, ignoring: str | None) -> dict[str, Any] | None:
@@ -186,9 +184,9 @@ def _event_id(key: str | None) -> str:
     return "pr" + base64.b32hexencode(digest).decode().rstrip("=").lower()
 
 
-def _moved(span: Span, times: tuple[str | None, str | None], zone: ZoneInfo) -> Span:
+def _moved(span: Span, change: EventEdit) -> Span:
     """Only a new start moves the event; only a new end makes it longer or shorter."""
-    start, end = times
+    start, end, zone = change.start, change.end, change.zone
     if start is None and end is None:
         return span
     old = span.shown()

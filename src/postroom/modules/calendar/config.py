@@ -31,15 +31,14 @@ def _zone(name: object) -> object:
 
 Zone = Annotated[ZoneInfo, BeforeValidator(_zone), PlainSerializer(str)]
 Policy = Annotated[ConflictPolicy, BeforeValidator(lambda name: _OTHER_NAMES.get(name, name))]
-Hour = Annotated[int, Field(ge=0, le=24)]
 
 
 class Conflicts(ModuleConfig):
     policy: Policy = ConflictPolicy.SUGGEST
     """What happens when a time is taken: `suggest`, `fail` or `allow_overlap`."""
-    earliest_hour: Hour = 8
+    earliest_hour: Annotated[int, Field(ge=0, le=23)] = 8
     """Free times are proposed from this hour on, unless the wanted one is earlier."""
-    latest_hour: Hour = 20
+    latest_hour: Annotated[int, Field(ge=0, le=24)] = 20
     """And up to this one."""
 
 

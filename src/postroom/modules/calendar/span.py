@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from postroom.domain.errors import FieldError, ValidationError
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_YEARS: Final = range(1900, 9000)  # in any zone, and with some days to look ahead, still a year
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,8 @@ def parse_moment(field: str, text: str, zone: ZoneInfo) -> datetime:
     """A time without an offset is in the zone; one that the clock skips is refused, of two the first is meant."""
     try:
         moment = datetime.fromisoformat(text.strip())
+        if moment.year not in _YEARS:
+            raise ValueError("no calendar goes so far")
         if moment.tzinfo is not None:
             return moment.astimezone(UTC)
         instant = moment.replace(tzinfo=zone).astimezone(UTC)
@@ -112,9 +115,12 @@ def _instant(moment: Mapping[str, Any]) -> datetime:
 
 def _date(field: str, text: str) -> date:
     try:
-        return date.fromisoformat(text.strip())
+        day = date.fromisoformat(text.strip())
     except ValueError:
-        raise _wrong(field, "is not a day of the calendar") from None
+        day = date.min
+    if day.year not in _YEARS:
+        raise _wrong(field, "is not a day of the calendar")
+    return day
 
 
 def _wrong(field: str, error: str) -> ValidationError:

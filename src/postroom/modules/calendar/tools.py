@@ -14,7 +14,7 @@ from pydantic import Field
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.route import error_object
-from postroom.modules.calendar.calendar import Calendar
+from postroom.modules.calendar.calendar import Calendar, EventEdit
 from postroom.modules.calendar.span import parse_span
 
 TOOL_NAMES: Final = (
@@ -27,6 +27,7 @@ TOOL_NAMES: Final = (
 )
 
 _EVENT_ID: Final = re.compile(r"[A-Za-z0-9_@.-]{1,1024}")
+_LINE: Final = re.compile(r"[\x20-\x7e]+")
 _KEY_CHARACTERS: Final = 200
 
 Moment = Annotated[
@@ -124,11 +125,17 @@ Nobody is invited or told; use `notify` for that."""
 A time that is taken answers `status: conflict` as in calendar_create_event, and nothing was changed."""
         zone = _zone(timezone, own_zone)
         texts = {"summary": title, "description": description, "location": location}
-        return await _writing(lambda: calendar().update_event(_id(event_id), (start, end), zone(), _texts(texts), etag))
+
+        def edit() -> EventEdit:
+            return EventEdit(
+                event_id=_id(event_id), start=start, end=end, zone=zone(), texts=_texts(texts), etag=_etag(etag)
+            )
+
+        return await _writing(lambda: calendar().update_event(edit()))
 
     async def calendar_delete_event(event_id: str, etag: Etag = None) -> dict[str, Any]:
         """Take an event out of the calendar. This cannot be undone here; nobody is told."""
-        return await _writing(lambda: calendar().delete_event(_id(event_id), etag))
+        return await _writing(lambda: calendar().delete_event(_id(event_id), _etag(etag)))
 
     keyed = ToolAnnotations(destructive_hint=False, open_world_hint=True)
     server.add_tool(calendar_create_event, annotations=keyed)
@@ -179,6 +186,13 @@ def _id(event_id: str) -> str:
     if not _EVENT_ID.fullmatch(event_id):
         raise ValidationError.of([FieldError("event_id", "is not the id of an event", "invalid_id")])
     return event_id
+
+
+def _etag(etag: str | None) -> str | None:
+    """It travels as a header, which is one line."""
+    if etag is not None and not _LINE.fullmatch(etag):
+        raise ValidationError.of([FieldError("etag", "is not the etag of an event", "invalid_etag")])
+    return etag
 
 
 def _texts(texts: Mapping[str, str | None]) -> dict[str, str]:

@@ -1,0 +1,35 @@
+"""Whose desk it is: the console opens what waits for a decision to those who may decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.app.console_desks import approvals_desk
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.settings import Settings
+
+ANN, BOB = Principal(Role.USER, "ann"), Principal(Role.USER, "bob")
+BUTLER = Principal(Role.BUTLER, "ann")  # a name alone makes nobody a person
+
+
+class Nothing:
+    async def call(self, who: Principal, tool: str, arguments: object) -> dict[str, Any]:
+        raise AssertionError("nobody asks while the pages are only put together")
+
+
+@pytest.mark.parametrize(
+    ("approvers", "allowed"), [([], {OPERATOR, ANN, BOB}), (["ann"], {OPERATOR, ANN})], ids=["everybody", "ann alone"]
+)
+def test_every_page_of_approvals_is_open_to_those_who_may_decide(
+    tmp_path: Path, approvers: list[str], allowed: set[Principal]
+) -> None:
+    settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
+
+    pages = approvals_desk(settings, Nothing()).pages
+
+    assert len(pages) > 5
+    for page in pages:
+        assert {one for one in (OPERATOR, ANN, BOB, BUTLER) if page.open_to(one)} == allowed, page.path
