@@ -22,7 +22,7 @@ up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DI
 test: $(VENV)/.dev-installed $(VENV)/.examples-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS) || { \
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || { \
 		echo "Once more, by themselves, those that failed:"; \
 		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 

@@ -13,6 +13,7 @@ from redis import Redis
 
 from tests.clock import FakeClock
 from tests.services import databases, ports
+from tests.services.ready_databases import ReadyDatabases
 from tests.services.redis import DATABASES
 from tests.services.run import URL_VARIABLES, ServiceRun, server_url
 from tests.services.server import ServiceError
@@ -71,15 +72,20 @@ def redis_server_url() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgres_url(postgres_server_url: str) -> Iterator[str]:
-    """A database that this worker's tests share."""
-    with databases.temporary(postgres_server_url) as url:
-        yield url
+def ready_databases(postgres_server_url: str) -> Iterator[ReadyDatabases]:
+    with contextlib.closing(ReadyDatabases(postgres_server_url)) as ready:
+        yield ready
+
+
+@pytest.fixture
+def postgres_url(ready_databases: ReadyDatabases) -> str:
+    """A database with every table and no row, this test's alone while it runs."""
+    return ready_databases.lend()
 
 
 @pytest.fixture
 def new_postgres_url(postgres_server_url: str) -> Iterator[str]:
-    """An empty database for this test alone."""
+    """A database with nothing in it, not even tables, for this test alone."""
     with databases.temporary(postgres_server_url) as url:
         yield url
 

@@ -1,33 +1,49 @@
-"""A migrated database of either kind, for the length of a test."""
+"""A migrated, empty database of either kind, for the length of a test."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from postroom.ports import Ledger
 from postroom.store.database import Database
+from postroom.store.ledger_postgres import PostgresLedger
+from postroom.store.ledger_sqlite import SqliteLedger
+from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
+from tests.services.ready_file import ready_file
 
 KINDS = ("sqlite", "postgres")
 
 
 @asynccontextmanager
 async def opened_database(kind: str, folder: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    """PostgreSQL gets a database of its own, made only when it is asked for."""
-    database = _made(kind, folder, request)
+    """PostgreSQL is started only when it is asked for."""
+    if kind == "sqlite":
+        async with opened_file(folder) as database:
+            yield database
+    else:
+        async with _open(PostgresDatabase(request.getfixturevalue("postgres_url"))) as database:
+            yield database
+
+
+def opened_file(folder: Path) -> AbstractAsyncContextManager[Database]:
+    return _open(SqliteDatabase(ready_file(folder / "postroom.db")))
+
+
+@asynccontextmanager
+async def _open(database: Database) -> AsyncIterator[Database]:
     try:
-        await database.migrate()
         yield database
     finally:
         await database.close()
 
 
-def _made(kind: str, folder: Path, request: pytest.FixtureRequest) -> Database:
-    if kind == "sqlite":
-        return SqliteDatabase(folder / "postroom.db")
-    from postroom.store.postgres import PostgresDatabase
-
-    return PostgresDatabase(request.getfixturevalue("new_postgres_url"))
+def ledger_of(database: Database) -> Ledger:
+    if isinstance(database, SqliteDatabase):
+        return SqliteLedger(database)
+    assert isinstance(database, PostgresDatabase)
+    return PostgresLedger(database)

@@ -1,13 +1,21 @@
+"""One household per module that lets a person be told ten things an hour, with an empty inbox for each test."""
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from tests.inbox_rest.api import Api, running_api
 
 
-@pytest.fixture
-async def api(home: Path) -> AsyncIterator[Api]:
-    async with running_api(home, **{"inbox.hourly_cap": 10}) as api:
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def shared_api(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Api]:
+    async with running_api(tmp_path_factory.mktemp("home"), **{"inbox.hourly_cap": 10}) as api:
         yield api
+
+
+@pytest.fixture
+def api(shared_api: Api) -> Api:
+    shared_api.forget()
+    return shared_api

@@ -5,18 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from tests.agents.messages_api import messages_api
 from tests.app.living import QUICK, living
-from tests.inbox_rest.api import Api
+from tests.inbox_rest.api import Api, running_api
 
 from postroom.domain.notification import Page
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = {"message": "The dentist is at nine", "type": "reminder"}
+
+
+@pytest.fixture
+async def api(home: Path) -> AsyncIterator[Api]:
+    """Of this home, where a process finds it by itself."""
+    async with running_api(home) as api:
+        yield api
 
 
 def interpreter(package: str) -> str:

@@ -23,6 +23,8 @@ from agents.tool_context import ToolContext
 from agents import Agent, FunctionTool, RunConfig, Runner
 from postroom.agents import notification_tool, send_notification
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 DESCRIPTION = (
     "Send a notification to the user. Use this when the user asks to be reminded about something, when you identify "
     "information worth flagging for later, or when you want to surface a warning. Notifications persist beyond the "
@@ -57,7 +59,7 @@ async def invoke(context: Any, arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("inbox:tool-name", "inbox:tool-description", "inbox:parameter-message", "inbox:parameter-type")
-def test_a_model_sees_the_contract() -> None:
+async def test_a_model_sees_the_contract() -> None:
     assert (send_notification.name, send_notification.description) == ("send_notification", DESCRIPTION)
     schema = send_notification.params_json_schema
     assert (schema["required"], list(schema["properties"])) == (["message"], ["message", "type"])
@@ -189,7 +191,7 @@ async def test_whatever_breaks_is_answered_without_a_word_about_it() -> None:
     }
 
 
-def test_the_household_runs_without_the_sdk() -> None:
+async def test_the_household_runs_without_the_sdk() -> None:
     """The SDK is an extra: whoever does not use it need not have it."""
     program = (
         "import sys; sys.modules['agents'] = None\n"

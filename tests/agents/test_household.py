@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.inbox_rest.api import Api
+from tests.inbox_rest.api import Api, running_api
 
 from postroom.agents.household import LocalHousehold, RemoteHousehold
 from postroom.domain.notification import Notification, Page
@@ -13,6 +15,13 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.inbox.request import Request
 
 ASKED = Request(message="Hello", type="warning", user_id="ada", conversation_id="c1", correlation_id="k1")
+
+
+@pytest.fixture
+async def api(home: Path) -> AsyncIterator[Api]:
+    """Of this home, where a process finds it by itself."""
+    async with running_api(home) as api:
+        yield api
 
 
 async def kept(api: Api, user_id: str = "ada") -> list[Notification]:

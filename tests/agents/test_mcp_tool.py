@@ -17,6 +17,8 @@ from postroom.agents.contract import DESCRIPTION, PARAMETERS, USER_META
 from postroom.domain.notification import Notification, Page
 from postroom.domain.principal import OPERATOR, Role
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 
 @asynccontextmanager
 async def client(api: Api, user: str = "ada", role: Role = Role.USER) -> AsyncIterator[Client]:

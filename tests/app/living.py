@@ -1,10 +1,10 @@
-"""A whole household on free ports with its sandbox, and a way to talk to every part of it."""
+"""A whole household in this process, on free ports with its sandbox, and a way to talk to every part of it."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,14 @@ from typing import Any
 import aiohttp
 
 from postroom.app.household import Household, parts_of, running
+from postroom.butler.config import ButlerConfig
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
-from postroom.settings import Settings
+from postroom.settings import Ports, Settings
+from tests.services.ready_file import ready_file
 
-PORTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
+PORTS = tuple(Ports.model_fields)
 LIFTED = {"limits": {"global_per_minute": 10**6, "recipient_per_minute": 10**6, "channels": {"telegram.bot": 10**6}}}
 QUICK = {"delivery": {"telegram_chat_interval_seconds": 0}, "retry": {"base_seconds": 0.01, "jitter": 0}}
 
@@ -58,6 +60,12 @@ class Living:
             messages: list[dict[str, Any]] = (await response.json())["messages"]
             return messages
 
+    async def settled(self) -> None:
+        """Once nothing is under way any more, so that the next fault meets the next message and no earlier one."""
+        async with asyncio.timeout(30):
+            while {"pending", "in_progress"} & {row["status"] for row in self.rows("delivery_requests")}:
+                await asyncio.sleep(0.02)
+
     async def texts(self) -> list[str]:
         return [message["text"] for message in await self.received()]
 
@@ -83,16 +91,29 @@ def settings_for(home: Path, *changes: Mapping[str, Any]) -> Settings:
 
 @asynccontextmanager
 async def living(home: Path, *changes: Mapping[str, Any], only: Iterable[str] = ()) -> AsyncIterator[Living]:
-    """In a task of its own, because a fixture may be set up and torn down in different ones."""
     settings = settings_for(home, *changes)
+    async with started(settings, only=only) as household, aiohttp.ClientSession() as http:
+        yield Living(settings, household, http)
+
+
+@asynccontextmanager
+async def started(
+    settings: Settings,
+    *,
+    only: Iterable[str] = (),
+    roster: Sequence[ButlerConfig] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[Household]:
+    """In a task of its own, because a fixture may be set up and torn down in different ones."""
+    if settings.database.startswith("sqlite") and settings.home.is_dir():
+        ready_file(settings.home / "postroom.db")
+    parts = [part for part in parts_of(settings) if not only or part in only]
     up: asyncio.Future[Household] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
 
     async def live() -> None:
         try:
-            async with running(
-                settings, [part for part in parts_of(settings) if not only or part in only]
-            ) as household:
+            async with running(settings, parts, roster, environment) as household:
                 up.set_result(household)
                 await stop.wait()
         except Exception as error:
@@ -102,8 +123,7 @@ async def living(home: Path, *changes: Mapping[str, Any], only: Iterable[str] = 
 
     task = asyncio.create_task(live())
     try:
-        async with aiohttp.ClientSession() as http:
-            yield Living(settings, await up, http)
+        yield await up
     finally:
         stop.set()
         await task

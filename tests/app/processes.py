@@ -1,4 +1,4 @@
-"""Parts of a household as real processes."""
+"""A household as real processes: all of it in one, or its parts apart."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from postroom.settings import Ports
 from tests.services.ports import free_port
 
-PARTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
+PARTS = tuple(Ports.model_fields)
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from postroom.app.channels import SandboxAddress, build_channels
 from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
 from postroom.settings import load
-from tests.store.any_database import migrated
+from tests.opened_database import opened_file
 
 REAL = {"BUTLER_TELEGRAM_TOKEN": "1:token", "POSTROOM_OWNER__TELEGRAM_CHAT_ID": "1000"}
 
@@ -40,7 +40,7 @@ async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
     settings, _ = load({"POSTROOM_HOME": str(tmp_path), **environment})
     channels = build_channels(settings, SandboxAddress("127.0.0.1", 1, 1) if settings.in_sandbox else None)
 
-    async with migrated(tmp_path / "postroom.db") as database:
+    async with opened_file(tmp_path) as database:
         gate = build_gate(settings, database, channels, IdMint())
 
     assert (gate is not None) is is_on

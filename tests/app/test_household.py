@@ -62,7 +62,7 @@ async def test_a_message_travels_the_whole_way(
 ) -> None:
     more = {}
     if database == "postgres":
-        more["POSTROOM_DATABASE_URL"] = request.getfixturevalue("new_postgres_url")
+        more["POSTROOM_DATABASE_URL"] = request.getfixturevalue("postgres_url")
     async with household(home, **more) as one:
         async with client(one.addresses["health"], tokens(home)["butlers"]["health"], mode) as health:
             told = (await health.call_tool("notify", {"channel": "telegram", "message": "Hello"})).structured_content

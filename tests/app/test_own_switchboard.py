@@ -9,9 +9,9 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import parts_of, running, shipped
+from postroom.app.household import shipped
 from postroom.butler.config import SwitchboardPlace
-from tests.app.living import Living
+from tests.app.living import Living, started
 from tests.app.living import settings_for as settings_of
 from tests.services.ports import free_port
 
@@ -26,10 +26,7 @@ async def household(home: Path, url_of_switchboard: str, port: int) -> AsyncIter
         else one
         for one in shipped(settings)
     ]
-    async with (
-        running(settings, parts_of(settings), roster) as living,
-        aiohttp.ClientSession() as session,
-    ):
+    async with started(settings, roster=roster) as living, aiohttp.ClientSession() as session:
         yield Living(settings, living, session)
 
 

@@ -118,9 +118,9 @@ async def all_received(variables: dict[str, str]) -> list[str]:
 
 @pytest.mark.timeout(300)
 async def test_every_process_is_restarted_under_load_and_nothing_is_lost(
-    home: Path, new_postgres_url: str, redis_url: str
+    home: Path, postgres_url: str, redis_url: str
 ) -> None:
-    servers = {"POSTROOM_DATABASE_URL": new_postgres_url, "POSTROOM_REDIS_URL": redis_url}
+    servers = {"POSTROOM_DATABASE_URL": postgres_url, "POSTROOM_REDIS_URL": redis_url}
     variables = environment(home, **QUICK, **servers)
     with ExitStack() as stack:
         stack.enter_context(part(variables, "sandbox"))
@@ -141,7 +141,7 @@ async def test_every_process_is_restarted_under_load_and_nothing_is_lost(
                     codes.append(await process.restart())
                 await load.reach(len(load.accepted) + MORE)
                 load.stop()
-            rows = await settled_rows(new_postgres_url)
+            rows = await settled_rows(postgres_url)
             arrived = Counter(await all_received(variables))
         finally:
             await peer.close()

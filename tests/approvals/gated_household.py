@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -11,20 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.app.living import living
 
-from postroom.app.household import Household, parts_of, running
+from postroom.app.household import Household
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
-from postroom.settings import Ports, load
 
-PORTS = tuple(name.upper() for name in Ports.model_fields)
 OWNER_CHAT = "1000"
 CONTACTS = [
     {"name": "Alice", "email": "alice@friends.example", "telegram_chat_id": "2000", "trusted": True},
     {"name": "Bob", "email": "bob@friends.example", "telegram_chat_id": "3000"},
 ]
+GATED = {
+    "approvals": {"enabled": True},
+    "contacts": CONTACTS,
+    "delivery": {"telegram_chat_interval_seconds": 0},
+}
 
 
 @dataclass(slots=True)
@@ -64,18 +67,9 @@ class Gated:
 
 
 @asynccontextmanager
-async def gated_household(home: Path, more: Mapping[str, str] | None = None) -> AsyncIterator[Gated]:
-    environment = {
-        "POSTROOM_HOME": str(home),
-        "POSTROOM_APPROVALS__ENABLED": "true",
-        "POSTROOM_CONTACTS": json.dumps(CONTACTS),
-        "POSTROOM_DELIVERY__TELEGRAM_CHAT_INTERVAL_SECONDS": "0",
-        **{f"POSTROOM_PORTS__{name}": "0" for name in PORTS},
-        **(more or {}),
-    }
-    settings, _ = load(environment)
-    async with running(settings, parts_of(settings)) as household, aiohttp.ClientSession() as http:
-        gated = Gated(household, TokenFile(settings.tokens_file), http)
+async def gated_household(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator[Gated]:
+    async with living(home, GATED, *changes) as one:
+        gated = Gated(one.household, one.tokens, one.http)
         try:
             yield gated
         finally:

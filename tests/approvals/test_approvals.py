@@ -11,7 +11,7 @@ import pytest
 from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.approvals.test_gate import CHANNELS
 from tests.clock import FakeClock
-from tests.store.any_database import migrated
+from tests.opened_database import opened_file
 
 from postroom.approvals.approvals import Approvals
 from postroom.approvals.policy import ApprovalPolicy
@@ -50,7 +50,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
-    async with migrated(tmp_path / "postroom.db") as database:
+    async with opened_file(tmp_path) as database:
         record, released = StoredApprovals(database, MINT.mint, expiration), list[int]()
         approvals = Approvals(
             record=record,

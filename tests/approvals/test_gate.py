@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.approvals.parked import HOUR_US, MINT, new_delivery
 from tests.clock import START_US
-from tests.store.any_database import migrated
+from tests.opened_database import opened_file
 
 from postroom.app.trust import SettingsTrust
 from postroom.approvals.gate import ApprovalGate, Mailboxes
@@ -52,7 +52,7 @@ class BrokenTrust:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    async with migrated(tmp_path / "postroom.db") as database:
+    async with opened_file(tmp_path) as database:
         yield database
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,12 @@ RULED_TEXT = "The one message the rule was for"
 SENDS_OR_DECIDES = {"notify", "deliver", "route.execute", *CHANNEL_TOOL_NAMES, *APPROVAL_TOOL_NAMES}
 # Wide enough that nothing below is turned away for its number: only the gate is left to stop it.
 ROOM = {
-    "POSTROOM_LIMITS__GLOBAL_PER_MINUTE": "10000",
-    "POSTROOM_LIMITS__RECIPIENT_PER_MINUTE": "10000",
-    "POSTROOM_LIMITS__CHANNELS": json.dumps({"telegram.bot": 10000, "email.bot": 10000}),
-    "POSTROOM_APPROVALS__MAX_PENDING_PER_ORIGIN": "1000",
+    "limits": {
+        "global_per_minute": 10_000,
+        "recipient_per_minute": 10_000,
+        "channels": {"telegram.bot": 10_000, "email.bot": 10_000},
+    },
+    "approvals": {"max_pending_per_origin": 1000},
 }
 
 

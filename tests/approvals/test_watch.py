@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.approvals.parked import HOUR_US, MINT, new_delivery, pending_action
 from tests.clock import FakeClock
-from tests.store.any_database import migrated
+from tests.opened_database import opened_file
 
 from postroom.approvals.policy import ApprovalPolicy
 from postroom.approvals.ruling import expiration
@@ -40,7 +40,7 @@ class Told:
 
 @pytest.fixture
 async def record(tmp_path: Path) -> AsyncIterator[StoredApprovals]:
-    async with migrated(tmp_path / "postroom.db") as database:
+    async with opened_file(tmp_path) as database:
         yield StoredApprovals(database, MINT.mint, expiration)
 
 

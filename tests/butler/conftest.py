@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from postroom.store.database import Database
-from tests.store.open_database import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield database

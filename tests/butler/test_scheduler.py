@@ -19,7 +19,7 @@ from postroom.domain.time import seconds
 from postroom.store.appointments import StoredAppointments
 from postroom.store.database import Database
 from tests.clock import FakeClock
-from tests.store.open_database import opened
+from tests.opened_database import opened_file
 
 DAILY = Schedule(name="daily", cron="0 9 * * *", notify=NotifyTask(channel="telegram", message="Good morning"))
 
@@ -175,7 +175,7 @@ async def test_an_appointment_nobody_can_read_fails_alone(database: Database, cl
 async def test_the_loop_sleeps_until_the_next_appointment_and_a_new_one_wakes_it(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    async with opened("sqlite", tmp_path, None) as database:
+    async with opened_file(tmp_path) as database:
         desk = Desk()
         one = scheduler(database, clock, desk)
         running = asyncio.create_task(one.run())

@@ -15,13 +15,12 @@ from postroom.butler.daemon import Butler
 from postroom.butler.state_tools import add_state_tools
 from postroom.store.butler_state import StoredState
 from tests.clock import FakeClock
-from tests.store.open_database import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 
 
 @pytest.fixture(params=KINDS)
 async def server(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[MCPServer[Any]]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         server: MCPServer[Any] = MCPServer("health")
         kept = SimpleNamespace(state=StoredState(database, "health"), clock=clock)
         add_state_tools(server, cast(Butler, kept))

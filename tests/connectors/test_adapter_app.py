@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.running_household import CHATGPT, GEMINI, OWNER, Answer, Telephone, settings_for, telephone
+from tests.telephone import CHATGPT, GEMINI, OWNER, Answer, Telephone, settings_for, telephone
 
 from postroom.connectors.face import CHATGPT as CHATGPT_FACE
 from postroom.connectors.face import GEMINI as GEMINI_FACE

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from tests.running_household import OWNER, settings_for, telephone
 from tests.services.ports import free_port
+from tests.telephone import OWNER, settings_for, telephone
 
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
-from postroom.app.console import sign_in_link
+from postroom.app.sign_in import sign_in_link
 from postroom.app.store import connect_store
 from postroom.clock import SystemClock
 from postroom.domain.principal import OPERATOR, Principal

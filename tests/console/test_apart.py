@@ -27,7 +27,7 @@ def variables(home: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     quick = {"POSTROOM_RETRY__BASE_SECONDS": "0.01", "POSTROOM_DELIVERY__TELEGRAM_CHAT_INTERVAL_SECONDS": "0"}
     if request.param == "sqlite":
         return environment(home, **quick)
-    return environment(home, POSTROOM_DATABASE_URL=request.getfixturevalue("new_postgres_url"), **quick)
+    return environment(home, POSTROOM_DATABASE_URL=request.getfixturevalue("postgres_url"), **quick)
 
 
 def postroom(variables: Mapping[str, str], *arguments: str) -> str:

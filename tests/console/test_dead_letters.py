@@ -33,6 +33,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
 
 async def give_up(site: Site, message: str, **fault: object) -> str:
     """A dead letter with this message, and its id."""
+    await site.home.settled()
     await site.home.fault(channel="telegram", **(fault or {"times": 3, "status": 503}))
     answer = await site.home.notify(message=message)
     delivery_id = answer["delivery"]["delivery_id"]

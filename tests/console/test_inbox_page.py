@@ -193,6 +193,18 @@ async def test_preferences_are_kept_and_wrong_ones_are_named(site: Site) -> None
     await expect(page.get_by_text("to ben@example.org")).to_be_visible()
 
 
+async def test_the_keyboard_stays_where_it_is_while_the_page_is_brought_up_to_date(site: Site) -> None:
+    who = Principal(Role.USER, "lou")
+    page = await site.signed_in(who, "/inbox")
+    archived = page.get_by_role("link", name="Archived")
+    await archived.focus()
+
+    await tell(site, who, "Meanwhile")
+
+    await expect(page.get_by_text("Meanwhile")).to_be_visible()
+    await expect(archived).to_be_focused()
+
+
 async def test_the_keyboard_alone_reads_and_dismisses(site: Site) -> None:
     who = Principal(Role.USER, "kim")
     await tell(site, who, "By keyboard")

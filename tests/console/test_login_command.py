@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(180)
 def variables(home: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     if request.param == "sqlite":
         return environment(home)
-    return environment(home, POSTROOM_DATABASE_URL=request.getfixturevalue("new_postgres_url"))
+    return environment(home, POSTROOM_DATABASE_URL=request.getfixturevalue("postgres_url"))
 
 
 def postroom(variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:

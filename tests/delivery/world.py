@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
 from tests.clock import FakeClock
+from tests.services.ready_file import ready_file
 
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.dispatcher import Dispatcher
@@ -289,8 +290,7 @@ async def living_world(
     path: Path, clock: FakeClock, parts: Parts | None = None, *, running: bool = True, drain_seconds: float = 5.0
 ) -> AsyncIterator[World]:
     """Recovers, runs and drains as the household's own plane does."""
-    world = build(WatchedDatabase(path), clock, parts or Parts())
-    await world.database.migrate()
+    world = build(WatchedDatabase(ready_file(path)), clock, parts or Parts())
     for name, circuit in (await world.pipeline.circuits.load()).items():
         await world.breakers.restore(name, circuit)
     await world.dispatcher.start()

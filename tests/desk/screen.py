@@ -76,7 +76,7 @@ class Screen:
         """Once it is there and has the keyboard."""
         found = until(lambda: self.windows(title), f"the window {title!r}")[-1]
         until(lambda: self.active_title() == title, f"{title!r} to have the keyboard")
-        until(lambda: self._shows_focus(found), f"the input of {title!r} to have the keyboard")
+        until(lambda: self.ring(found), f"the input of {title!r} to have the keyboard")
         return found
 
     def active_title(self) -> str:
@@ -125,8 +125,8 @@ class Screen:
 
     # clipboard
 
-    def copy(self, text: str) -> None:
-        """By another program, which keeps offering the text."""
+    def copy(self, text: str) -> int:
+        """By another program, which keeps offering the text; its process id."""
         code = (
             "import sys, tkinter; t = tkinter.Tk(); t.withdraw(); t.clipboard_append(sys.stdin.read());"
             "t.update(); print(flush=True); t.mainloop()"
@@ -136,6 +136,7 @@ class Screen:
         process.stdin.close()
         process.stdout.readline()
         self._processes.append(process)
+        return process.pid
 
     def clipboard(self) -> str:
         code = "import sys, tkinter; t = tkinter.Tk(); t.withdraw(); sys.stdout.write(t.clipboard_get())"
@@ -154,12 +155,12 @@ class Screen:
             return Area(**self.place(window))
         return Area(**self._geometry("-root"))
 
-    def _shows_focus(self, window: str) -> bool:
-        """One of the framed areas, whose left edges are in one line, has a ring in the accent colour."""
+    def ring(self, window: str) -> int | None:
+        """How far down the area with the keyboard begins; the left edges of all of them are in one line."""
         area = self._area(window)
         edge = Area(x=area.x + RING, y=area.y, width=1, height=area.height)
         _, _, colours = pixels(None, edge, self.display)
-        return any(colours[index : index + 3] in ACCENTS for index in range(0, len(colours), 3))
+        return next((index // 3 for index in range(0, len(colours), 3) if colours[index : index + 3] in ACCENTS), None)
 
     def _start(self, *command: str, **options: Any) -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, env=self.environ, stderr=subprocess.DEVNULL, **options)

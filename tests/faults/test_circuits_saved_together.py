@@ -17,7 +17,7 @@ from postroom.store.circuits import StoredCircuits
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'postroom.db'}"
-    url: str = request.getfixturevalue("new_postgres_url")
+    url: str = request.getfixturevalue("postgres_url")
     return url
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.intents.conftest import Butlers, Post
-from tests.running_household import settings_for
+from tests.telephone import settings_for
 
 from postroom.app.address_book import stored_contacts
 from postroom.app.correspondence import Correspondence, World, build_correspondence

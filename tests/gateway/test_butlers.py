@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.running_household import CHATGPT, OWNER, settings_for, telephone
 from tests.runtimes.installed import install
+from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
 from postroom.app.household import shipped
 from postroom.butler.config import RuntimeKind

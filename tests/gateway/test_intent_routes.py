@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.running_household import CHATGPT, GEMINI, OWNER, Telephone, settings_for, telephone
+from tests.telephone import CHATGPT, GEMINI, OWNER, Telephone, settings_for, telephone
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from tests.running_household import settings_for
+from tests.telephone import settings_for
 
 from postroom.app.household import parts_of, running
 from postroom.domain.principal import OPERATOR, Principal, Role

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.running_household import CHATGPT, OWNER, settings_for, telephone
+from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
 
 async def test_an_answer_given_while_we_were_away_is_heard_when_we_are_back(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ async def until(condition: Callable[[], Awaitable[bool]], what: str) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_every_e_mail_is_sent_once_or_marked(new_postgres_url: str, tmp_path: Path) -> None:
-    database = PostgresDatabase(new_postgres_url)
+async def test_every_e_mail_is_sent_once_or_marked(postgres_url: str, tmp_path: Path) -> None:
+    database = PostgresDatabase(postgres_url)
     await database.migrate()
 
     async def all_settled() -> bool:
@@ -101,7 +101,7 @@ async def test_every_e_mail_is_sent_once_or_marked(new_postgres_url: str, tmp_pa
         async def some_arrived() -> bool:
             return sandbox.ledger.email.count(from_person=False, since=0) >= 4
 
-        with two_households(sandbox, new_postgres_url, tmp_path) as households:
+        with two_households(sandbox, postgres_url, tmp_path) as households:
             await fill(database)
             await until(some_arrived, "no e-mail was sent")
             os.killpg(households[0].pid, signal.SIGKILL)

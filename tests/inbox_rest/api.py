@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+from tests.app.living import started
 
-from postroom.app.household import Household, running
+from postroom.app.household import Household
 from postroom.app.inbox import Inbox
 from postroom.domain.principal import Principal, Role
 from postroom.guard.tokens import TokenFile
@@ -65,11 +67,17 @@ class Api:
         assert answer["success"], answer
         return answer["notification_id"]
 
+    def forget(self) -> None:
+        """From outside: an inbox without a past for the next test, in a household that runs on."""
+        with closing(sqlite3.connect(self.household.settings.home / "postroom.db")) as connection, connection:
+            for table in ("deferred_emails", "notification_preferences", "notifications"):
+                connection.execute(f"DELETE FROM {table}")
+
 
 @asynccontextmanager
 async def running_api(home: Path, **overrides: Any) -> AsyncIterator[Api]:
     settings, _ = load({}, {"home": str(home), "inbox.hourly_cap": 1000, **NO_PORTS, **overrides})
-    async with running(settings, ("api",)) as household:
+    async with started(settings, only=("api",)) as household:
         timeout = aiohttp.ClientTimeout(total=20)
         async with aiohttp.ClientSession(household.addresses["api"], timeout=timeout) as http:
             yield Api(household, TokenFile(settings.tokens_file), http)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.inbox_rest.api import Api
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 DEFAULTS = {
     "delivery_channel": "in_app",
     "email": None,

@@ -9,6 +9,8 @@ from tests.inbox_rest.api import Api
 
 from postroom.domain.principal import Role
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
 UNKNOWN = "019b76da-a800-7000-98dc-5a909701fae6"
 ONE = [
     ("PATCH", "/{id}/read"),

@@ -15,12 +15,13 @@ import pytest
 from tests.clock import START_US, FakeClock
 from tests.inbox.examples import BY_EMAIL, MINT, a_notification
 from tests.inbox_rest.api import Api, running_api
-from tests.store.inbox_database import AnyDatabase
+from tests.opened_database import opened_file
 
 from postroom.domain.email_copy import Drop
 from postroom.domain.notification import DeliveryChannel, Notification
 from postroom.inbox.feed import Feed
 from postroom.inbox_rest.stream import LIFE_SECONDS, arrivals, events
+from postroom.store.database import Database
 from postroom.store.inbox import StoredNotes
 from postroom.store.sqlite import SqliteDatabase
 
@@ -47,6 +48,12 @@ class Stream:
                 if "event" in block:
                     return Event(block["event"], json.loads(block["data"]), block.get("id"))
                 assert block, "the stream has ended"
+
+
+@pytest.fixture
+async def api(home: Path) -> AsyncIterator[Api]:
+    async with running_api(home) as api:
+        yield api
 
 
 @asynccontextmanager
@@ -151,14 +158,12 @@ class TestInParts:
     """Under a clock of our own."""
 
     @pytest.fixture
-    async def database(self, tmp_path: Path) -> AsyncIterator[AnyDatabase]:
-        database = SqliteDatabase(tmp_path / "inbox.db")
-        await database.migrate()
-        yield database
-        await database.close()
+    async def database(self, tmp_path: Path) -> AsyncIterator[Database]:
+        async with opened_file(tmp_path) as database:
+            yield database
 
     @pytest.fixture
-    def notes(self, database: AnyDatabase) -> StoredNotes:
+    def notes(self, database: Database) -> StoredNotes:
         return StoredNotes(database, MINT.mint)
 
     async def test_a_row_that_became_visible_late_is_not_missed(self, notes: StoredNotes) -> None:

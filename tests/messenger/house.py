@@ -13,6 +13,7 @@ from typing import Any
 from mcp import Client
 from prometheus_client import CollectorRegistry
 from sqlalchemy import text
+from tests.services.ready_file import ready_file
 
 from postroom.app.approvals import approving
 from postroom.app.channels import SandboxAddress, build_channels
@@ -139,6 +140,8 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(Sandbox(SandboxOptions()))
         address = SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port)
+        if settings.database.startswith("sqlite"):
+            ready_file(settings.home / "postroom.db")
         store = await stack.enter_async_context(open_store(settings))
         channels = build_channels(settings, address if settings.in_sandbox else None)
         plane = await stack.enter_async_context(

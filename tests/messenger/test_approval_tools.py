@@ -171,7 +171,7 @@ async def test_a_rejected_message_is_never_sent_and_its_sender_learns_why(home: 
 
 
 async def test_an_approval_after_the_expiry_is_too_late_and_says_so(home: Path) -> None:
-    async with gated_household(home, {"POSTROOM_APPROVALS__EXPIRY_HOURS": "0.0000001"}) as gated:
+    async with gated_household(home, {"approvals": {"expiry_hours": 0.0000001}}) as gated:
         action_id = await parked(gated, idempotency_key="k")
 
         answer = await gated.decide("approve_action", action_id=action_id)
@@ -222,7 +222,7 @@ async def test_no_token_that_a_model_holds_gets_past_the_policy(home: Path, who:
 
 
 async def test_without_approvals_there_are_no_such_tools_and_nothing_waits(home: Path) -> None:
-    async with gated_household(home, {"POSTROOM_APPROVALS__ENABLED": "false"}) as gated:
+    async with gated_household(home, {"approvals": {"enabled": False}}) as gated:
         assert (await gated.notify(**STRANGER))["status"] == "ok"
         assert (await gated.decide("list_pending_actions"))["status"] == "refused"
 
@@ -265,7 +265,7 @@ async def test_an_answer_to_somebody_who_really_wrote_needs_nobody(home: Path) -
 
 
 async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again(home: Path) -> None:
-    async with gated_household(home, {"POSTROOM_RETRY__MAX_ATTEMPTS": "1"}) as gated:
+    async with gated_household(home, {"retry": {"max_attempts": 1}}) as gated:
         base = gated.household.addresses["sandbox"].removesuffix("/")
         await gated.http.post(f"{base}/faults", json={"channel": "telegram", "times": 1, "status": 503})
         action_id = await parked(gated)
@@ -283,7 +283,7 @@ async def test_a_replay_by_a_person_sends_what_was_approved_without_asking_again
 
 
 async def test_the_owner_is_told_where_they_are_once_for_each_action(home: Path) -> None:
-    async with gated_household(home, {"POSTROOM_APPROVALS__ASK_OWNER": "true"}) as gated:
+    async with gated_household(home, {"approvals": {"ask_owner": True}}) as gated:
         action_id = await parked(gated)
         await parked(gated, idempotency_key="k")
         await parked(gated, idempotency_key="k")

@@ -8,22 +8,19 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.app.living import PORTS, started
 
-from postroom.app.household import Household, parts_of, running
+from postroom.app.household import Household
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
 from postroom.settings import Settings
 
-PORTS = dict.fromkeys(
-    ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp"), 0
-)
-
 
 def household(settings: Settings) -> AbstractAsyncContextManager[Household]:
-    whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=PORTS)})
-    return running(whole, parts_of(whole))
+    whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=dict.fromkeys(PORTS, 0))})
+    return started(whole)
 
 
 def connected(url: str, token: str | None) -> Client:

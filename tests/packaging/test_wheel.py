@@ -14,7 +14,7 @@ import pytest
 from tests.app.processes import environment, wait_for
 from tests.architecture.tree import ROOT, SOURCE
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.running_household import CHATGPT, OWNER, Answer, Telephone, settings_for, telephone
+from tests.telephone import CHATGPT, OWNER, Answer, Telephone, settings_for, telephone
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile

@@ -9,12 +9,14 @@ from typing import Any
 
 from sqlalchemy import event
 
+from postroom.store.database import Database
 from postroom.store.sqlite import SqliteDatabase
 
 
 @contextmanager
-def query_plans(database: SqliteDatabase) -> Iterator[list[str]]:
+def query_plans(database: Database) -> Iterator[list[str]]:
     """Fills up, step by step, while the work runs."""
+    assert isinstance(database, SqliteDatabase)
     steps: list[str] = []
     beside = sqlite3.connect(database._path, check_same_thread=False)
 

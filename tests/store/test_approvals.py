@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, insert, inspect, select, text, update
 from sqlalchemy.exc import DBAPIError
 from tests.approvals.parked import HOUR_US, MINT, content, new_delivery
 from tests.clock import START_US
-from tests.store.any_database import ledger_of, migrated
+from tests.opened_database import ledger_of, opened_database, opened_file
 
 from postroom.approvals.rules import arguments_of, parse_constraints, standing
 from postroom.approvals.ruling import approval, expiration, rejection
@@ -44,8 +44,7 @@ Refused = (DBAPIError, PostroomError)
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = tmp_path / "postroom.db" if request.param == "sqlite" else request.getfixturevalue("new_postgres_url")
-    async with migrated(url) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield database
 
 
@@ -423,8 +422,8 @@ async def test_the_audit_trail_only_grows(database: Database, record: StoredAppr
     assert await rows(database, select(approval_events)) == before != []
 
 
-async def test_postgres_does_not_let_the_audit_trail_be_emptied(new_postgres_url: str) -> None:
-    async with migrated(new_postgres_url) as database:
+async def test_postgres_does_not_let_the_audit_trail_be_emptied(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    async with opened_database("postgres", tmp_path, request) as database:
         with pytest.raises(Refused):
             await change(database, text("TRUNCATE messenger.approval_events"))
 
@@ -470,7 +469,7 @@ async def test_the_migration_makes_the_tables_the_code_describes(database: Datab
 
 
 async def test_a_store_that_is_gone_parks_nothing_and_says_so(tmp_path: Path) -> None:
-    async with migrated(tmp_path / "postroom.db") as database:
+    async with opened_file(tmp_path) as database:
         await change(database, text("DROP TABLE approval_events"))
         record = StoredApprovals(database, MINT.mint, expiration)
         new = new_delivery()

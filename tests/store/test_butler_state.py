@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.store.open_database import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 
 from postroom.store.butler_state import StoredState
 
@@ -15,8 +15,7 @@ from postroom.store.butler_state import StoredState
 async def test_values_come_back_as_they_were_and_versions_count(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = request.getfixturevalue("new_postgres_url") if kind == "postgres" else None
-    async with opened(kind, tmp_path, url) as database:
+    async with opened_database(kind, tmp_path, request) as database:
         mine, other = StoredState(database, "health"), StoredState(database, "general")
         value = {"list": [1, None, "ü"], "deep": {"x": True}}
 
@@ -36,8 +35,7 @@ async def test_values_come_back_as_they_were_and_versions_count(
 async def test_of_many_who_expect_the_same_version_one_wins(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = request.getfixturevalue("new_postgres_url") if kind == "postgres" else None
-    async with opened(kind, tmp_path, url) as database:
+    async with opened_database(kind, tmp_path, request) as database:
         state = StoredState(database, "health")
         await state.set("k", 0, expected_version=None, now_us=1)
 
@@ -51,8 +49,7 @@ async def test_of_many_who_expect_the_same_version_one_wins(
 async def test_of_many_who_write_a_key_first_one_is_the_first(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = request.getfixturevalue("new_postgres_url") if kind == "postgres" else None
-    async with opened(kind, tmp_path, url) as database:
+    async with opened_database(kind, tmp_path, request) as database:
         state = StoredState(database, "health")
 
         careful = await asyncio.gather(*(state.set("c", n, expected_version=0, now_us=1) for n in range(8)))

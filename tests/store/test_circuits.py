@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.store.both import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 from tests.store.deliveries import NOON_US
 
 from postroom.domain.breaker import Circuit, State
@@ -21,7 +21,7 @@ OPEN = Circuit(
 
 @pytest.fixture(params=KINDS)
 async def circuits(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredCircuits]:
-    async with opened(request.param, request, tmp_path) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield StoredCircuits(database)
 
 

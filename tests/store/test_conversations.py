@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import START_US
-from tests.store.any_database import migrated
+from tests.opened_database import opened_database
 
 from postroom.store.conversations import StoredConversations
 
@@ -15,8 +15,7 @@ from postroom.store.conversations import StoredConversations
 async def test_only_the_very_thread_that_was_heard_counts(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    url = tmp_path / "postroom.db" if kind == "sqlite" else request.getfixturevalue("new_postgres_url")
-    async with migrated(url) as database:
+    async with opened_database(kind, tmp_path, request) as database:
         conversations = StoredConversations(database)
         for _ in range(2):
             await conversations.hear("telegram", "555", "7", START_US)

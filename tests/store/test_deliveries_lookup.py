@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, insert
+from tests.opened_database import KINDS, opened_database
 from tests.store.delivery_rows import NOON_US, attempt_row, request_row, write
-from tests.store.open_database import KINDS, opened
 
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.enquiry import DeliveryQuery, Page
@@ -30,8 +30,7 @@ _mint = IdMint()
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.opened_database import KINDS, opened_database
 from tests.store.delivery_rows import NOON_US, attempt_row, request_row, write
-from tests.store.open_database import KINDS, opened
 
 from postroom.domain.enquiry import DeliveryQuery, Page
 from postroom.store.database import Database
@@ -17,8 +17,7 @@ from postroom.store.deliveries_search import StoredDeliveries, search
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 

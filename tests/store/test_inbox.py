@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, inspect, select
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
-from tests.store.inbox_database import KINDS, AnyDatabase, empty_inbox
+from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.email_copy import Defer, Drop, Send, Verdict
 from postroom.domain.notification import (
@@ -27,6 +27,7 @@ from postroom.domain.notification import (
 )
 from postroom.inbox.change import apply
 from postroom.inbox.deferral import judge
+from postroom.store.database import Database
 from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.tables.inbox import deferred_emails, notification_preferences, notifications
@@ -42,13 +43,13 @@ def no_email(notification: Notification, preferences: Preferences) -> Verdict:
 
 
 @pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AnyDatabase]:
-    async with empty_inbox(request, tmp_path) as database:
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield database
 
 
 @pytest.fixture
-def notes(database: AnyDatabase) -> StoredNotes:
+def notes(database: Database) -> StoredNotes:
     return StoredNotes(database, MINT.mint)
 
 
@@ -64,7 +65,7 @@ async def ids(notes: StoredNotes, page: Page, now_us: int = NOW, user_id: str = 
 class TestSchema:
     @pytest.mark.parametrize("table", [notifications, notification_preferences, deferred_emails], ids=str)
     async def test_the_migration_makes_the_columns_and_indices_that_the_tables_name(
-        self, database: AnyDatabase, table: object
+        self, database: Database, table: object
     ) -> None:
         def look(connection: Connection) -> tuple[set[str], set[str]]:
             schema = "shared" if connection.dialect.name == "postgresql" else None
@@ -130,7 +131,7 @@ class TestCreate:
     )
     async def test_the_e_mail_is_decided_in_the_same_step(
         self,
-        database: AnyDatabase,
+        database: Database,
         notes: StoredNotes,
         preferences: Preferences,
         verdict: Verdict,
@@ -145,9 +146,7 @@ class TestCreate:
         assert created[1] == verdict
         assert (tuple(found) if found else None) == row
 
-    async def test_for_people_who_want_e_mail_alone_no_bell_rings(
-        self, database: AnyDatabase, notes: StoredNotes
-    ) -> None:
+    async def test_for_people_who_want_e_mail_alone_no_bell_rings(self, database: Database, notes: StoredNotes) -> None:
         alone = replace(BY_EMAIL, delivery_channel=DeliveryChannel.EMAIL)
         await StoredPreferences(database).change("ada", lambda _: alone, NOW)
         await keep(notes, a_notification())

@@ -13,12 +13,13 @@ import pytest
 from sqlalchemy import select
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
-from tests.store.inbox_database import KINDS, AnyDatabase, empty_inbox
+from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.email_copy import Batch, GivenUp, HandedOver, TryAgain
 from postroom.domain.notification import Change, DeliveryChannel, Notification, Preferences
 from postroom.inbox.change import apply
 from postroom.inbox.deferral import judge
+from postroom.store.database import Database
 from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_emails import StoredEmails
 from postroom.store.inbox_preferences import StoredPreferences
@@ -31,7 +32,7 @@ LEASE = 60_000_000
 
 @dataclass(frozen=True)
 class Desk:
-    database: AnyDatabase
+    database: Database
     notes: StoredNotes
     emails: StoredEmails
     preferences: StoredPreferences
@@ -60,7 +61,7 @@ class Desk:
 
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
-    async with empty_inbox(request, tmp_path) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield Desk(database, StoredNotes(database, MINT.mint), StoredEmails(database), StoredPreferences(database))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.clock import START_US
 from tests.inbox.examples import AT_NIGHT
-from tests.store.inbox_database import KINDS, empty_inbox
+from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.notification import DeliveryChannel, Preferences
 from postroom.store.inbox_preferences import StoredPreferences
@@ -18,7 +18,7 @@ from postroom.store.inbox_preferences import StoredPreferences
 
 @pytest.fixture(params=KINDS)
 async def book(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredPreferences]:
-    async with empty_inbox(request, tmp_path) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield StoredPreferences(database)
 
 

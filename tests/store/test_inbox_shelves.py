@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.clock import START_US
 from tests.inbox.examples import MINT, a_notification
-from tests.store.inbox_database import KINDS, AnyDatabase, empty_inbox
+from tests.opened_database import KINDS, opened_database
 
 from postroom.console.inbox_page import shelf_of
 from postroom.domain.email_copy import Drop
 from postroom.domain.notification import Cursor, Notification
 from postroom.domain.shelf import Shelf
+from postroom.store.database import Database
 from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_shelves import StoredShelves
 
@@ -35,12 +36,12 @@ PLACES: dict[str, tuple[dict[str, Any], Shelf]] = {
 
 
 @pytest.fixture(params=KINDS)
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AnyDatabase]:
-    async with empty_inbox(request, tmp_path) as database:
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield database
 
 
-async def keep(database: AnyDatabase, *new: Notification) -> None:
+async def keep(database: Database, *new: Notification) -> None:
     """The bell of a new one follows what its person wants, so it is set afterwards."""
     notes = StoredNotes(database, MINT.mint)
     for one in new:
@@ -48,7 +49,7 @@ async def keep(database: AnyDatabase, *new: Notification) -> None:
         await notes.change(one.user_id, one.id, lambda _stored, one=one: one)  # type: ignore[misc]
 
 
-async def test_every_notification_lies_on_exactly_one_shelf(database: AnyDatabase) -> None:
+async def test_every_notification_lies_on_exactly_one_shelf(database: Database) -> None:
     notes = {name: a_notification(**fields) for name, (fields, _) in PLACES.items()}
     await keep(database, *notes.values(), a_notification("eve"))
     shelves = StoredShelves(database)
@@ -63,11 +64,11 @@ async def test_every_notification_lies_on_exactly_one_shelf(database: AnyDatabas
     assert all(shelf_of(notes[name], NOW) is wanted for name, (_, wanted) in PLACES.items())
 
 
-async def test_an_empty_inbox_counts_nothing(database: AnyDatabase) -> None:
+async def test_an_empty_inbox_counts_nothing(database: Database) -> None:
     assert await StoredShelves(database).counts("ada", NOW) == dict.fromkeys(Shelf, 0)
 
 
-async def test_a_page_begins_where_the_one_before_ended(database: AnyDatabase) -> None:
+async def test_a_page_begins_where_the_one_before_ended(database: Database) -> None:
     notes = [a_notification(at_us=NOW - age // 2) for age in range(6)]
     await keep(database, *notes)
     shelves, after, seen = StoredShelves(database), None, list[str]()
@@ -80,7 +81,7 @@ async def test_a_page_begins_where_the_one_before_ended(database: AnyDatabase) -
     assert seen == [one.id for one in sorted(notes, key=lambda one: (one.created_at_us, one.id), reverse=True)]
 
 
-async def test_one_is_found_by_its_owner_and_by_nobody_else(database: AnyDatabase) -> None:
+async def test_one_is_found_by_its_owner_and_by_nobody_else(database: Database) -> None:
     note = a_notification(dismissed_at_us=5)
     await keep(database, note, a_notification("eve"))
     shelves = StoredShelves(database)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import DBAPIError
-from tests.opened_database import KINDS, opened_database
+from tests.opened_database import KINDS, opened_database, opened_file
 from tests.store.query_plans import query_plans
 
 from postroom.domain.ids import IdMint
@@ -17,7 +17,6 @@ from postroom.domain.refused import Code, Refused
 from postroom.intents.moves import Moment, moved, opened
 from postroom.store.database import Database
 from postroom.store.intents import StoredIntents
-from postroom.store.sqlite import SqliteDatabase
 from postroom.store.tables.deliveries import delivery_receipts, delivery_requests
 from postroom.store.tables.intents import intents
 
@@ -161,13 +160,9 @@ async def test_half_characters_in_what_somebody_sent_are_kept_apart_from_the_tex
 
 
 async def test_a_round_reads_only_what_is_under_way(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "postroom.db")
-    try:
-        await database.migrate()
+    async with opened_file(tmp_path) as database:
         with query_plans(database) as steps:
             await StoredIntents(database, MINT.mint).round(10, 5)
-    finally:
-        await database.close()
 
     assert not [step for step in steps if step.startswith("SCAN")], steps
     assert any("ix_intents_carried (updated_at<?)" in step for step in steps), steps

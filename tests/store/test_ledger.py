@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
-from tests.store.both import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 from tests.store.deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.domain.delivery import TRANSITIONS, Event, Failure, Outcome, Priority, Receipt, Status
@@ -59,7 +59,7 @@ class Store:
 
 @pytest.fixture(params=KINDS)
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(request.param, request, tmp_path) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield Store(
             database, SqliteLedger(database) if isinstance(database, SqliteDatabase) else PostgresLedger(database)
         )

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sqlalchemy import select
+from tests.services.ready_file import ready_file
 from tests.store.deliveries import NOON_US, SECOND, ending, new_delivery
 
 from postroom.domain.delivery import TERMINAL, TRANSITIONS, Event, Receipt, Status
@@ -85,8 +86,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="postroom-states-", ignore_cleanup_errors=True)
         self.loop = asyncio.new_event_loop()
-        self.database = SqliteDatabase(Path(self.folder.name) / "postroom.db")
-        self.run(self.database.migrate())
+        self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
         self.ledger = SqliteLedger(self.database)
         self.model = Model()
         self.claims: list[Claim] = []  # every claim ever handed out, stale ones too

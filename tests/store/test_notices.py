@@ -42,8 +42,8 @@ class Ear:
 
 
 @pytest.fixture
-async def databases(new_postgres_url: str) -> AsyncIterator[tuple[PostgresDatabase, PostgresDatabase]]:
-    here, there = PostgresDatabase(new_postgres_url), PostgresDatabase(new_postgres_url)
+async def databases(postgres_url: str) -> AsyncIterator[tuple[PostgresDatabase, PostgresDatabase]]:
+    here, there = PostgresDatabase(postgres_url), PostgresDatabase(postgres_url)
     await here.migrate()
     yield here, there
     await here.close()
@@ -101,13 +101,13 @@ async def test_a_large_batch_is_announced_whole(databases: tuple[PostgresDatabas
 
 
 async def test_a_lost_connection_is_replaced_and_what_was_missed_is_looked_up(
-    databases: tuple[PostgresDatabase, PostgresDatabase], new_postgres_url: str
+    databases: tuple[PostgresDatabase, PostgresDatabase], postgres_url: str
 ) -> None:
     here, there = databases
     ledger, ear = PostgresLedger(here), Ear()
     async with listening(there, ear.on_pending, ear.on_settled):
         assert await ear.heard() is None
-        await _end_listeners(new_postgres_url)
+        await _end_listeners(postgres_url)
 
         assert await ear.heard() is None  # connected again: look at everything you wait for
         inserted = await ledger.insert(new_delivery(), LEASE_US)

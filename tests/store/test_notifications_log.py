@@ -11,7 +11,7 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from sqlalchemy import select
-from tests.store.both import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 from tests.store.deliveries import NOON_US, mint
 
 from postroom.store.database import Database
@@ -46,7 +46,7 @@ class Log:
 
 @pytest.fixture(params=KINDS)
 async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Log]:
-    async with opened(request.param, request, tmp_path) as database:
+    async with opened_database(request.param, tmp_path, request) as database:
         yield Log(StoredNotificationsLog(database, mint), database)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, insert, update
+from tests.opened_database import KINDS, opened_database
 from tests.store.delivery_rows import NOON_US, new_id, request_row, write
-from tests.store.open_database import KINDS, opened
 
 from postroom.domain.delivery import Status
 from postroom.domain.ids import IdMint, first_id_at
@@ -24,8 +24,7 @@ DAY_US = seconds(24 * 3600)
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 

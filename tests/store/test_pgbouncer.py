@@ -27,12 +27,12 @@ _SECONDS = 20.0
 
 
 @pytest.fixture
-def pooler(new_postgres_url: str, server_directory: Path) -> Iterator[PgBouncer]:
+def pooler(postgres_url: str, server_directory: Path) -> Iterator[PgBouncer]:
     try:
         find_program()
     except ServiceError as error:
         pytest.skip(str(error))
-    server = PgBouncer(server_directory, new_postgres_url)
+    server = PgBouncer(server_directory, postgres_url)
     server.start()
     try:
         yield server
@@ -99,10 +99,10 @@ async def test_many_deliveries_go_from_insert_to_settled(database: PostgresDatab
 
 
 async def test_notices_come_by_a_way_around_the_pooler(
-    database: PostgresDatabase, pooler: PgBouncer, new_postgres_url: str
+    database: PostgresDatabase, pooler: PgBouncer, postgres_url: str
 ) -> None:
     ears: asyncio.Queue[list[DeliveryId] | None] = asyncio.Queue()
-    there = PostgresDatabase(pooler.url, prepared=False, listen_url=new_postgres_url)
+    there = PostgresDatabase(pooler.url, prepared=False, listen_url=postgres_url)
 
     async def settled(ids: list[DeliveryId] | None) -> None:
         ears.put_nowait(ids)
@@ -131,11 +131,11 @@ async def test_without_such_a_way_everything_is_looked_at_again_and_again() -> N
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("notices", ["listen", "poll"])
 async def test_a_household_delivers_behind_the_pooler(
-    home: Path, pooler: PgBouncer, new_postgres_url: str, notices: str
+    home: Path, pooler: PgBouncer, postgres_url: str, notices: str
 ) -> None:
     behind = {
         "database_url": pooler.url,
-        "postgres": {"prepared_statements": False, "notices": notices, "listen_url": new_postgres_url},
+        "postgres": {"prepared_statements": False, "notices": notices, "listen_url": postgres_url},
     }
     async with living(home, LIFTED, QUICK, behind) as house:
         answers = await asyncio.gather(*(house.notify(message=f"note {n}", recipient=str(1000 + n)) for n in range(30)))

@@ -11,8 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 from sqlalchemy import Connection, func, insert, select
-from tests.store.any_database import ledger_of
-from tests.store.both import KINDS, opened
+from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.store.delivery_rows import NOON_US, attempt_row, new_id, request_row
 
 from postroom.domain.delivery import Status
@@ -40,7 +39,7 @@ CUTOFF_US = NOON_US - 90 * DAY_US
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened(request.param, request, tmp_path) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 
@@ -270,7 +269,7 @@ async def test_batches_go_on_where_the_last_one_stopped(database: Database) -> N
 
 
 async def test_on_postgres_every_month_has_a_partition(postgres_url: str, request: pytest.FixtureRequest) -> None:
-    async with opened("postgres", request, Path()) as database:
+    async with opened_database("postgres", Path(), request) as database:
         await write(database, (delivery_requests, [settled(), settled(at_us=OLD_US - 60 * DAY_US)]))
 
         await prune(database)
@@ -282,7 +281,7 @@ async def test_a_month_that_cannot_be_made_now_is_left_for_later_and_nobody_wait
     postgres_url: str, request: pytest.FixtureRequest
 ) -> None:
     """A backup reads the archive for hours; whoever waits for its end would hold up everybody who comes after."""
-    async with opened("postgres", request, Path()) as database:
+    async with opened_database("postgres", Path(), request) as database:
         await write(database, (delivery_requests, [settled()]))
         await prune(database)
         await write(database, (delivery_requests, [settled(at_us=OLD_US - 2000 * DAY_US)]))

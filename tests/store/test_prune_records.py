@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import BigInteger, Boolean, Connection, Float, Integer, SmallInteger, Table, insert, select
-from tests.store.both import KINDS, opened
+from tests.opened_database import KINDS, opened_database
 from tests.store.delivery_rows import NOON_US, new_id, request_row
 
 from postroom.domain.retention import DAY_US, Retention
@@ -64,7 +64,7 @@ WORDS = {"type": "info", "priority": "medium", "status": "COMPLETED", "subscript
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    async with opened(request.param, request, tmp_path) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         await one.write(neighbours)
         yield one
 

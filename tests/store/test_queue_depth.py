@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, text
+from tests.opened_database import KINDS, opened_database
 from tests.store.delivery_rows import NOON_US, request_row, write
-from tests.store.open_database import KINDS, opened
 
 from postroom.domain.figures import Depth
 from postroom.store.database import Database
@@ -19,8 +19,7 @@ from postroom.store.queue_depth import counted, depth
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 

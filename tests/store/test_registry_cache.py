@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 from tests.clock import FakeClock
+from tests.services.ready_file import ready_file
 
 from postroom.domain.ids import IdMint
 from postroom.domain.registry import Registration
@@ -33,9 +34,8 @@ class SlowDatabase(SqliteDatabase):
 
 
 async def test_whoever_asks_while_a_quarantine_is_written_does_not_undo_it(tmp_path: Path, clock: FakeClock) -> None:
-    database = SlowDatabase(tmp_path / "postroom.db")
+    database = SlowDatabase(ready_file(tmp_path / "postroom.db"))
     try:
-        await database.migrate()
         registry = CachedRegistry(StoredRegistry(database, IdMint().mint), clock)
         health = Registration(name="health", endpoint_url="", description="", modules=(), last_seen_at_us=1)
         await registry.register(health)

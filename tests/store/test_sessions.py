@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import inspect
+from tests.opened_database import KINDS, opened_database, opened_file
 from tests.store.query_plans import query_plans
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import IdMint
 from postroom.domain.session import Event, NewSession, Outcome, Session, SessionId, Status
 from postroom.store.database import Database
-from postroom.store.postgres import PostgresDatabase
 from postroom.store.sessions import StoredSessions
-from postroom.store.sqlite import SqliteDatabase
 from postroom.store.tables.sessions import sessions as table
 
 NOW = 1_767_225_600_000_000
@@ -23,15 +22,10 @@ MINT = IdMint()
 DONE = Outcome(event=Event.FINISH, transcript={"text": "ü \x00 done"})
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    if request.param == "sqlite":
-        opened: Database = SqliteDatabase(tmp_path / "postroom.db")
-    else:
-        opened = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
-    await opened.migrate()
-    yield opened
-    await opened.close()
+    async with opened_database(request.param, tmp_path, request) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -181,16 +175,12 @@ async def test_the_newest_come_first_page_by_page(store: StoredSessions) -> None
 
 
 async def test_what_has_ended_is_not_read_to_find_the_next_in_the_queue(tmp_path: Path) -> None:
-    database = SqliteDatabase(tmp_path / "postroom.db")
-    try:
-        await database.migrate()
+    async with opened_file(tmp_path) as database:
         store = StoredSessions(database)
         with query_plans(database) as steps:
             await store.claim("health", now_us=NOW)
             await store.recover("health", now_us=NOW)
             await store.add(new(), most_queued=5)
-    finally:
-        await database.close()
 
     looked = [step for step in steps if "(butler=?" in step and "request_key" not in step]
     assert len(looked) == 3

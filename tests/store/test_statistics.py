@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.opened_database import KINDS, opened_database
 from tests.store.delivery_rows import NOON_US, attempt_row, request_row, write
-from tests.store.open_database import KINDS, opened
 
 from postroom.domain.enquiry import GroupBy, Window
 from postroom.domain.figures import Figures
@@ -30,8 +30,7 @@ COLUMN = {
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert
+from tests.opened_database import KINDS, opened_database, opened_file
 from tests.store.delivery_rows import NOON_US, request_row, write
-from tests.store.open_database import KINDS, opened
 from tests.store.query_plans import query_plans
 
 from postroom.domain.time import to_text
 from postroom.store.database import Database
-from postroom.store.sqlite import SqliteDatabase
 from postroom.store.surroundings import email_copies, recent_ids, surroundings
 from postroom.store.tables.approvals import pending_actions
 from postroom.store.tables.deliveries import circuit_states
@@ -23,8 +22,7 @@ from postroom.store.tables.deliveries import circuit_states
 
 @pytest.fixture(params=KINDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url = request.getfixturevalue("new_postgres_url") if request.param == "postgres" else None
-    async with opened(request.param, tmp_path, url) as one:
+    async with opened_database(request.param, tmp_path, request) as one:
         yield one
 
 
@@ -88,8 +86,7 @@ async def test_a_notification_without_an_e_mail_has_no_copies(database: Database
 
 
 async def test_a_million_others_are_not_read_to_count_those_ahead(tmp_path: Path) -> None:
-    async with opened("sqlite", tmp_path, None) as database:
-        assert isinstance(database, SqliteDatabase)
+    async with opened_file(tmp_path) as database:
         with query_plans(database) as steps:
             await around(database, request_row())
 

@@ -30,7 +30,6 @@ from postroom.console.dead_letters import dead_letters_section
 from postroom.console.deliveries import deliveries_section
 from postroom.console.events import events_page
 from postroom.console.health import health_section
-from postroom.console.root import ROOT
 from postroom.console.sandbox_page import sandbox_section
 from postroom.console.today import today_section
 from postroom.console.visit import Section
@@ -100,11 +99,6 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
         contacts_desk(database, world.mint, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
-
-
-async def sign_in_link(database: Database, base_url: str, principal: Principal, now_us: int) -> str:
-    secret = await StoredConsoleSessions(database).invite(principal, now_us)
-    return f"{base_url}{ROOT}/login?key={secret}"
 
 
 class MessengerTools:

@@ -18,7 +18,7 @@ from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
-from postroom.app.console import Console, ConsoleWorld, running_console, sign_in_link
+from postroom.app.console import Console, ConsoleWorld, running_console
 from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
 from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
@@ -32,6 +32,7 @@ from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.roster import load_roster
 from postroom.app.serving import bind, port_of, serving
 from postroom.app.sessions import build_sessions, start_sessions
+from postroom.app.sign_in import sign_in_link
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
 from postroom.butler.config import MESSENGER, ButlerConfig

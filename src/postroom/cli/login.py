@@ -30,7 +30,7 @@ def login(name: As = None, end: End = False, home: Home = None, database: Databa
 
 
 async def _link(settings: Settings, principal: Principal) -> str:
-    from postroom.app.console import sign_in_link
+    from postroom.app.sign_in import sign_in_link
     from postroom.app.store import open_store
     from postroom.clock import SystemClock
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 from tests.desk.caller import Caller, text_of
 from tests.desk.conftest import ARTEFACTS
@@ -161,6 +164,20 @@ def test_a_reply_of_ten_thousand_characters_arrives_whole(desk: Caller, screen: 
     screen.window("Ten thousand")
     screen.key("ctrl+v", "Return")
     assert text_of(call) == f"User response: {reply}"
+
+
+@pytest.mark.parametrize("secret", [False, True], ids=["plain", "secret"])
+def test_what_is_pasted_slowly_is_in_the_reply(desk: Caller, screen: Screen, secret: bool) -> None:
+    owner = screen.copy("at last")
+    call = desk.call("Well?", title="Slow paste", secret=secret)
+    screen.window("Slow paste")
+    os.kill(owner, signal.SIGSTOP)
+    try:
+        screen.key("ctrl+v", "exclam", "ctrl+v", "BackSpace", "Return")
+    finally:
+        os.kill(owner, signal.SIGCONT)
+
+    assert text_of(call) == "User response: at last!at las"
 
 
 def test_a_longer_reply_is_not_sent_and_not_lost(desk: Caller, screen: Screen) -> None:

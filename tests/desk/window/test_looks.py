@@ -48,7 +48,9 @@ def test_history_starts_at_its_end_and_can_be_scrolled_back(desk: Caller, screen
         screen.gone("Asking")
     call = desk.call("And now?", title="History")
     window = screen.window("History")
+    reply = screen.ring(window) or 0
     screen.key("Tab", "Tab", "Tab")
+    until(lambda: (screen.ring(window) or reply) < reply, "the history to have the keyboard")
     folder = ARTEFACTS / f"history-{desk.toolkit}"
     at_first = screen.picture(folder / "at-first.png", window)
     screen.key("Home")

@@ -38,6 +38,13 @@ class Room:
         return [event for event in self.heard if event["event"] == kind]
 
 
+def test_what_is_heard_of_the_keys_after_the_end_is_no_draft(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.sitting.submit("sent")
+    room.sitting.typed("sent")
+    assert drafts.waiting(room.draft.parent) == []
+
+
 @pytest.mark.requirement("popup:timeout")
 def test_it_gives_up_at_the_timeout(tmp_path: Path) -> None:
     room = Room(tmp_path, timeout_seconds=30)

@@ -1,4 +1,4 @@
-// Pages work without this file: it keeps spoken times fresh and says aloud that a page was brought up to date.
+// Pages work without this file: it keeps spoken times fresh, holds the keyboard in its place, and says aloud that a page was brought up to date.
 (function () {
   "use strict";
 
@@ -34,6 +34,24 @@
       last = now;
       document.getElementById("news").textContent = said;
     }
+  });
+
+  // What has the keyboard keeps it when the part of the page around it is replaced; htmx does it only for what has an id.
+  function named(one) {
+    return one.tagName + " " + (one.getAttribute("href") || one.textContent.trim());
+  }
+  var held = null;
+  document.addEventListener("htmx:beforeSwap", function (event) {
+    var one = document.activeElement;
+    held = one && !one.id && event.detail.target.contains(one) ? named(one) : null;
+  });
+  document.addEventListener("htmx:afterSwap", function () {
+    if (!held || document.activeElement !== document.body) return;
+    var again = Array.from(document.querySelectorAll("#live a, #live button, #live summary")).find(function (one) {
+      return named(one) === held;
+    });
+    held = null;
+    if (again) again.focus({ preventScroll: true });
   });
 
   // One box that ticks all the boxes of its form.

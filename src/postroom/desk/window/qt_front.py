@@ -114,7 +114,7 @@ class QtWindow(QWidget):
 
     def _build_footer(self) -> None:
         row = QHBoxLayout()
-        self._notice = QLabel()
+        self._notice = QLabel(self._sitting.notice()[0])  # there from the first moment, not after the first pulse
         self._notice.setObjectName("notice")
         row.addWidget(self._notice, 1)
         if self._sheet.wait_for_response:

@@ -60,7 +60,9 @@ class Sitting:
         self._active = self._clock()
 
     def typed(self, text: str) -> None:
-        """Called on every change; a secret is kept nowhere."""
+        """Called on every change; a secret is kept nowhere, and nothing is after the end."""
+        if self.over:
+            return
         self.active()
         self._length = len(text)
         if not self.sheet.secret:

@@ -157,7 +157,7 @@ class TkWindow:
     def _footer(self) -> None:
         frame = tk.Frame(self._body, bg=self._palette.background)
         frame.pack(fill="x", side="bottom", pady=(12, 0))
-        self._notice = self._label("", self._small, self._palette.muted, frame)
+        self._notice = self._label(self._sitting.notice()[0], self._small, self._palette.muted, frame)
         if self._sheet.wait_for_response:
             submit = FlatButton(frame, "Submit", self._submit, self._palette, primary=True)
             cancel = FlatButton(frame, "Cancel", self._cancel, self._palette)
@@ -274,6 +274,8 @@ class TkWindow:
         self._input.focus()
 
     def _end(self, outcome: Outcome) -> None:
+        if self._sheet.wait_for_response:
+            self._sitting.typed(self._input.read())  # Tk tells of the last keys after the one that ended it
         self._sitting.end(outcome)
         self._leave()
 

@@ -12,7 +12,43 @@ from postroom.desk.palette import Palette
 from postroom.desk.window.tk_parts import Scrolled, text_colours
 
 ROWS = 4
+_MODIFIED = 0x4 | 0x8  # Control or Alt, as X counts them
 _COMMAND = "Command" if sys.platform == "darwin" else "Control"
+
+
+class Pasting:
+    """Tk handles further keys while it waits for the owner of the clipboard; here they wait for their turn."""
+
+    def __init__(self, field: tk.Text | tk.Entry) -> None:
+        self._field = field
+        self._is_waiting = False
+        self._held: list[tk.Event[tk.Misc]] = []
+        tag = f"Pasting{field}"
+        field.bindtags((tag, *field.bindtags()))
+        field.bind_class(tag, "<KeyPress>", self._hold)
+
+    def paste(self, read: Callable[[], str], insert: Callable[[str], None]) -> None:
+        self._is_waiting = True
+        try:
+            with contextlib.suppress(tk.TclError):
+                insert(read())
+        finally:
+            self._is_waiting = False
+        while self._held and not self._is_waiting:
+            self._press(self._held.pop(0), insert)
+
+    def _hold(self, event: tk.Event[tk.Misc]) -> str | None:
+        if not self._is_waiting:
+            return None
+        self._held.append(event)
+        return "break"
+
+    def _press(self, event: tk.Event[tk.Misc], insert: Callable[[str], None]) -> None:
+        if event.char.isprintable() and event.char and not int(event.state) & _MODIFIED:
+            insert(event.char)
+            return
+        with contextlib.suppress(tk.TclError):  # the one before it may have closed the window
+            self._field.event_generate("<KeyPress>", keysym=event.keysym, state=event.state)
 
 
 class ReplyInput:
@@ -31,6 +67,7 @@ class ReplyInput:
         self._text = self._scrolled.text
         self._text.configure(undo=True, autoseparators=True, maxundo=-1)
         self._changed = changed
+        self._pasting = Pasting(self._text)
         self._bind(submit)
 
     def widget(self) -> tk.Widget:
@@ -81,8 +118,7 @@ class ReplyInput:
         self._text.bind("<<Modified>>", self._modified)
 
     def _paste(self) -> None:
-        with contextlib.suppress(tk.TclError):
-            self.insert(self._text.clipboard_get())
+        self._pasting.paste(self._text.clipboard_get, self.insert)
 
     def _select_all(self) -> None:
         self._text.tag_add("sel", "1.0", "end-1c")
@@ -130,6 +166,7 @@ class SecretInput:
         for event, ring in (("<FocusIn>", palette.accent), ("<FocusOut>", palette.border)):
             self._entry.bind(event, lambda _, ring=ring: self._frame.configure(highlightbackground=ring))  # type: ignore[misc]
         self._changed = changed
+        self._pasting = Pasting(self._entry)
         for sequence in ("<Return>", "<KP_Enter>", f"<{_COMMAND}-Return>"):
             self._entry.bind(sequence, _only(submit))
         for sequence in (f"<{_COMMAND}-a>", f"<{_COMMAND}-A>", "<<SelectAll>>"):
@@ -158,9 +195,8 @@ class SecretInput:
         self._entry.insert("insert", text)
 
     def _paste(self) -> None:
-        with contextlib.suppress(tk.TclError):
-            self.insert(self._entry.clipboard_get().strip("\n"))
-            self._changed(self.read())
+        self._pasting.paste(lambda: self._entry.clipboard_get().strip("\n"), self.insert)
+        self._changed(self.read())
 
 
 def _only(action: Callable[[], None]) -> Callable[[object], str]:

@@ -1,8 +1,7 @@
-"""A whole household on free ports, with a person's phone and an assistant's telephone to it."""
+"""An assistant's telephone to a household in this process, and the phones of the people it knows."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -12,11 +11,12 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import Household, parts_of, running
+from postroom.app.household import Household
 from postroom.butler.config import ButlerConfig
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
-from postroom.settings import Settings, load
+from postroom.settings import Settings
+from tests.app import living
 
 OWNER = "agent://household/owner"
 CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
@@ -29,7 +29,6 @@ PEOPLE = [
     {"name": "Anna Schmidt", "email": "anna.s@example.org"},
 ]
 _PATIENCE_SECONDS = 20
-_PORTS = ("switchboard", "general", "health", "messenger", "api", "chatgpt", "gemini", "sandbox", "sandbox_smtp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +91,10 @@ class Telephone:
         return found
 
 
-def settings_for(home: Path, **more: Any) -> Settings:
-    environment = {"POSTROOM_HOME": str(home), "POSTROOM_CONTACTS": json.dumps(PEOPLE)}
-    environment |= {f"POSTROOM_PORTS__{name.upper()}": "0" for name in _PORTS}
-    environment["POSTROOM_LIMITS"] = json.dumps(
-        {"global_per_minute": 100_000, "recipient_per_minute": 100_000, "channels": {"telegram.bot": 100_000}}
+def settings_for(home: Path) -> Settings:
+    return living.settings_for(
+        home, living.LIFTED, {"delivery": {"telegram_chat_interval_seconds": 0}, "contacts": PEOPLE}
     )
-    environment["POSTROOM_DELIVERY__TELEGRAM_CHAT_INTERVAL_SECONDS"] = "0"
-    return load(environment, more)[0]
-
-
-def _parts(settings: Settings, only: tuple[str, ...]) -> list[str]:
-    return [part for part in parts_of(settings) if not only or part in only]
 
 
 @asynccontextmanager
@@ -113,24 +104,8 @@ async def telephone(
     roster: Sequence[ButlerConfig] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Telephone]:
-    """The household lives in a task of its own: a fixture may end in another task than it began in."""
-    ready: asyncio.Future[Household] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-
-    async def live() -> None:
-        try:
-            async with running(settings, _parts(settings, only), roster, environment) as household:
-                ready.set_result(household)
-                await stop.wait()
-        except BaseException as error:
-            if not ready.done():
-                ready.set_exception(error)
-            raise
-
-    living = asyncio.create_task(live())
-    try:
-        async with aiohttp.ClientSession() as session:
-            yield Telephone(await ready, session, TokenFile(settings.tokens_file))
-    finally:
-        stop.set()
-        await living
+    async with (
+        living.started(settings, only=only, roster=roster, environment=environment) as household,
+        aiohttp.ClientSession() as session,
+    ):
+        yield Telephone(household, session, TokenFile(settings.tokens_file))

@@ -1,0 +1,13 @@
+"""The link that signs a person in to the console, once."""
+
+from __future__ import annotations
+
+from postroom.console.root import ROOT
+from postroom.domain.principal import Principal
+from postroom.store.console_sessions import StoredConsoleSessions
+from postroom.store.database import Database
+
+
+async def sign_in_link(database: Database, base_url: str, principal: Principal, now_us: int) -> str:
+    secret = await StoredConsoleSessions(database).invite(principal, now_us)
+    return f"{base_url}{ROOT}/login?key={secret}"
