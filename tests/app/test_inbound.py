@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -91,3 +92,39 @@ async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None
 )
 def test_only_answers_to_messages_are_replies(update: dict[str, Any], addresses: list[str]) -> None:
     assert [(one.address, one.provider_id) for one in telegram_replies(update)] == [(one, "3") for one in addresses]
+
+
+async def test_an_update_somebody_stumbles_over_holds_nobody_up(clock: FakeClock) -> None:
+    bot, seen = Bot([{"update_id": 7, "message": "odd"}, {"update_id": 8}]), list[int]()
+    inbound = reader(bot, seen, clock)
+
+    async def stumble(update: Mapping[str, Any]) -> bool:
+        return bool(update["message"]["chat"]) if "message" in update else False
+
+    await replace(inbound, handlers=[stumble, *inbound.handlers]).poll(0)
+    await inbound.poll(0)
+
+    assert seen == [7, 8]
+    assert bot.offsets == [None, 9]
+
+
+async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> None:
+    bot, seen = Bot([{"update_id": 7}]), list[int]()
+    inbound = reader(bot, seen, clock)
+    answer, surprises = bot.updates, iter([RuntimeError("surprise")])
+
+    async def updates(offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
+        for surprise in surprises:
+            raise surprise
+        found = await answer(offset, timeout_seconds)
+        if not found:
+            inbound.stopping.set()
+        return found
+
+    bot.updates = updates  # type: ignore[method-assign]
+    running = asyncio.create_task(inbound.run())
+    await clock.parked()
+    await clock.advance(6)
+
+    await asyncio.wait_for(running, 10)
+    assert seen == [7]

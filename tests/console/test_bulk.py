@@ -84,3 +84,15 @@ async def test_closing_waits_for_what_has_begun_and_leaves_the_rest() -> None:
         await closing
 
     assert len(done) == work.done == 4 and work.stopped
+
+
+async def test_a_mistake_of_ours_with_one_ends_neither_the_others_nor_the_work() -> None:
+    async def step(name: str) -> None:
+        if name == "3":
+            raise KeyError(name)
+
+    work = new_bulk().begin("Trying", OPERATOR, [str(n) for n in range(20)], step)
+    await finished(work)
+
+    assert (work.succeeded, work.failed) == (19, 1)
+    assert work.problems == [("3", "failed by a mistake of ours (KeyError)")]

@@ -24,7 +24,6 @@ from postroom.store.health_series import series
 from postroom.store.prune_deliveries import START, move
 from postroom.store.tables.deliveries import delivery_dead_letter
 
-CHANNELS = ("email", "telegram")
 _mint = IdMint()
 
 
@@ -42,7 +41,7 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
 
 async def find(database: Database, words: str | None = None, **filters: Any) -> Found:
     query = DeliveryQuery(page=Page(limit=filters.pop("limit", 50), before=filters.pop("before", None)), **filters)
-    return await database.read(partial(lookup, query=query, words=words, channels=CHANNELS))
+    return await database.read(partial(lookup, query=query, words=words))
 
 
 def numbers(found: Found) -> list[str]:
@@ -177,3 +176,13 @@ async def test_a_series_tells_of_each_stretch_from_a_bounded_number(
     assert (nothing.looked_at, nothing.success_rate, nothing.p50_ms) == (0, None, None)
     assert (first.delivered, first.ended, first.p50_ms, first.p95_ms) == (2, 2, 10.0, 30.0)
     assert (second.looked_at, second.ended, second.success_rate) == (2, 1, 0.0)
+
+
+async def test_a_channel_that_is_no_longer_set_up_keeps_its_deliveries(database: Database) -> None:
+    await write(database, [row(0, channel="pigeon", status="failed"), row(1, status="failed")])
+
+    assert numbers(await find(database, status=Status.FAILED)) == ["r1", "r0"]
+
+
+async def test_where_nothing_is_stored_nothing_is_found(database: Database) -> None:
+    assert numbers(await find(database, status=Status.FAILED)) == []

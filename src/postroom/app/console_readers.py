@@ -93,7 +93,7 @@ class HouseholdDeliveries:
         self._database = database
 
     async def find(self, query: DeliveryQuery, words: str | None) -> Found:
-        return await self._database.read(partial(lookup, query=query, words=words, channels=self.channels))
+        return await self._database.read(partial(lookup, query=query, words=words))
 
     async def identified(self, identifier: str) -> str | None:
         return await self._database.read(partial(identified, identifier=identifier))

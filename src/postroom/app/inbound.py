@@ -57,7 +57,10 @@ class Inbound:
                 await self.poll(_POLL_SECONDS)
             except PostroomError as error:
                 _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
-                await self.clock.wait(self.stopping, self.clock.now_us() + seconds(_PAUSE_SECONDS))
+                await self._pause()
+            except Exception as error:  # nobody would hear a word any more if this ended here
+                self._tell(error)
+                await self._pause()
 
     async def poll(self, wait_seconds: float) -> int:
         """One request; returns how many updates came."""
@@ -71,9 +74,21 @@ class Inbound:
         return len(updates)
 
     async def _hand_over(self, update: Mapping[str, Any]) -> None:
+        """An update that somebody stumbles over would come again for ever, and hold up all behind it."""
         for handler in self.handlers:
-            if await handler(update):
-                return
+            try:
+                if await handler(update):
+                    return
+            except PostroomError:
+                raise
+            except Exception as error:
+                self._tell(error)
+
+    async def _pause(self) -> None:
+        await self.clock.wait(self.stopping, self.clock.now_us() + seconds(_PAUSE_SECONDS))
+
+    def _tell(self, error: Exception) -> None:
+        _log.error("inbound.bug", source=self.source, error=type(error).__name__)
 
 
 def hearing_handler(conversations: StoredConversations, clock: Clock) -> Handler:

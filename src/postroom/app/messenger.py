@@ -63,6 +63,7 @@ def messenger_parts(
             breakers=path.breakers,
             policy=path.policy,
             clock=clock,
+            meter=path.meter,
             mint=mint.mint,
             gate=path.gate,
         ),

@@ -22,11 +22,13 @@ from postroom.delivery.outcomes import Outcomes
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.ports import Channel, Clock
+from postroom.ports import Channel, Clock, Limits
 from postroom.settings import Settings
 from postroom.store.circuits import StoredCircuits
+from postroom.store.database import Database
 from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.limits_memory import MemoryLimits
+from postroom.store.settled import settled_among
 from postroom.telemetry.meter import DeliveryMeter
 
 DRAIN_SECONDS = 5.0
@@ -95,7 +97,7 @@ async def running_plane(
         await plane.dispatcher.start()
         working = asyncio.create_task(plane.dispatcher.run())
         try:
-            async with store.listening(plane.dispatcher.wake, _settled_elsewhere(plane, shared)):
+            async with store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits)):
                 yield plane
         finally:
             await plane.stop(DRAIN_SECONDS)
@@ -104,11 +106,16 @@ async def running_plane(
                 await channel.close()
 
 
-def _settled_elsewhere(plane: Plane, shared: SharedState) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
+def settled_elsewhere(
+    plane: Plane, database: Database, limits: Limits
+) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
+    """None: notices may have been missed, so everything of ours is looked at."""
+
     async def settled(ids: list[DeliveryId] | None) -> None:
         await plane.outcomes.refresh(ids)
-        if isinstance(shared.limits, MemoryLimits):  # on Redis the one who settled has released it
-            for one in ids or []:
-                await shared.limits.release(one)
+        if isinstance(limits, MemoryLimits):  # on Redis the one who settled has released it
+            held = limits.held
+            for one in ids if ids is not None else await database.read(lambda read: settled_among(read, held)):
+                await limits.release(one)
 
     return settled

@@ -8,11 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import structlog
+
 from postroom.domain.principal import Principal
 
 _AT_ONCE: Final = 4
 _REMEMBERED: Final = 50
 _MOST_PROBLEMS: Final = 100
+_log = structlog.get_logger("postroom.console")
 
 Step = Callable[[str], Awaitable[str | None]]  # None when it went well, else a sentence
 
@@ -86,6 +89,15 @@ async def _do(work: Work, names: Sequence[str], step: Step) -> None:
         for name in waiting:
             if work.stopped:
                 return
-            work.note(name, await step(name))
+            work.note(name, await _told(step, name))
 
     await asyncio.gather(*(hand() for _ in range(_AT_ONCE)))
+
+
+async def _told(step: Step, name: str) -> str | None:
+    """A mistake of ours is a problem with this one; the others are done, and the work ends."""
+    try:
+        return await step(name)
+    except Exception as error:
+        _log.error("console.bulk.bug", error=type(error).__name__)
+        return f"failed by a mistake of ours ({type(error).__name__})"

@@ -71,7 +71,7 @@ class Acceptance:
             target = await resolve_target(notify, channel, self.book)
             identity = identify(notify, request_id=request_id, target_identity=target.identity)
             new = self._new(notify, target, identity, request_id)
-            parts = self._prepared(channel, new)
+            parts = prepared(channel, new, self.meter)
             if arrival := self._arriving.get(identity.key):
                 accepted = _same(await arrival.heard(), new)
                 self.meter.repeated(accepted.snapshot)
@@ -84,16 +84,6 @@ class Acceptance:
         if channel := self.channels.get(name):
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
-
-    def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:
-        """What a channel can never carry is refused at the door."""
-        try:
-            return channel.prepare(message_of(new))
-        except PostroomError:
-            raise
-        except Exception as error:  # its words may be the message's
-            self.meter.bug(None, error)
-            raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
 
     async def _arrive(
         self, arrival: Arrival[Accepted], identity: Identity, new: NewDelivery, parts: Sequence[Any]
@@ -202,7 +192,18 @@ class Acceptance:
         )
 
 
-def message_of(new: NewDelivery) -> Message:
+def prepared(channel: Channel, new: NewDelivery, meter: Meter) -> Sequence[Any]:
+    """What a channel can never carry is refused at the door."""
+    try:
+        return channel.prepare(_message_of(new))
+    except PostroomError:
+        raise
+    except Exception as error:  # its words may be the message's
+        meter.bug(None, error)
+        raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
+
+
+def _message_of(new: NewDelivery) -> Message:
     return Message(
         delivery_id=new.id,
         intent=new.intent,

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.delivery import breaker, limits
-from postroom.delivery.accept import message_of
+from postroom.delivery.accept import prepared
 from postroom.delivery.idempotency import identify
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
-from postroom.domain.errors import FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
 from postroom.domain.limits import Decision
 from postroom.domain.notify import Notify, parse_notify
 from postroom.domain.route import error_object
-from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits
+from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
 
 def validate(envelope: object, channel_names: frozenset[str]) -> dict[str, Any]:
@@ -41,6 +41,7 @@ class DryRun:
     breakers: Breakers
     policy: DeliveryPolicy
     clock: Clock
+    meter: Meter
     mint: Callable[[int], str]
     gate: Gate | None = None
 
@@ -54,11 +55,11 @@ class DryRun:
             channel = self._channel(notify.channel)
             target = await resolve_target(notify, channel, self.book)
             new = self._draft(notify, target)
-            channel.prepare(message_of(new))
+            prepared(channel, new, self.meter)
             known = await self._known(notify, new)
         except ValidationError as error:
             return _invalid(error) | told
-        except TargetUnavailable as error:
+        except (TargetUnavailable, InternalError) as error:
             return {"valid": True, "errors": []} | told | _verdict(error)
         return {"valid": True, "errors": []} | told | await self._admission(new, known)
 

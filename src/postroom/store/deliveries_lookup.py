@@ -30,7 +30,7 @@ class Found:
     unfinished: bool
 
 
-def lookup(connection: Connection, query: DeliveryQuery, words: str | None, channels: Sequence[str]) -> Found:
+def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> Found:
     """
     What an index can find is found by the index; the rest is read, at most LOOKED_AT rows at a time.
 
@@ -39,7 +39,7 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None, chan
     """
     needs_reading = bool(words or query.origin_butler or query.intent)
     most = LOOKED_AT if needs_reading else query.page.limit + 1
-    candidates = _candidates(query, channels, most).subquery("candidates")
+    candidates = _candidates(connection, query, most).subquery("candidates")
     wanted = (
         select(*(candidates.c[column.name] for column in SUMMARY), candidates.c.subject)
         .add_columns(func.substr(candidates.c.message_content, 1, _EXCERPT).label("excerpt"))
@@ -74,13 +74,29 @@ def identified(connection: Connection, identifier: str) -> str | None:
     return ids[0] if len(ids) == 1 else None
 
 
-def _candidates(query: DeliveryQuery, channels: Sequence[str], most: int) -> Select[Any]:
+def _candidates(connection: Connection, query: DeliveryQuery, most: int) -> Select[Any]:
     """A status without a channel is looked up channel by channel, because the index begins with the channel."""
     if query.status is None or query.channel is not None:
         return _in_order(query, query.channel, most)
+    channels = _channels(connection)
+    if not channels:
+        return _in_order(query, None, most)
     each = [_in_order(query, channel, most).subquery() for channel in channels]
     together = union_all(*(select(one) for one in each)).subquery()
     return select(together).order_by(together.c.delivery_id.desc()).limit(most)
+
+
+def _channels(connection: Connection) -> list[str]:
+    """All that deliveries are stored of, also one that is no longer set up; each step is one look into the index."""
+    found: list[str] = []
+    while (after := connection.execute(_next_channel(found)).scalar()) is not None:
+        found.append(after)
+    return found
+
+
+def _next_channel(found: Sequence[str]) -> Select[Any]:
+    following = select(func.min(_requests.channel))
+    return following.where(_requests.channel > found[-1]) if found else following
 
 
 def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[Any]:

@@ -86,6 +86,10 @@ class MemoryLimits:
         wait = self._throttled(channel, now) or self._pace((channel, address), interval, now)
         return wait / SECOND_US
 
+    @property
+    def held(self) -> list[str]:
+        return list(self._leases)
+
     def holds(self, lease_id: str) -> bool:
         return lease_id in self._leases
 
