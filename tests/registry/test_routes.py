@@ -85,6 +85,8 @@ async def test_names_given_at_the_same_time_are_all_kept(line: Telephone) -> Non
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
+        ("GET", "/contacts", None),
+        ("GET", "/contacts/01890a5d-ac96-774b-bcce-b302099a8057", None),
         ("POST", "/contacts", {"name": "Mallory", "telegram_chat_id": "666"}),
         ("POST", "/contacts/import", {"format": "csv", "content": "name\nMallory\n"}),
         ("PUT", "/contacts/01890a5d-ac96-774b-bcce-b302099a8057", {"name": "Bob", "telegram_chat_id": "666"}),
@@ -92,7 +94,7 @@ async def test_names_given_at_the_same_time_are_all_kept(line: Telephone) -> Non
         ("POST", "/contacts/01890a5d-ac96-774b-bcce-b302099a8057/aliases", {"alias": "Bob"}),
     ],
 )
-async def test_a_model_cannot_write_in_a_contact_book(
+async def test_a_model_can_neither_look_through_a_contact_book_nor_write_in_it(
     line: Telephone, method: str, path: str, body: dict[str, Any] | None
 ) -> None:
     answer = await line.call(method, "api", path, body, CHATGPT)

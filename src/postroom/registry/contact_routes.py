@@ -39,13 +39,13 @@ def contact_router(parts: RegistryParts) -> APIRouter:
 def _add_reading(router: APIRouter, parts: RegistryParts) -> None:
     @router.get("/contacts", operation_id="listContacts", summary="The contacts of a book")
     async def listed(caller: Caller, owner: Owner = None, cursor: Cursor = None, limit: Limit = 50) -> ContactPage:
-        found = await parts.contacts.page(parts.book(caller, owner), after=cursor, limit=limit + 1)
+        found = await parts.contacts.page(parts.own_book(caller, owner), after=cursor, limit=limit + 1)
         shown = [ContactBody.of(one) for one in found[:limit]]
         return ContactPage(ok=True, contacts=shown, next_cursor=shown[-1].contact_id if len(found) > limit else None)
 
     @router.get("/contacts/{contact_id}", operation_id="getContact", summary="One contact")
     async def get(contact_id: Id, caller: Caller, owner: Owner = None) -> ContactAnswer:
-        return _answer(await parts.contacts.get(parts.book(caller, owner), contact_id))
+        return _answer(await parts.contacts.get(parts.own_book(caller, owner), contact_id))
 
 
 def _add_writing(router: APIRouter, parts: RegistryParts) -> None:

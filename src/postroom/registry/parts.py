@@ -63,12 +63,15 @@ class RegistryParts:
     clock: Clock
 
     def book(self, caller: Principal, owner: str | None) -> str:
-        """The book a caller may read."""
+        """The book a caller may ask for one name at a time."""
         return self.agency.sender(caller, owner, "owner_agent")
 
     def own_book(self, caller: Principal, owner: str | None) -> str:
-        """People write their books; a model that could would choose whom the names in it mean."""
+        """
+        People look through their books and write them. A model that could read them would know
+        everybody's address; one that could write would choose whom the names in it mean.
+        """
         book = self.book(caller, owner)
         if not caller.is_person:
-            raise Refused(Code.POLICY_DENIED, "only a person can change a contact book")
+            raise Refused(Code.POLICY_DENIED, "only a person can look through a contact book or change it")
         return book
