@@ -10,6 +10,7 @@ from postroom.console.rules_page import RulePages, approvals_section
 from postroom.console.sandbox_page import sandbox_section
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import Principal
+from postroom.guard.tool_policy import person
 from tests.console.visiting import opened
 
 
@@ -30,7 +31,7 @@ class AwaySandbox:
 
 async def test_approvals_without_the_messenger_are_not_nothing() -> None:
     pages = ApprovalPages(tools=AwayTools(), is_on=True)
-    shown = await opened(approvals_section(pages, RulePages(tools=AwayTools(), is_on=True, channels=["email"])))
+    shown = await opened(approvals_section(pages, RulePages(tools=AwayTools(), is_on=True, channels=["email"]), person))
 
     assert "This source is not available just now." in shown
     assert "Nothing waits for you" not in shown
@@ -38,7 +39,9 @@ async def test_approvals_without_the_messenger_are_not_nothing() -> None:
 
 async def test_approvals_that_are_off_say_so() -> None:
     pages = ApprovalPages(tools=AwayTools(), is_on=False)
-    shown = await opened(approvals_section(pages, RulePages(tools=AwayTools(), is_on=False, channels=["email"])))
+    shown = await opened(
+        approvals_section(pages, RulePages(tools=AwayTools(), is_on=False, channels=["email"]), person)
+    )
 
     assert "Approvals are off" in shown
 
