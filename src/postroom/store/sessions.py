@@ -72,7 +72,7 @@ def _add(connection: Connection, new: NewSession, most_queued: int) -> Session |
         return earlier
     queued = select(func.count()).where(*_in(new.butler, Status.QUEUED))
     if int(connection.execute(queued).scalar_one()) >= most_queued:
-        return None
+        return _earlier(connection, new)  # it may be this very one that has taken the last place meanwhile
     try:
         with connection.begin_nested():
             connection.execute(insert(sessions), _row(new))
