@@ -142,3 +142,12 @@ async def test_a_household_delivers_behind_the_pooler(
 
         assert {answer["status"] for answer in answers} == {"ok"}, answers
         assert sorted(await house.texts()) == sorted(f"note {n}" for n in range(30))
+
+
+async def test_nothing_is_asked_of_a_session_that_a_pooler_would_refuse(pooler: PgBouncer) -> None:
+    """With prepared statements left on as well: a newer pooler keeps them, and knows no more settings than this one."""
+    one = PostgresDatabase(pooler.url)
+    try:
+        assert await one.hot(lambda connection: connection.execute("SELECT 1")) == "SELECT 1"
+    finally:
+        await one.close()

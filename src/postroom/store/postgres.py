@@ -20,7 +20,6 @@ _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
 _HOT_SECONDS = 10.0  # others wait behind a hot statement
 _CLOSE_SECONDS = 2.0
 _CACHED_STATEMENTS = 100
-KEPT_PLANS = {"enable_seqscan": "off"}  # a plan made while a table is empty is still used when it is not
 _UNNAMED: dict[str, Any] = {
     "statement_cache_size": 0,
     "prepared_statement_cache_size": 0,
@@ -137,7 +136,6 @@ class PostgresDatabase:
             timeout=_HOT_SECONDS,
             reset=_leave_as_it_is,
             statement_cache_size=_CACHED_STATEMENTS if self._prepared else 0,
-            server_settings=KEPT_PLANS if self._prepared else None,
         )
         if self._pool is not None:  # somebody was faster
             await pool.close()
