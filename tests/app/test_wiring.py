@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from postroom.store import sqlite
+from postroom.store.ledger_sqlite import SqliteLedger
 from tests.app.living import LIFTED, QUICK, living
 from tests.services.ports import free_port
 
@@ -195,3 +196,34 @@ async def test_no_messenger(tmp_path: Path) -> None:
         assert "the messenger has not reported" in answer["error"]["message"]
         row = await home.noted()
         assert (row["status"], row["error_class"]) == ("error", "target_unavailable")
+
+
+async def test_a_message_somebody_has_to_agree_to(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK, {"approvals": {"enabled": True, "ask_owner": False}}) as home:
+        answer = await home.notify(recipient="4242")
+
+        assert (answer["status"], answer["delivery"]["status"]) == ("pending_approval", "awaiting_approval")
+        assert await home.texts() == []
+
+
+async def test_a_retry_that_meets_an_open_circuit(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK, {"breaker": {"failure_threshold": 1}}) as home:
+        await home.fault(channel="telegram", times=1, status=503)
+
+        answer = await home.notify(wait_seconds=1)
+
+        assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "pending")
+        assert answer["delivery"]["waiting_reason"] == "the circuit of telegram is open"
+        assert await home.texts() == []
+
+
+async def test_a_delivery_that_somebody_else_owns_by_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def lost(*_: object, **__: object) -> bool:
+        return False
+
+    monkeypatch.setattr(SqliteLedger, "mark_sending", lost)
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        answer = await home.notify(wait_seconds=0.2)
+
+        assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "in_progress")
+        assert await home.texts() == []
