@@ -124,6 +124,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             limits=limits,
             breakers=breakers,
             policy=policy,
+            pipeline=pipeline,
             dispatcher=dispatcher,
             clock=clock,
             meter=meter,

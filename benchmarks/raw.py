@@ -12,7 +12,7 @@ import asyncpg
 
 from postroom.domain.delivery import Intent, OnUncertain, Outcome, Priority, Status
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Attempt, NewDelivery, Settlement
+from postroom.domain.ledger import Attempt, Lease, NewDelivery, Settlement
 from postroom.store import ledger_postgres as pg
 from postroom.store import ledger_rows as rows
 from postroom.store import ledger_sqlite as lite
@@ -22,6 +22,7 @@ from postroom.store.sqlite import SqliteDatabase
 
 BATCH = 100
 _LANES = 3
+_AT_ONCE = Lease(until_us=2**60, sending=True)
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -59,7 +60,7 @@ def batches(count: int) -> list[list[NewDelivery]]:
 def settlement(new: NewDelivery) -> Settlement:
     now = new.created_at_us + 1000
     return Settlement(
-        claim=rows.new_claim(new),
+        claim=new.claimed(sending=True),
         status=Status.DELIVERED,
         at_us=now,
         not_before_us=now,
@@ -102,10 +103,9 @@ def _run(connection: sqlite3.Connection, work: list[list[list[tuple[ManyRows, li
 
 def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[ManyRows, list[Any]]]]:
     done = [settlement(new) for new in batch]
-    inserts = [(*rows.insert_values(new, 2**60), new.created_at_us, new.created_at_us) for new in batch]
+    inserts = [(*rows.insert_values(new, _AT_ONCE), new.created_at_us, new.created_at_us) for new in batch]
     return [
         [(lite._INSERT, inserts)],
-        [(lite._MARK, [(new.id, 1, 2**60, 1) for new in batch])],
         [
             (lite._SETTLE, [rows.settle_values(one) for one in done]),
             (lite._ATTEMPT, [rows.attempt_values(one) for one in done]),
@@ -145,7 +145,6 @@ def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     settled = pg._columns([(*rows.settle_values(one), 1) for one in done], width=14)
     attempts = pg._columns([values for one in done if (values := rows.attempt_values(one))], width=9)
     return [
-        (pg._INSERT, [*pg._columns([rows.insert_values(new, 2**60) for new in batch]), True]),
-        (pg._MARK, pg._columns([(new.id, 1, 2**60, 1) for new in batch])),
+        (pg._INSERT, [*pg._columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True]),
         (pg._SETTLE, [*settled, *attempts, *pg._columns([], width=7), True]),
     ]

@@ -16,6 +16,7 @@ class Point(StrEnum):
     AFTER_CLAIM = "after claim"
     BEFORE_MARK = "before mark"
     AFTER_MARK = "after mark"
+    BEFORE_SEND = "before send"
     DURING_SEND = "during send"  # the provider has it, the answer is not back: killed from outside
     AFTER_SEND = "after send"
     BEFORE_ADVANCE = "before advance"

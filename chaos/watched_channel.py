@@ -37,6 +37,7 @@ class WatchedChannel:
 
     async def send(self, part: Any, timeout_seconds: float) -> Receipt:
         token = _current.get()
+        self._crash.at(Point.BEFORE_SEND, token)
         self._journal.note(Step.SEND, token)
         try:
             receipt = await self._inner.send(part, timeout_seconds)

@@ -10,7 +10,7 @@ from chaos.tokens import token_in
 from postroom.domain.delivery import Receipt
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.ports import Ledger
 
 
@@ -26,11 +26,25 @@ class WatchedLedger:
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None:
         return await self._inner.get(delivery_id)
 
-    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-        token = token_in(new.message)
+    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        token = token_in(new.message) or "-"
         self._crash.at(Point.BEFORE_INSERT, token)
-        inserted = await self._inner.insert(new, lease_until_us)
+        if lease and lease.sending:
+            inserted = await self._insert_marked(new, lease, token)
+        else:
+            inserted = await self._inner.insert(new, lease)
         self._crash.at(Point.AFTER_INSERT, token)
+        return inserted
+
+    async def _insert_marked(self, new: NewDelivery, lease: Lease, token: str) -> Inserted:
+        self._journal.note(Step.MARK, token)
+        try:
+            inserted = await self._inner.insert(new, lease)
+        except StoreUnavailable:
+            self._journal.note(Step.MARK_LOST, token)
+            raise
+        if inserted.claim is None or not inserted.claim.sending:
+            self._journal.note(Step.NOT_MARKED, token)
         return inserted
 
     async def refuse(self, refusal: Refusal) -> None:

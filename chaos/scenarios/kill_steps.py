@@ -20,6 +20,7 @@ _SECONDS: Final = 30.0
 _ENOUGH_SECONDS: Final = 55.0  # of rounds, for each of the eight combinations
 _LOOK_SECONDS: Final = 0.02
 _MAIL_HAS_NO = frozenset({Point.BEFORE_ADVANCE, Point.AFTER_ADVANCE})  # one mail is one part
+_CLAIMED = frozenset({Point.BEFORE_CLAIM, Point.AFTER_CLAIM, Point.BEFORE_MARK, Point.AFTER_MARK})
 _RECOVERY = frozenset({Point.BEFORE_RECLAIM, Point.AFTER_RECLAIM})
 
 
@@ -36,14 +37,16 @@ class Fate:
 NOT_STORED: Final = Fate(0, None, False, 0)
 ONCE: Final = Fate(1, "delivered", False, 0)
 
-# Between the mark and the settlement nobody can know; everywhere else the message arrives exactly once.
+# Between the mark and the settlement nobody can know; everywhere else the message arrives exactly once. What can be
+# sent at once is marked as it is inserted; what a worker claims is marked by itself.
 EXPECTED: Final[dict[Point, dict[str, Fate]]] = {
     Point.BEFORE_INSERT: {"resend": NOT_STORED, "hold": NOT_STORED},
-    Point.AFTER_INSERT: {"resend": ONCE, "hold": ONCE},
+    Point.AFTER_INSERT: {"resend": Fate(1, "delivered", True, 1), "hold": Fate(0, "dead_lettered", False, 1)},
     Point.BEFORE_CLAIM: {"resend": ONCE, "hold": ONCE},
     Point.AFTER_CLAIM: {"resend": ONCE, "hold": ONCE},
     Point.BEFORE_MARK: {"resend": ONCE, "hold": ONCE},
     Point.AFTER_MARK: {"resend": Fate(1, "delivered", True, 1), "hold": Fate(0, "dead_lettered", False, 1)},
+    Point.BEFORE_SEND: {"resend": Fate(1, "delivered", True, 1), "hold": Fate(0, "dead_lettered", False, 1)},
     Point.DURING_SEND: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
     Point.AFTER_SEND: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
     Point.BEFORE_ADVANCE: {"resend": Fate(2, "delivered", True, 1), "hold": Fate(1, "dead_lettered", False, 1)},
@@ -72,7 +75,7 @@ class Murders:
     async def at(self, point: Point) -> Parcel:
         parts = 2 if self._channel == "telegram" and point in _MAIL_HAS_NO else 1
         parcel = self._ground.parcel(self._channel, parts=parts, on_uncertain=self._on_uncertain)
-        if point in (Point.BEFORE_CLAIM, Point.AFTER_CLAIM):
+        if point in _CLAIMED:
             await self._live(self._errand(parcels=(parcel,), works=False, until=Until.ANSWERED))
             await self._die(point, parcel, given=())
         elif point in _RECOVERY:

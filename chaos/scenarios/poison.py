@@ -15,7 +15,7 @@ async def poison(world: World) -> Result:
     deaths = 0
     async with world.sqlite("poison") as ground:
         bad = ground.parcel()
-        plan = CrashPlan(point=Point.AFTER_MARK, token=bad.token)
+        plan = CrashPlan(point=Point.BEFORE_SEND, token=bad.token)
         errand = ground.errand(parcels=(bad, *ground.parcels(others)), crash=plan)
         while await ground.nursery.run(errand) != 0 and deaths <= most_deaths:
             deaths += 1

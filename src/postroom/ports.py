@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.domain.limits import Admission, Decision
 
 
@@ -80,8 +80,13 @@ class Ledger(Protocol):
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None: ...
 
-    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-        """Leased to the caller when asked for and nothing to the same address is ahead of it."""
+    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        """
+        Leased to the caller when asked for and nothing to the same address is ahead of it.
+
+        A lease to send at once is the mark as well, so its claim says `sending`; a row found
+        again after its answer was lost is never claimed that way, for who knows how old it is.
+        """
         ...
 
     async def refuse(self, refusal: Refusal) -> None: ...

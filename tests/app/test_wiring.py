@@ -223,7 +223,19 @@ async def test_a_delivery_that_somebody_else_owns_by_now(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(SqliteLedger, "mark_sending", lost)
     async with living(tmp_path, LIFTED, QUICK) as home:
-        answer = await home.notify(wait_seconds=0.2)
+        await home.fault(channel="telegram", times=1, status=503)  # what is tried again is marked by itself
+
+        answer = await home.notify(wait_seconds=1)
 
         assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "in_progress")
         assert await home.texts() == []
+
+
+async def test_a_crash_during_the_first_call_cannot_be_taken_for_one_before_it(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        await home.fault(channel="telegram", times=1, delay_seconds=2)
+
+        await home.notify(wait_seconds=0)
+
+        [row] = home.rows("delivery_requests")
+        assert (row["status"], row["sending"], row["fence"]) == ("in_progress", 1, 1)

@@ -13,7 +13,7 @@ from tests.delivery.world import Parts, World, generous, living_world
 from tests.store.deliveries import new_delivery
 
 from postroom.domain.errors import ProviderThrottled, TargetUnavailable
-from postroom.domain.ledger import Claim
+from postroom.domain.ledger import Claim, Lease
 from postroom.store.tables.deliveries import delivery_requests
 
 DOWN = TargetUnavailable("the provider answered 503")
@@ -342,10 +342,10 @@ async def test_a_bug_in_one_delivery_leaves_the_slot_free(tmp_path: Path, clock:
         await world.idle()
 
         assert [type(bug) for bug in world.tally.bugs] == [KeyError]
-        assert world.dispatcher.lease_until_us("telegram") is not None
+        assert world.dispatcher.reserve("telegram")
 
 
 async def _leased(world: World) -> Claim:
-    inserted = await world.pipeline.ledger.insert(new_delivery(), world.clock.now_us() + 30_000_000)
+    inserted = await world.pipeline.ledger.insert(new_delivery(), Lease(until_us=world.clock.now_us() + 30_000_000))
     assert inserted.claim is not None
     return inserted.claim

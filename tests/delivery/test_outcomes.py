@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
-from tests.store.deliveries import LEASE_US, ending, new_delivery
+from tests.store.deliveries import LEASE, ending, new_delivery
 
 from postroom.delivery.outcomes import Outcomes
 from postroom.domain.delivery import Event, Status
@@ -168,7 +168,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
     try:
         async with listening(here, lambda: None, settled):
             await asyncio.wait_for(heard.get(), _SECONDS)
-            claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE_US)).claim
+            claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE)).claim
             assert claim is not None
             waiting = asyncio.create_task(outcomes.wait(claim.id, 600, look_first=True))
             await clock.parked()

@@ -12,9 +12,8 @@ from postroom.delivery.settlement import delivered, failed, outcome_of, put_back
 from postroom.delivery.sweep import conclude
 from postroom.domain.delivery import Event, OnUncertain, Outcome, QuarantineReason, Status, Verdict
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
-from postroom.store.ledger_rows import new_claim
 
-CLAIM = replace(new_claim(new_delivery()), attempts=1, calls=4)
+CLAIM = replace(new_delivery().claimed(sending=True), attempts=1, calls=4)
 UNCERTAIN = OutcomeUncertain("no answer")
 
 

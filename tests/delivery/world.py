@@ -339,6 +339,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         limits=limits,
         breakers=breakers,
         policy=parts.policy,
+        pipeline=pipeline,
         dispatcher=dispatcher,
         clock=clock,
         meter=tally,

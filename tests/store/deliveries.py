@@ -10,11 +10,13 @@ from postroom.delivery.settlement import delivered, failed, put_back
 from postroom.domain.delivery import Event, Intent, OnUncertain, Priority, Verdict
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Claim, NewDelivery, Settlement
+from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
 
 NOON_US = 1_800_000_000_000_000
 SECOND = 1_000_000
 LEASE_US = NOON_US + 30 * SECOND
+LEASE = Lease(until_us=LEASE_US)
+AT_ONCE = Lease(until_us=LEASE_US, sending=True)
 
 _mint = IdMint()
 _count = itertools.count(1)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database
-from tests.store.deliveries import LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
+from tests.store.deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
 from postroom.domain.delivery import TRANSITIONS, Event, Failure, Outcome, Priority, Receipt, Status
 from postroom.domain.errors import ErrorClass
@@ -52,7 +52,7 @@ class Store:
         return await self.ledger.claim(channel, now_us=now_us, lease_until_us=now_us + 30 * SECOND, limit=limit)
 
     async def leased(self, new: NewDelivery) -> Claim:
-        inserted = await self.ledger.insert(new, LEASE_US)
+        inserted = await self.ledger.insert(new, LEASE)
         assert inserted.claim is not None
         return inserted.claim
 
@@ -71,7 +71,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 async def test_a_row_written_with_a_lease_belongs_to_the_one_who_wrote_it(store: Store) -> None:
     new = new_delivery(subject="S", emoji=None, thread="9", trace_id="t" * 32, priority=Priority.HIGH)
 
-    inserted = await store.ledger.insert(new, LEASE_US)
+    inserted = await store.ledger.insert(new, LEASE)
 
     assert inserted.created
     assert inserted.snapshot.status is Status.IN_PROGRESS
@@ -82,12 +82,39 @@ async def test_a_row_written_with_a_lease_belongs_to_the_one_who_wrote_it(store:
     assert await store.claim() == []
 
 
+async def test_a_row_that_is_sent_at_once_is_written_with_the_mark_unless_something_is_ahead_of_it(
+    store: Store,
+) -> None:
+    first, behind = new_delivery(address="1"), new_delivery(address="1")
+
+    inserted, waiting = await asyncio.gather(*(store.ledger.insert(one, AT_ONCE) for one in (first, behind)))
+
+    assert inserted.claim is not None
+    assert (inserted.claim, waiting.claim) == (first.claimed(sending=True), None)
+    rows = [await store.row(one.id) for one in (first, behind)]
+    assert [(row["status"], row["fence"], row["sending"]) for row in rows] == [
+        ("in_progress", 1, True),
+        ("pending", 0, False),
+    ]
+    [taken] = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US + 1, lease_until_us=LEASE_US + SECOND, limit=10
+    )
+    assert taken.sending, "nobody can know whether it has left"
+
+
+async def test_a_marked_row_found_again_has_to_be_marked_again(store: Store) -> None:
+    new = new_delivery()
+    await store.ledger.insert(new, AT_ONCE)
+
+    assert (await store.ledger.insert(new, AT_ONCE)).claim == new.claimed(sending=False)
+
+
 async def test_a_row_written_again_because_the_answer_was_lost_is_still_one_row_and_one_claim(store: Store) -> None:
     new, waiting = new_delivery(), new_delivery()
     first = await store.leased(new)
     await store.ledger.insert(waiting, None)
 
-    again, waiting_again = await store.ledger.insert(new, LEASE_US), await store.ledger.insert(waiting, LEASE_US)
+    again, waiting_again = await store.ledger.insert(new, LEASE), await store.ledger.insert(waiting, LEASE)
 
     assert (again.created, again.claim) == (True, first)
     assert (waiting_again.created, waiting_again.claim) == (True, None)
@@ -118,7 +145,7 @@ async def test_a_row_written_without_a_lease_waits_to_be_claimed(store: Store) -
 async def test_a_row_that_awaits_approval_is_never_leased_nor_claimed(store: Store) -> None:
     new = new_delivery(status=Status.AWAITING_APPROVAL)
 
-    inserted = await store.ledger.insert(new, LEASE_US)
+    inserted = await store.ledger.insert(new, LEASE)
 
     assert (inserted.claim, inserted.snapshot.status) == (None, Status.AWAITING_APPROVAL)
     assert await store.claim() == []
@@ -129,9 +156,9 @@ async def test_a_row_that_awaits_approval_is_never_leased_nor_claimed(store: Sto
 async def test_a_second_row_under_one_key_is_the_first_one(store: Store) -> None:
     first = new_delivery()
     again = replace(first, id=DeliveryId(mint()), message="other")
-    await store.ledger.insert(first, LEASE_US)
+    await store.ledger.insert(first, LEASE)
 
-    inserted = await store.ledger.insert(again, LEASE_US)
+    inserted = await store.ledger.insert(again, LEASE)
 
     assert (inserted.created, inserted.claim, inserted.snapshot.id) == (False, None, first.id)
     assert len(await store.rows(delivery_requests)) == 1
@@ -140,7 +167,7 @@ async def test_a_second_row_under_one_key_is_the_first_one(store: Store) -> None
 async def test_one_key_many_times_at_once_makes_one_row(store: Store) -> None:
     keyed = [replace(new_delivery(), idempotency_key="same", address="1") for _ in range(200)]
 
-    inserted = await asyncio.gather(*(store.ledger.insert(one, LEASE_US) for one in keyed))
+    inserted = await asyncio.gather(*(store.ledger.insert(one, LEASE) for one in keyed))
 
     assert sum(one.created for one in inserted) == 1
     assert sum(one.claim is not None for one in inserted) == 1
@@ -196,7 +223,7 @@ async def test_after_a_successful_replay_the_original_key_answers_with_it(store:
         await store.ledger.settle(ending(claim, Event.EXHAUST if replay is replays[0] else Event.DELIVER))
 
     found = await store.ledger.find(original.idempotency_key)
-    again = await store.ledger.insert(replace(original, id=DeliveryId(mint())), LEASE_US)
+    again = await store.ledger.insert(replace(original, id=DeliveryId(mint())), LEASE)
 
     assert found is not None
     assert (found.id, found.status) == (replays[1].id, Status.DELIVERED)
@@ -210,7 +237,7 @@ async def test_a_follower_is_not_leased_while_something_to_the_same_address_is_o
     first, second = new_delivery(address="A"), new_delivery(address="a")
     claim = await store.leased(first)
 
-    behind = await store.ledger.insert(second, LEASE_US)
+    behind = await store.ledger.insert(second, LEASE)
 
     assert (behind.claim, behind.snapshot.status) == (None, Status.PENDING)
     assert await store.claim() == []
@@ -225,7 +252,7 @@ async def test_a_follower_is_not_leased_while_something_to_the_same_address_is_o
 async def test_within_one_batch_only_the_first_to_an_address_is_leased(store: Store) -> None:
     batch = [new_delivery(address="1") for _ in range(5)]
 
-    inserted = await asyncio.gather(*(store.ledger.insert(one, LEASE_US) for one in batch))
+    inserted = await asyncio.gather(*(store.ledger.insert(one, LEASE) for one in batch))
 
     assert [one.snapshot.status for one in inserted] == [Status.IN_PROGRESS, *[Status.PENDING] * 4]
     assert [one.claim is not None for one in inserted] == [True, False, False, False, False]
@@ -244,7 +271,7 @@ async def test_one_pass_claims_only_the_first_to_each_address(store: Store) -> N
 async def test_an_earlier_one_that_was_written_later_does_not_overtake_what_is_being_sent(store: Store) -> None:
     early, late = new_delivery(address="1"), new_delivery(address="1")
     claim = await store.leased(late)
-    await store.ledger.insert(early, LEASE_US)
+    await store.ledger.insert(early, LEASE)
 
     assert await store.claim() == []
 
@@ -255,7 +282,7 @@ async def test_an_earlier_one_that_was_written_later_does_not_overtake_what_is_b
 async def test_the_same_address_on_another_channel_is_another_line(store: Store) -> None:
     await store.leased(new_delivery(address="1"))
 
-    other = await store.ledger.insert(new_delivery(address="1", channel="email"), LEASE_US)
+    other = await store.ledger.insert(new_delivery(address="1", channel="email"), LEASE)
 
     assert other.claim is not None
 

@@ -18,7 +18,7 @@ from tests.store.deliveries import NOON_US, SECOND, ending, new_delivery
 
 from postroom.domain.delivery import TERMINAL, TRANSITIONS, Event, Receipt, Status
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim
+from postroom.domain.ledger import Claim, Lease
 from postroom.store.ledger_sqlite import SqliteLedger
 from postroom.store.sqlite import SqliteDatabase
 from postroom.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
@@ -104,12 +104,12 @@ class LedgerMachine(RuleBasedStateMachine):
 
     # -- what can happen ---------------------------------------------------------------------------------------
 
-    @rule(key=KEYS, address=ADDRESSES, origin=ORIGINS, leased=st.booleans())
-    def insert(self, key: str, address: str, origin: str, leased: bool) -> None:
+    @rule(key=KEYS, address=ADDRESSES, origin=ORIGINS, sending=st.sampled_from([None, False, True]))
+    def insert(self, key: str, address: str, origin: str, sending: bool | None) -> None:
         model, known = self.model, self.model.by_key(key)
         new = new_delivery(idempotency_key=key, address=address, origin_butler=origin, created_at_us=model.now)
-        lease = model.now + 30 * SECOND if leased else None
-        expected_lease = leased and not model.open_ones(address)
+        lease = None if sending is None else Lease(until_us=model.now + 30 * SECOND, sending=sending)
+        expected_lease = lease is not None and not model.open_ones(address)
 
         inserted = self.run(self.ledger.insert(new, lease))
 
@@ -119,8 +119,12 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         assert (inserted.claim is not None) is expected_lease
         status = Status.IN_PROGRESS if expected_lease else Status.PENDING
-        model.rows[new.id] = Row(key, address, origin, status, int(expected_lease), lease or 0, model.now)
+        model.rows[new.id] = Row(
+            key, address, origin, status, int(expected_lease), lease.until_us if lease else 0, model.now
+        )
         if inserted.claim is not None:
+            assert inserted.claim.sending is sending
+            model.rows[new.id].sending = inserted.claim.sending
             self.claims.append(inserted.claim)
 
     @rule(limit=st.integers(1, 6))

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
-from tests.store.deliveries import LEASE_US, ending, new_delivery
+from tests.store.deliveries import LEASE, ending, new_delivery
 
 from postroom.domain.delivery import Event
 from postroom.domain.errors import StoreUnavailable
@@ -58,7 +58,7 @@ async def test_another_process_hears_of_what_ended_and_of_what_waits(
     async with listening(there, ear.on_pending, ear.on_settled):
         assert await ear.heard() is None  # something may have happened before we listened
         await ear.woken()
-        inserted = await ledger.insert(new_delivery(), LEASE_US)
+        inserted = await ledger.insert(new_delivery(), LEASE)
         assert inserted.claim is not None
 
         await ledger.settle(ending(inserted.claim, Event.DELIVER))
@@ -74,7 +74,7 @@ async def test_only_what_has_ended_is_announced(databases: tuple[PostgresDatabas
     ledger, ear = PostgresLedger(here), Ear()
     async with listening(there, ear.on_pending, ear.on_settled):
         await ear.heard()
-        claims = [(await ledger.insert(new_delivery(), LEASE_US)).claim for _ in range(2)]
+        claims = [(await ledger.insert(new_delivery(), LEASE)).claim for _ in range(2)]
         assert claims[0] is not None
         assert claims[1] is not None
 
@@ -87,7 +87,7 @@ async def test_only_what_has_ended_is_announced(databases: tuple[PostgresDatabas
 async def test_a_large_batch_is_announced_whole(databases: tuple[PostgresDatabase, PostgresDatabase]) -> None:
     here, there = databases
     ledger, ear = PostgresLedger(here), Ear()
-    inserted = await asyncio.gather(*(ledger.insert(new_delivery(), LEASE_US) for _ in range(450)))
+    inserted = await asyncio.gather(*(ledger.insert(new_delivery(), LEASE) for _ in range(450)))
     claims = [one.claim for one in inserted if one.claim]
     async with listening(there, ear.on_pending, ear.on_settled):
         await ear.heard()
@@ -110,7 +110,7 @@ async def test_a_lost_connection_is_replaced_and_what_was_missed_is_looked_up(
         await _end_listeners(postgres_url)
 
         assert await ear.heard() is None  # connected again: look at everything you wait for
-        inserted = await ledger.insert(new_delivery(), LEASE_US)
+        inserted = await ledger.insert(new_delivery(), LEASE)
         assert inserted.claim is not None
         await ledger.settle(ending(inserted.claim, Event.DELIVER))
         assert await ear.heard() == [inserted.claim.id]
@@ -130,7 +130,7 @@ async def test_an_ear_that_fails_once_is_not_deaf_for_ever(
 
     async with listening(there, ear.on_pending, settled):
         assert await ear.heard() is None
-        claim = (await ledger.insert(new_delivery(), LEASE_US)).claim
+        claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
         await ledger.settle(ending(claim, Event.DELIVER))
         assert await ear.heard() == [claim.id]

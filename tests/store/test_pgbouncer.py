@@ -13,7 +13,7 @@ import pytest
 from tests.app.living import LIFTED, QUICK, living
 from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError
-from tests.store.deliveries import LEASE_US, NOON_US, SECOND, ending, new_delivery
+from tests.store.deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
 
 from postroom.domain.delivery import Event, Status
 from postroom.domain.enquiry import DeliveryQuery
@@ -70,7 +70,7 @@ async def test_many_deliveries_go_from_insert_to_settled(database: PostgresDatab
     ledger = PostgresLedger(database)
 
     async def deliver(number: int) -> bool:
-        inserted = await ledger.insert(new_delivery(), LEASE_US if number % 2 else None)
+        inserted = await ledger.insert(new_delivery(), LEASE if number % 2 else None)
         claims = (
             [inserted.claim]
             if inserted.claim
@@ -110,7 +110,7 @@ async def test_notices_come_by_a_way_around_the_pooler(
     ledger = PostgresLedger(database)
     async with asyncio.timeout(_SECONDS), listening(there, lambda: None, settled):
         assert await ears.get() is None
-        claim = (await ledger.insert(new_delivery(), LEASE_US)).claim
+        claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
         assert await ledger.settle(ending(claim, Event.DELIVER))
         assert await ears.get() == [claim.id]

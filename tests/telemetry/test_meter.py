@@ -11,7 +11,7 @@ from tests.store.deliveries import NOON_US, ending, mint, new_delivery
 from postroom.domain.delivery import Event, Failure, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ledger import Refusal
-from postroom.store.ledger_rows import new_claim, new_snapshot
+from postroom.store.ledger_rows import new_snapshot
 from postroom.telemetry.meter import DeliveryMeter
 
 TELEGRAM = {"channel": "telegram"}
@@ -40,9 +40,9 @@ def test_what_happens_is_counted_and_what_is_said_is_not_logged() -> None:
         meter.accepted(new)
         meter.repeated(new_snapshot(new, Status.PENDING))
         meter.refused(refusal)
-        meter.settled(ending(new_claim(new), Event.RETRY))
-        meter.settled(ending(replace(new_claim(new), attempts=1), Event.DELIVER))
-        meter.bug(new_claim(new), KeyError("canary"))
+        meter.settled(ending(new.claimed(sending=True), Event.RETRY))
+        meter.settled(ending(replace(new.claimed(sending=True), attempts=1), Event.DELIVER))
+        meter.bug(new.claimed(sending=True), KeyError("canary"))
 
     def value(name: str, **labels: str) -> float | None:
         return registry.get_sample_value(f"postroom_{name}", labels)

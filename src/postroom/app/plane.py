@@ -68,6 +68,7 @@ def build_plane(
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,
+        pipeline=pipeline,
         dispatcher=dispatcher,
         clock=clock,
         meter=meter,

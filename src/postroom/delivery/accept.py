@@ -14,8 +14,10 @@ from postroom.delivery.arrival import Arrival
 from postroom.delivery.dispatcher import Dispatcher
 from postroom.delivery.idempotency import Identity, identify
 from postroom.delivery.lineage import span, trace_id_for_delivery
+from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
+from postroom.domain.breaker import Permit
 from postroom.domain.delivery import Failure, Message, Status
 from postroom.domain.errors import (
     FieldError,
@@ -26,7 +28,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission
 from postroom.domain.notify import Notify
 from postroom.domain.record import record
@@ -37,11 +39,12 @@ _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 @record
 class Accepted:
-    """With a claim, this process works on it, so its settling will be heard here first."""
+    """With a claim, this process works on it, so its settling will be heard here first; `permit` if it is marked."""
 
     snapshot: Snapshot
     created: bool
     claim: Claim | None = None
+    permit: Permit | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,7 @@ class Acceptance:
     limits: Limits
     breakers: Breakers
     policy: DeliveryPolicy
+    pipeline: Pipeline
     dispatcher: Dispatcher
     clock: Clock
     meter: Meter
@@ -100,7 +104,7 @@ class Acceptance:
             del self._arriving[identity.key]
         arrival.tell(accepted)
         if accepted.claim is not None:
-            await self.dispatcher.carry(accepted.claim, parts)
+            await self.dispatcher.carry(accepted.claim, Ready(parts=parts, permit=accepted.permit))
 
     async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):
@@ -111,7 +115,7 @@ class Acceptance:
     async def _store(self, new: NewDelivery) -> Accepted:
         admission = await self._admit(new)
         try:
-            inserted = await self._insert(new)
+            inserted, permit = await self._insert(new)
         except BaseException:
             await self.limits.refund(admission)
             raise
@@ -124,18 +128,39 @@ class Acceptance:
             await self.limits.release(admission.lease_id)  # asking costs tokens, waiting takes no place in flight
         elif inserted.claim is None:
             self.dispatcher.left_pending(inserted.snapshot.id)
-        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim)
+        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit)
 
-    async def _insert(self, new: NewDelivery) -> Inserted:
+    async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
         if self.gate is not None and not await self.gate.passes(new):
-            return await self.gate.park(new)
-        lease_until_us = self.dispatcher.reserve(new.channel)
+            return await self.gate.park(new), None
+        if not self.dispatcher.reserve(new.channel):
+            return await self._write(new, None), None
         try:
-            return await self.ledger.insert(new, lease_until_us)
-        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
-            return await self.ledger.insert(new, lease_until_us)
+            return await self._insert_ours(new)
         finally:
-            self.dispatcher.unreserve(new.channel, lease_until_us)
+            self.dispatcher.unreserve(new.channel)
+
+    async def _insert_ours(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+        """Written with the mark when nothing else stands between it and its call."""
+        permit = await self.pipeline.go_ahead(new.channel, new.address)
+        marked = False
+        try:
+            inserted = await self._write(new, self.dispatcher.lease(new.channel, sending=permit is not None))
+            marked = inserted.claim is not None and inserted.claim.sending
+        except StoreUnavailable:
+            if permit is not None:
+                self.dispatcher.withdraw(new.claimed(sending=True))
+            raise
+        finally:
+            if permit is not None and not marked:
+                await self.pipeline.unused(permit)
+        return inserted, permit if marked else None
+
+    async def _write(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        try:
+            return await self.ledger.insert(new, lease)
+        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
+            return await self.ledger.insert(new, lease)
 
     async def _admit(self, new: NewDelivery) -> Admission:
         asked = limits.admission(

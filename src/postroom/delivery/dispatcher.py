@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Coroutine
 from contextlib import suppress
 from typing import Any
 
 from postroom.delivery.outcomes import Outcomes
-from postroom.delivery.pipeline import Pipeline
+from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.sweep import conclude
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Settlement
+from postroom.domain.ledger import Claim, Lease, Settlement
 from postroom.domain.time import SECOND_US, seconds
 
 _SWEEP_BATCH = 200
@@ -46,43 +46,37 @@ class Dispatcher:
         self._queued = False  # rows may wait behind others, or for a slot
         self._started = False
 
-    def reserve(self, channel: str) -> int | None:
-        """
-        The lease for a row about to be written, and a slot kept for it meanwhile.
-
-        None when no slot is free: then the row is left to be claimed in its turn.
-        """
-        lease_until_us = self.lease_until_us(channel)
-        if lease_until_us is not None:
-            self._busy[channel] += 1
-            self._running.add(_this_task())  # stopping waits for it, so that no lease is left behind
-        return lease_until_us
-
-    def unreserve(self, channel: str, lease_until_us: int | None) -> None:
-        if lease_until_us is not None:
-            self._busy[channel] -= 1
-            self._running.discard(_this_task())
-
-    def lease_until_us(self, channel: str) -> int | None:
+    def reserve(self, channel: str) -> bool:
+        """A slot kept for a row about to be written; without one it is left to be claimed in its turn."""
         if not self._started or self._stopping.is_set() or self._free(channel) <= 0:
-            return None
-        return self._lease_end()
+            return False
+        self._busy[channel] += 1
+        self._running.add(_this_task())  # stopping waits for it, so that no lease is left behind
+        return True
 
-    async def carry(self, claim: Claim, parts: Sequence[Any]) -> None:
+    def unreserve(self, channel: str) -> None:
+        self._busy[channel] -= 1
+        self._running.discard(_this_task())
+
+    def lease(self, channel: str, *, sending: bool) -> Lease:
+        length = self._policy.sending_lease_seconds(channel) if sending else self._policy.lease_seconds
+        return Lease(until_us=self._clock.now_us() + round(length * SECOND_US), sending=sending)
+
+    async def carry(self, claim: Claim, ready: Ready) -> None:
         """The attempt on a row that was written for us, in the task that wrote it."""
         task = _this_task()
         self._hold(claim)
         self._running.add(task)
         try:
-            await self._work(claim, parts)
+            await self._work(claim, self._pipeline.attempt(claim, ready))
         finally:
             self._running.discard(task)
 
     def take(self, claim: Claim, *, claimed: bool = False) -> None:
-        self._hold(claim)
-        task = asyncio.create_task(self._work(claim, claimed=claimed))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._start(claim, self._pipeline.attempt(claim), claimed=claimed)
+
+    def withdraw(self, claim: Claim) -> None:
+        self._start(claim, self._pipeline.withdraw(claim))
 
     def left_pending(self, delivery_id: DeliveryId) -> None:
         self.wake()
@@ -150,10 +144,16 @@ class Dispatcher:
             self._queued = self._queued or crowded  # whoever is due takes the next slot that becomes free
             self._wake_by(await self._ledger.next_due_us(now))
 
-    async def _work(self, claim: Claim, parts: Sequence[Any] | None = None, *, claimed: bool = False) -> None:
+    def _start(self, claim: Claim, attempt: Coroutine[Any, Any, Settlement | None], *, claimed: bool = False) -> None:
+        self._hold(claim)
+        task = asyncio.create_task(self._work(claim, attempt, claimed=claimed))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _work(self, claim: Claim, attempt: Awaitable[Settlement | None], *, claimed: bool = False) -> None:
         done = None
         try:
-            done = await self._pipeline.attempt(claim, parts)
+            done = await attempt
         except StoreUnavailable:
             pass  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
         except Exception as error:

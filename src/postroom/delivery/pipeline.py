@@ -41,6 +41,14 @@ class FenceLost(Exception):
 
 
 @record
+class Ready:
+    """What has been settled for a row before it was written; with a `permit` it was written with the mark."""
+
+    parts: Sequence[Any]
+    permit: Permit | None
+
+
+@record
 class _Sent:
     """How far the calls of one attempt came; `put_back` when the rest must wait."""
 
@@ -69,29 +77,52 @@ class Pipeline:
     unwritten: set[DeliveryId] = field(default_factory=set)
     overdue: Overdue = field(default_factory=Overdue)
 
-    async def attempt(self, claim: Claim, parts: Sequence[Any] | None = None) -> Settlement | None:
+    async def go_ahead(self, channel: str, address: str) -> Permit | None:
+        """Leave to make a call as soon as its row stands; None when it has to wait for something else as well."""
+        if await self.pace.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0)) > 0:
+            return None
+        permit = await self.breakers.acquire(channel)
+        return permit if permit.allowed else None
+
+    async def unused(self, permit: Permit) -> None:
+        await self._report(permit, None)
+
+    async def attempt(self, claim: Claim, ready: Ready | None = None) -> Settlement | None:
         """
-        Three commits: the claim before, the mark, the settlement. A crash before
-        the mark is safe to repeat; a crash between mark and settlement leaves an
-        outcome nobody can know, and the sweep says so. `parts` are the calls it takes,
-        where the channel has been asked already.
+        Claim, mark, send, settle. A crash before the mark is safe to repeat; a crash between
+        mark and settlement leaves an outcome nobody can know, and the sweep says so.
+
+        Each is a commit of its own, but a row whose call can be made at once is written with
+        claim and mark: the time in which a crash leaves doubt is the same, and nobody waits.
         """
         try:
-            done = await self._attempt(claim, parts)
+            done = await self._attempt(claim, ready)
+        except FenceLost:
+            return None
+        return await self._record(done)
+
+    async def withdraw(self, claim: Claim) -> Settlement | None:
+        """Nobody knows whether this row was written with its mark, but we know that nothing has left."""
+        return await self._record(self._put_back(claim, Event.RELEASE, "the store was away"))
+
+    async def _record(self, done: Settlement) -> Settlement | None:
+        try:
             await self._settle(done)
         except FenceLost:
             return None
         if done.status in TERMINAL:
-            await self.limits.release(claim.id)
+            await self.limits.release(done.claim.id)
         self.meter.settled(done)
         return done
 
-    async def _attempt(self, claim: Claim, parts: Sequence[Any] | None) -> Settlement:
+    async def _attempt(self, claim: Claim, ready: Ready | None) -> Settlement:
+        channel = self.channels[claim.channel]
+        if ready is not None and ready.permit is not None:
+            return await self._send(claim, channel, ready.parts, ready.permit)
         if self.stopping.is_set():
             return self._put_back(claim, Event.RELEASE, None)
-        channel = self.channels[claim.channel]
         try:
-            parts = self._prepare(channel, claim) if parts is None else parts
+            parts = ready.parts if ready is not None else self._prepare(channel, claim)
         except PostroomError as error:
             return self._failed(claim, error, self.clock.now_us())
         if waits := await self._pace(claim):
@@ -143,6 +174,8 @@ class Pipeline:
         return self._failed(sent.claim, sent.error, started)
 
     async def _mark(self, claim: Claim) -> Settlement | None:
+        if claim.sending:  # written with the row
+            return self._put_back(claim, Event.RELEASE, None) if self.stopping.is_set() else None
         try:
             if not await self.ledger.mark_sending(claim, **self._lease(claim)):
                 raise FenceLost

@@ -51,6 +51,40 @@ class NewDelivery:
         """Deliveries with the same key leave one after the other, in the order they came."""
         return f"{self.channel}:{self.address.lower()}"
 
+    def claimed(self, *, sending: bool) -> Claim:
+        """The claim of whoever wrote the row, and leased it in doing so."""
+        return Claim(
+            id=self.id,
+            fence=1,
+            channel=self.channel,
+            intent=self.intent,
+            address=self.address,
+            thread=self.thread,
+            message=self.message,
+            subject=self.subject,
+            emoji=self.emoji,
+            origin_butler=self.origin_butler,
+            order_key=self.order_key,
+            request_id=self.request_id,
+            priority=self.priority,
+            on_uncertain=self.on_uncertain,
+            attempts=0,
+            calls=0,
+            parts_done=0,
+            sending=sending,
+            possible_duplicate=False,
+            trace_id=self.trace_id,
+            created_at_us=self.created_at_us,
+        )
+
+
+@record
+class Lease:
+    """Until when a row is its writer's; `sending` when the call is made as soon as the row stands."""
+
+    until_us: int
+    sending: bool = False
+
 
 @record
 class Claim:

@@ -9,7 +9,7 @@ import asyncpg
 
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.store.coalescer import Coalescer
 from postroom.store.ledger_rows import (
     CLAIM_COLUMNS,
@@ -22,7 +22,6 @@ from postroom.store.ledger_rows import (
     found_again,
     insert_values,
     latest_fences,
-    new_claim,
     new_snapshot,
     refusal_values,
     settle_values,
@@ -42,6 +41,7 @@ _TYPES: Final = {
     "fence": "int4",
     "replay_number": "int4",
     "lease_until": "int8",
+    "sending": "bool",
     "created_at": "int8",
 }
 
@@ -58,13 +58,14 @@ _LEASED = {
     "status": "CASE WHEN free THEN new.status ELSE 'pending' END",
     "fence": "CASE WHEN free THEN new.fence ELSE 0 END",
     "lease_until": "CASE WHEN free THEN new.lease_until END",
+    "sending": "free AND new.sending",
 }
 _INSERT = f"""
     WITH written AS (
-    INSERT INTO messenger.delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
+    INSERT INTO messenger.delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done,
         possible_duplicate, not_before, updated_at)
     SELECT {", ".join(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS)},
-        0, 0, 0, false, false, new.created_at, new.created_at
+        0, 0, 0, false, new.created_at, new.created_at
     FROM unnest({_unnest(INSERT_COLUMNS, _TYPES)}) AS new ({", ".join(INSERT_COLUMNS)})
     CROSS JOIN LATERAL (SELECT new.status <> 'in_progress' OR (SELECT count(*) FROM (
         SELECT 1 FROM messenger.delivery_requests AS ahead
@@ -206,7 +207,9 @@ class PostgresLedger:
     def __init__(self, database: PostgresDatabase, *, tell: bool = True) -> None:
         self._database = database
         self._tell = tell
-        self._inserts: Coalescer[tuple[NewDelivery, int | None], Inserted] = Coalescer(self._insert_all, by_halves=True)
+        self._inserts: Coalescer[tuple[NewDelivery, Lease | None], Inserted] = Coalescer(
+            self._insert_all, by_halves=True
+        )
         self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all, by_halves=True)
         self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all, by_halves=True)
         self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all, by_halves=True)
@@ -219,8 +222,8 @@ class PostgresLedger:
         row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
         return snapshot_of(row) if row else None
 
-    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-        return await self._inserts.submit((new, lease_until_us))
+    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        return await self._inserts.submit((new, lease))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._refusals.submit(refusal)
@@ -266,12 +269,12 @@ class PostgresLedger:
     async def settle(self, done: Settlement) -> bool:
         return await self._settles.submit(done)
 
-    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, int | None]]) -> Sequence[Inserted]:
+    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
         rows, leased = [], set[str]()
-        for new, lease_until_us in batch:
+        for new, lease in batch:
             first_of_its_thread = new.order_key not in leased
             leased.add(new.order_key)
-            rows.append(insert_values(new, lease_until_us if first_of_its_thread else None))
+            rows.append(insert_values(new, lease if first_of_its_thread else None))
         rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
         async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
@@ -280,7 +283,7 @@ class PostgresLedger:
             return written, await _find(connection, known) if known else {}
 
         written, existing = await self._database.hot(work)
-        return [_inserted(new, written.get(new.id), existing) for new, _ in batch]
+        return [_inserted(new, lease, written.get(new.id), existing) for new, lease in batch]
 
     async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
         found = await self._database.hot(lambda connection: _find(connection, keys))
@@ -315,10 +318,10 @@ def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
-def _inserted(new: NewDelivery, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
+def _inserted(new: NewDelivery, lease: Lease | None, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
     if status is None:
         return found_again(new, existing[new.idempotency_key])
-    claim = new_claim(new) if status == Status.IN_PROGRESS else None
+    claim = new.claimed(sending=lease.sending) if lease and status == Status.IN_PROGRESS else None
     return Inserted(created=True, snapshot=new_snapshot(new, Status(status)), claim=claim)
 
 

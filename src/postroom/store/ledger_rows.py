@@ -8,7 +8,7 @@ from typing import Any, Final
 from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Priority, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import PRIORITY_RANK, Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import PRIORITY_RANK, Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
@@ -33,6 +33,7 @@ INSERT_COLUMNS: Final = (
     "status",
     "fence",
     "lease_until",
+    "sending",
     "trace_id",
     "replay_of",
     "replay_number",
@@ -55,8 +56,8 @@ REFUSAL_COLUMNS: Final = (
 Row = Sequence[Any] | Mapping[str, Any]
 
 
-def insert_values(new: NewDelivery, lease_until_us: int | None) -> tuple[Any, ...]:
-    leased = lease_until_us is not None and new.status is Status.PENDING
+def insert_values(new: NewDelivery, lease: Lease | None) -> tuple[Any, ...]:
+    held = lease if new.status is Status.PENDING else None
     return (
         new.id,
         new.idempotency_key,
@@ -75,40 +76,14 @@ def insert_values(new: NewDelivery, lease_until_us: int | None) -> tuple[Any, ..
         new.envelope,
         PRIORITY_RANK[new.priority],
         str(new.on_uncertain),
-        str(Status.IN_PROGRESS) if leased else str(new.status),
-        1 if leased else 0,
-        lease_until_us if leased else None,
+        str(Status.IN_PROGRESS if held else new.status),
+        1 if held else 0,
+        held.until_us if held else None,
+        held is not None and held.sending,
         new.trace_id,
         new.replay_of,
         new.replay_number,
         new.created_at_us,
-    )
-
-
-def new_claim(new: NewDelivery) -> Claim:
-    """The claim on a row that was written leased."""
-    return Claim(
-        id=new.id,
-        fence=1,
-        channel=new.channel,
-        intent=new.intent,
-        address=new.address,
-        thread=new.thread,
-        message=new.message,
-        subject=new.subject,
-        emoji=new.emoji,
-        origin_butler=new.origin_butler,
-        order_key=new.order_key,
-        request_id=new.request_id,
-        priority=new.priority,
-        on_uncertain=new.on_uncertain,
-        attempts=0,
-        calls=0,
-        parts_done=0,
-        sending=False,
-        possible_duplicate=False,
-        trace_id=new.trace_id,
-        created_at_us=new.created_at_us,
     )
 
 
@@ -135,7 +110,7 @@ def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
     """The key is taken; by this very row, when only the answer to the first try was lost."""
     if existing.id != new.id:
         return Inserted(created=False, snapshot=existing)
-    claim = new_claim(new) if existing.status is Status.IN_PROGRESS else None
+    claim = new.claimed(sending=False) if existing.status is Status.IN_PROGRESS else None
     return Inserted(created=True, snapshot=existing, claim=claim)
 
 

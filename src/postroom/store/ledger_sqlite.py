@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.store.coalescer import Coalescer
 from postroom.store.ledger_rows import (
     CLAIM_COLUMNS,
@@ -24,7 +24,6 @@ from postroom.store.ledger_rows import (
     found_again,
     insert_values,
     latest_fences,
-    new_claim,
     new_snapshot,
     refusal_values,
     settle_values,
@@ -39,12 +38,12 @@ _ANY_TIME: Final = 2**62
 _INSERT = ManyRows(
     lambda rows: (
         f"""
-    INSERT INTO delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending,
+    INSERT INTO delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done,
         possible_duplicate, not_before, updated_at)
     VALUES {rows} ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
     """
     ),
-    row=f"({', '.join('?' * len(INSERT_COLUMNS))}, 0, 0, 0, 0, 0, ?, ?)",
+    row=f"({', '.join('?' * len(INSERT_COLUMNS))}, 0, 0, 0, 0, ?, ?)",
 )
 _BUSY_THREADS = """
     SELECT one.value FROM json_each(?) AS one WHERE EXISTS (
@@ -151,7 +150,7 @@ class SqliteLedger:
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
-        self._inserts: Coalescer[tuple[NewDelivery, int | None], Inserted] = Coalescer(self._insert_all)
+        self._inserts: Coalescer[tuple[NewDelivery, Lease | None], Inserted] = Coalescer(self._insert_all)
         self._finds: Coalescer[str, Snapshot | None] = Coalescer(self._find_all)
         self._marks: Coalescer[tuple[Claim, int, int], bool] = Coalescer(self._mark_all)
         self._settles: Coalescer[Settlement, bool] = Coalescer(self._settle_all)
@@ -166,8 +165,8 @@ class SqliteLedger:
 
         return await self._database.read(work)
 
-    async def insert(self, new: NewDelivery, lease_until_us: int | None) -> Inserted:
-        return await self._inserts.submit((new, lease_until_us))
+    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+        return await self._inserts.submit((new, lease))
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
@@ -220,7 +219,7 @@ class SqliteLedger:
     async def settle(self, done: Settlement) -> bool:
         return await self._settles.submit(done)
 
-    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, int | None]]) -> Sequence[Inserted]:
+    async def _insert_all(self, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> Sequence[Inserted]:
         return await self._write(lambda driver: _insert(driver, batch))
 
     async def _find_all(self, keys: Sequence[str]) -> Sequence[Snapshot | None]:
@@ -259,29 +258,29 @@ def _find(driver: sqlite3.Connection, key: str) -> Snapshot | None:
     return found
 
 
-def _insert(driver: sqlite3.Connection, batch: Sequence[tuple[NewDelivery, int | None]]) -> list[Inserted]:
+def _insert(driver: sqlite3.Connection, batch: Sequence[tuple[NewDelivery, Lease | None]]) -> list[Inserted]:
     """Leased only where nothing is ahead in the same thread, neither stored nor earlier in this batch."""
     threads = json.dumps([new.order_key for new, _ in batch])
     busy = {row[0] for row in driver.execute(_BUSY_THREADS, (threads,))}
-    rows, leased = [], set[DeliveryId]()
-    for new, lease_until_us in batch:
-        if lease_until_us is not None and new.status is Status.PENDING and new.order_key not in busy:
-            leased.add(new.id)
+    rows, leased = [], dict[DeliveryId, Lease]()
+    for new, lease in batch:
+        if lease is not None and new.status is Status.PENDING and new.order_key not in busy:
+            leased[new.id] = lease
         busy.add(new.order_key)
-        lease = lease_until_us if new.id in leased else None
-        rows.append((*insert_values(new, lease), new.created_at_us, new.created_at_us))
+        rows.append((*insert_values(new, leased.get(new.id)), new.created_at_us, new.created_at_us))
     written = {row[0] for row in _INSERT.run(driver, rows)}
-    return [_inserted(driver, new, written=new.id in written, leased=new.id in leased) for new, _ in batch]
+    return [_inserted(driver, new, leased.get(new.id), written=new.id in written) for new, _ in batch]
 
 
-def _inserted(driver: sqlite3.Connection, new: NewDelivery, *, written: bool, leased: bool) -> Inserted:
+def _inserted(driver: sqlite3.Connection, new: NewDelivery, lease: Lease | None, *, written: bool) -> Inserted:
     if not written:
         existing = _find(driver, new.idempotency_key)
         assert existing is not None  # noqa: S101  # the conflict was with this very key
         return found_again(new, existing)
-    if not leased:
+    if lease is None:
         return Inserted(created=True, snapshot=new_snapshot(new, new.status))
-    return Inserted(created=True, snapshot=new_snapshot(new, Status.IN_PROGRESS), claim=new_claim(new))
+    claim = new.claimed(sending=lease.sending)
+    return Inserted(created=True, snapshot=new_snapshot(new, Status.IN_PROGRESS), claim=claim)
 
 
 def _claim(driver: sqlite3.Connection, channel: str, now_us: int, lease_until_us: int, limit: int) -> list[Claim]:
