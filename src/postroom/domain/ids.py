@@ -12,7 +12,8 @@ DeadLetterId = NewType("DeadLetterId", str)
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SEQUENCE_BITS = 12
-_RANDOM_BYTES = 8 * 128
+_AT_A_TIME = 128
+_VARIANT = str.maketrans("0123456789abcdef", "89ab89ab89ab89ab")
 
 
 class IdMint:
@@ -27,19 +28,24 @@ class IdMint:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
-        self._random = b""
+        self._endings: list[str] = []
 
     def mint(self, now_us: int) -> str:
         with self._lock:
             tick = max((now_us // 1000) << _SEQUENCE_BITS, self._last + 1)
             self._last = tick
-            if not self._random:
-                self._random = secrets.token_bytes(_RANDOM_BYTES)  # one visit to the system for many ids
-            eight, self._random = self._random[:8], self._random[8:]
-        milliseconds, sequence = tick >> _SEQUENCE_BITS, tick & 0xFFF
-        tail = (int.from_bytes(eight) >> 2) | (0b10 << 62)
-        value = f"{milliseconds & 0xFFFFFFFFFFFF:012x}7{sequence:03x}{tail:016x}"
-        return f"{value[:8]}-{value[8:12]}-{value[12:16]}-{value[16:20]}-{value[20:]}"
+            if not self._endings:
+                self._endings = _endings()
+            ending = self._endings.pop()
+        moment = f"{tick & 0xFFFFFFFFFFFFFFF:015x}"  # sixty bits: milliseconds and their count
+        return f"{moment[:8]}-{moment[8:12]}-7{moment[12:]}-{ending}"
+
+
+def _endings() -> list[str]:
+    """The random half of many ids, for one visit to the system."""
+    digits = secrets.token_hex(8 * _AT_A_TIME)
+    halves = (digits[start : start + 16] for start in range(0, len(digits), 16))
+    return [f"{half[0].translate(_VARIANT)}{half[1:4]}-{half[4:]}" for half in halves]
 
 
 def first_id_at(moment_us: int) -> str:

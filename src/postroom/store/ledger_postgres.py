@@ -314,8 +314,11 @@ class PostgresLedger:
         return [None] * len(batch)
 
 
-def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[Sequence[Any]]:
+    """Without what is empty in every row: `unnest` fills it up, and the driver need not look at each of them."""
+    if not rows:
+        return [()] * width
+    return [() if column.count(None) == len(column) else column for column in zip(*rows, strict=True)]
 
 
 def _inserted(new: NewDelivery, lease: Lease | None, status: str | None, existing: dict[str, Snapshot]) -> Inserted:
