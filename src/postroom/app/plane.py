@@ -113,6 +113,8 @@ def settled_elsewhere(
     """None: notices may have been missed, so everything of ours is looked at."""
 
     async def settled(ids: list[DeliveryId] | None) -> None:
+        if ids is not None:
+            ids = [one for one in ids if not plane.dispatcher.has_in_hand(one)]  # we hear of our own before any notice
         await plane.outcomes.refresh(ids)
         if isinstance(limits, MemoryLimits):  # on Redis the one who settled has released it
             held = limits.held

@@ -78,6 +78,10 @@ class Dispatcher:
     def withdraw(self, claim: Claim) -> None:
         self._start(claim, self._pipeline.withdraw(claim))
 
+    def has_in_hand(self, delivery_id: DeliveryId) -> bool:
+        """Whoever waits for it here will be told here."""
+        return delivery_id in self._in_hand
+
     def left_pending(self, delivery_id: DeliveryId) -> None:
         self.wake()
 
@@ -162,6 +166,9 @@ class Dispatcher:
             self._let_go(claim)
         if done is not None:
             self._settled(done)
+        else:
+            with suppress(StoreUnavailable):  # if somebody else has taken it over, the notice came while we held it
+                await self._outcomes.refresh([claim.id])
         if claimed or self._queued:
             self._wake.set()
 

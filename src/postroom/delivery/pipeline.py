@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from postroom.delivery.breaker import report_of
 from postroom.delivery.lineage import span
-from postroom.delivery.overdue import Overdue
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.retry import DEFAULT_THROTTLE_SECONDS, after_failure
 from postroom.delivery.settlement import delivered, failed, put_back
@@ -28,6 +27,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Settlement
 from postroom.domain.record import record
 from postroom.domain.time import SECOND_US, seconds
+from postroom.overdue import Overdue
 from postroom.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace
 
 _GRACE_SECONDS: Final = 5.0

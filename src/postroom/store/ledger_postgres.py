@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import asyncpg
 
@@ -11,6 +11,7 @@ from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.store.coalescer import Coalescer
+from postroom.store.columns import columns
 from postroom.store.ledger_rows import (
     CLAIM_COLUMNS,
     INSERT_COLUMNS,
@@ -278,7 +279,7 @@ class PostgresLedger:
         rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
         async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
-            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *_columns(rows), self._tell)}
+            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *columns(rows), self._tell)}
             known = [new.idempotency_key for new, _ in batch if new.id not in written]
             return written, await _find(connection, known) if known else {}
 
@@ -292,16 +293,16 @@ class PostgresLedger:
     async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
         latest = latest_fences(claim for claim, _, _ in batch)
         rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
-        found = await self._database.hot(lambda connection: connection.fetch(_MARK, *_columns(rows)))
+        found = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns(rows)))
         marked = {row[0] for row in found}
         return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
 
     async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
         latest = latest_fences(one.claim for one in batch)
         valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
-        done = _columns([(*settle_values(one), one.claim.parts_done + 1) for one in valid])
-        attempts = _columns([values for one in valid if (values := attempt_values(one))], width=9)
-        dead = _columns([values for one in valid if (values := dead_letter_values(one))], width=7)
+        done = columns([(*settle_values(one), one.claim.parts_done + 1) for one in valid])
+        attempts = columns([values for one in valid if (values := attempt_values(one))], width=9)
+        dead = columns([values for one in valid if (values := dead_letter_values(one))], width=7)
         found = await self._database.hot(
             lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell)
         )
@@ -309,16 +310,9 @@ class PostgresLedger:
         return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
 
     async def _refuse_all(self, batch: Sequence[Refusal]) -> Sequence[None]:
-        columns = _columns([refusal_values(refusal) for refusal in batch])
-        await self._database.hot(lambda connection: connection.execute(_REFUSE, *columns))
+        values = columns([refusal_values(refusal) for refusal in batch])
+        await self._database.hot(lambda connection: connection.execute(_REFUSE, *values))
         return [None] * len(batch)
-
-
-def _columns(rows: Sequence[Sequence[Any]], width: int = 0) -> list[Sequence[Any]]:
-    """Without what is empty in every row: `unnest` fills it up, and the driver need not look at each of them."""
-    if not rows:
-        return [()] * width
-    return [() if column.count(None) == len(column) else column for column in zip(*rows, strict=True)]
 
 
 def _inserted(new: NewDelivery, lease: Lease | None, status: str | None, existing: dict[str, Snapshot]) -> Inserted:

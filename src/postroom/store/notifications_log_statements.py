@@ -1,4 +1,4 @@
-"""The two statements of the switchboard's log, written by hand: every notify runs both."""
+"""The statements of the switchboard's log, written by hand: every notify opens a row and closes it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection
 
+from postroom.store.columns import columns
 from postroom.store.database import Database
 
 Row = tuple[Any, ...]
@@ -17,16 +18,15 @@ _CLOSE_SQLITE: Final = """
     UPDATE notifications_log SET status = ?2, delivery_id = ?3, error_class = ?4, error_message = ?5,
         duration_ms = (?6 - created_at) / 1000.0 WHERE id = ?1
 """
-_OPEN_POSTGRES: Final = f"""
-    INSERT INTO switchboard.notifications_log ({OPENED}) SELECT * FROM unnest(
-        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::float8[],
-        $10::int8[])
-"""
-_CLOSE_POSTGRES: Final = """
+_POSTGRES: Final = f"""
+    WITH opened AS (
+        INSERT INTO switchboard.notifications_log ({OPENED}) SELECT * FROM unnest(
+            $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+            $9::float8[], $10::int8[]))
     UPDATE switchboard.notifications_log AS one SET status = told.status, delivery_id = told.delivery_id,
         error_class = told.error_class, error_message = told.error_message,
         duration_ms = (told.closed_at - one.created_at) / 1000.0
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[])
+    FROM unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::int8[])
         AS told (id, status, delivery_id, error_class, error_message, closed_at)
     WHERE one.id = told.id
 """
@@ -37,7 +37,7 @@ class _Hot(Protocol):
 
 
 async def write_lines(database: Database | _Hot, opened: Sequence[Row], closed: Sequence[Row]) -> None:
-    """Rows are opened before they are closed."""
+    """No row is opened and closed in one call: whoever closes one has waited until it was opened."""
     if hasattr(database, "hot"):
         await database.hot(lambda connection: _postgres(connection, opened, closed))
     else:
@@ -45,9 +45,7 @@ async def write_lines(database: Database | _Hot, opened: Sequence[Row], closed: 
 
 
 async def _postgres(connection: Any, opened: Sequence[Row], closed: Sequence[Row]) -> None:
-    for statement, rows in ((_OPEN_POSTGRES, opened), (_CLOSE_POSTGRES, closed)):
-        if rows:
-            await connection.execute(statement, *(list(column) for column in zip(*rows, strict=True)))
+    await connection.execute(_POSTGRES, *columns(opened, width=10), *columns(closed, width=6))
 
 
 def _sqlite(connection: Connection, opened: Sequence[Row], closed: Sequence[Row]) -> None:

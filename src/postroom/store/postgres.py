@@ -1,4 +1,4 @@
-"""PostgreSQL: a pool for the hot statements and SQLAlchemy for everything else."""
+"""PostgreSQL: connections of their own for the hot statements and SQLAlchemy for everything else."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
-from sqlalchemy import Connection
+from sqlalchemy import Connection as SqlConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from postroom.domain.errors import StoreUnavailable
+from postroom.overdue import Overdue
 from postroom.store import migrate
+from postroom.store.connections import Connection, Connections
 
 Result = TypeVar("Result")
 _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
@@ -58,9 +60,9 @@ class PostgresDatabase:
     ) -> None:
         self._url = url
         self._listen_url = listen_url or url
-        self._pool_size = pool_size
         self._prepared = prepared
-        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._hot = Connections(self._connect_hot, most=pool_size)
+        self._overdue = Overdue()
         self._engine: AsyncEngine = create_async_engine(
             _sqlalchemy_url(url),
             connect_args={} if prepared else _UNNAMED,
@@ -71,30 +73,31 @@ class PostgresDatabase:
         )
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
-    async def hot(self, work: Callable[[asyncpg.Connection[asyncpg.Record]], Coroutine[Any, Any, Result]]) -> Result:
+    async def hot(self, work: Callable[[Connection], Coroutine[Any, Any, Result]]) -> Result:
         """Hand-written statements straight on the driver."""
         try:
-            pool = self._pool or await self._open()
-            connection = await pool.acquire(timeout=_HOT_SECONDS)
-            try:
-                async with asyncio.timeout(_HOT_SECONDS):
-                    return await work(connection)  # type: ignore[arg-type]  # the pool's proxy has the connection's shape
-            except TimeoutError:
-                connection.terminate()  # giving it back in good order would need an answer, too
-                raise
-            finally:
-                await pool.release(connection)
+            return await self._overdue.limit(self._run_hot(work), _HOT_SECONDS)
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
-    async def connect(self) -> asyncpg.Connection[asyncpg.Record]:
+    async def _run_hot(self, work: Callable[[Connection], Coroutine[Any, Any, Result]]) -> Result:
+        connection = await self._hot.borrow()
+        try:
+            return await work(connection)
+        except asyncio.CancelledError:
+            connection.terminate()  # giving it back in good order would need an answer
+            raise
+        finally:
+            self._hot.give_back(connection)
+
+    async def connect(self) -> Connection:
         """A connection of one's own, for listening."""
         try:
             return await asyncpg.connect(self._listen_url, timeout=_PATIENCE_SECONDS)
         except UNREACHABLE as error:
             raise StoreUnavailable(type(error).__name__) from error
 
-    async def read(self, work: Callable[[Connection], Result]) -> Result:
+    async def read(self, work: Callable[[SqlConnection], Result]) -> Result:
         """However many statements it takes, they see one moment: what moves meanwhile is never seen twice or missed."""
 
         async def run() -> Result:
@@ -103,7 +106,7 @@ class PostgresDatabase:
 
         return await _translating(run())
 
-    async def write(self, work: Callable[[Connection], Result]) -> Result:
+    async def write(self, work: Callable[[SqlConnection], Result]) -> Result:
         async def run() -> Result:
             async with asyncio.timeout(_PATIENCE_SECONDS), self._engine.begin() as connection:
                 return await connection.run_sync(work)
@@ -120,32 +123,15 @@ class PostgresDatabase:
         return await _translating(run())
 
     async def close(self) -> None:
-        if self._pool is not None:
-            try:
-                async with asyncio.timeout(_CLOSE_SECONDS):
-                    await self._pool.close()
-            except TimeoutError:
-                self._pool.terminate()
+        await self._hot.close(_CLOSE_SECONDS)
         await self._engine.dispose()
 
-    async def _open(self) -> asyncpg.Pool[asyncpg.Record]:
-        pool = await asyncpg.create_pool(
+    async def _connect_hot(self) -> Connection:
+        return await asyncpg.connect(
             self._url,
-            min_size=1,
-            max_size=self._pool_size,
             timeout=_HOT_SECONDS,
-            reset=_leave_as_it_is,
             statement_cache_size=_CACHED_STATEMENTS if self._prepared else 0,
         )
-        if self._pool is not None:  # somebody was faster
-            await pool.close()
-            return self._pool
-        self._pool = pool
-        return pool
-
-
-async def _leave_as_it_is(_connection: object) -> None:
-    """Our statements leave nothing behind, so the driver need not send one to clear up after each of them."""
 
 
 async def _translating(running: Awaitable[Result]) -> Result:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from postroom.delivery.overdue import Overdue
+from postroom.overdue import Overdue
 
 
 async def forever() -> str:
