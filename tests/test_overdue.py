@@ -142,3 +142,35 @@ async def test_one_who_was_asked_to_stop_before_and_went_on_is_late_all_the_same
 
     [end] = await asyncio.wait_for(asyncio.gather(calling, return_exceptions=True), 10)
     assert isinstance(end, TimeoutError)
+
+
+async def test_a_call_within_a_call_has_no_more_time_than_the_one_around_it() -> None:
+    overdue = Overdue(look_every_seconds=0.001)
+    never = asyncio.Event()
+    heard = list[str]()
+
+    async def within() -> None:
+        try:
+            await overdue.limit(never.wait(), 600)
+        except TimeoutError:
+            heard.append("the inner one was given up with the outer one")
+        await never.wait()
+
+    with pytest.raises(TimeoutError):
+        await overdue.limit(within(), 0.01)
+
+    assert heard == ["the inner one was given up with the outer one"]
+
+
+async def test_after_a_call_within_it_a_call_still_has_its_own_time() -> None:
+    overdue = Overdue(look_every_seconds=0.001)
+    never = asyncio.Event()
+
+    async def within() -> None:
+        with pytest.raises(TimeoutError):
+            await overdue.limit(never.wait(), 0.001)
+        await overdue.limit(asyncio.sleep(0), 0.001)
+        await never.wait()
+
+    with pytest.raises(TimeoutError):
+        await overdue.limit(within(), 0.05)

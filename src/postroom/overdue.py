@@ -1,8 +1,9 @@
-"""Calls that take longer than any channel may are given up."""
+"""Calls that take too long are given up, and those that do not pay nothing for it."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ Result = TypeVar("Result")
 
 class Overdue:
     """
-    A channel keeps its own deadline; this only catches one that does not.
+    For limits that are hardly ever met: of a channel that forgets its own deadline, of a database that falls silent.
 
     One timer looks at all calls now and then, so those that end in time, and that
     is nearly all, pay for none of their own.
@@ -27,7 +28,9 @@ class Overdue:
         """Raises TimeoutError when the call was given up."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
-        self._until[task] = task.get_loop().time() + seconds
+        until = task.get_loop().time() + seconds
+        around = self._until.get(task, math.inf)  # a call within a call has no more time than the one around it
+        self._until[task] = min(until, around)
         asked_before = task.cancelling()
         if self._timer is None:
             self._look_later(task.get_loop())
@@ -38,7 +41,10 @@ class Overdue:
                 raise TimeoutError from None
             raise
         finally:
-            del self._until[task]
+            if around < math.inf:
+                self._until[task] = around
+            else:
+                del self._until[task]
             if task in self._given_up:  # however the call ended: what we asked of the task is over with it
                 self._given_up.discard(task)
                 task.uncancel()

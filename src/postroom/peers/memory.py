@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -11,6 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 
 from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
+from postroom.overdue import Overdue
 
 _log = structlog.get_logger("postroom.peers")
 
@@ -31,6 +31,7 @@ class MemoryPeer:
         self._part = part
         self._token = token
         self._open = False
+        self._overdue = Overdue()
 
     async def connect(self) -> None:
         self._open = True
@@ -45,8 +46,9 @@ class MemoryPeer:
         if not self._open:
             raise TargetUnavailable(f"{self._part.name} is not running")
         try:
-            async with asyncio.timeout(timeout_seconds):
-                answer = await self._part.from_inside(self._token if token is None else token, tool, arguments)
+            answer = await self._overdue.limit(
+                self._part.from_inside(self._token if token is None else token, tool, arguments), timeout_seconds
+            )
         except TimeoutError:
             raise DeliveryTimeout(f"{self._part.name} did not answer in time") from None
         except MCPError as error:

@@ -16,6 +16,7 @@ from postroom.store.notifications_log_statements import Row, write_lines
 
 _RECEIVED = "received"
 _OPEN, _CLOSE = True, False
+_LAST_WORDS_SECONDS = 0.05  # nobody waits for them, so they are written with the next call's first ones
 
 Line = tuple[bool, Row]
 
@@ -50,12 +51,13 @@ class StoredNotificationsLog:
 
     def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
         """Written behind the answer; `flush` waits for what is still on its way."""
-        written = self._lines.put((_CLOSE, _last_words(row_id, answer, now_us)))
+        written = self._lines.put((_CLOSE, _last_words(row_id, answer, now_us)), patience_seconds=_LAST_WORDS_SECONDS)
         self._closing.add(written)
         written.add_done_callback(self._let_go)
 
     async def flush(self) -> None:
         if self._closing:
+            self._lines.hurry()
             await asyncio.wait(self._closing, timeout=5)
 
     def _let_go(self, written: asyncio.Future[None]) -> None:
