@@ -74,6 +74,15 @@ async def test_a_dead_one_is_not_lent_again_and_leaves_its_place(server: Server,
     assert len(server.opened) == 2
 
 
+async def test_one_that_has_rested_too_long_is_not_lent_again(server: Server) -> None:
+    connections = Connections(server.connect, most=1, longest_rest_seconds=-1)
+    connection = await connections.borrow()
+    connections.give_back(connection)
+
+    assert await connections.borrow() is not connection
+    assert connection.is_closed()
+
+
 async def test_one_that_is_left_in_a_transaction_is_not_lent_again(server: Server) -> None:
     connections = Connections(server.connect, most=1)
     connection = await connections.borrow()

@@ -11,6 +11,8 @@ import asyncpg
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
+_LONGEST_REST_SECONDS = 300.0  # what lies between us and the server may have forgotten an older one
+
 
 class Connections:
     """
@@ -20,10 +22,17 @@ class Connections:
     one gives it back, or ends it when it is not certain in what state it is.
     """
 
-    def __init__(self, connect: Callable[[], Awaitable[Connection]], *, most: int) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        most: int,
+        longest_rest_seconds: float = _LONGEST_REST_SECONDS,
+    ) -> None:
         self._connect = connect
         self._most = most
-        self._free: list[Connection] = []  # the last one back goes out first: it is the least likely to be dead
+        self._longest_rest_seconds = longest_rest_seconds
+        self._free: list[tuple[Connection, float]] = []  # and since when; the last one back goes out first
         self._lent: set[Connection] = set()
         self._opening = 0
         self._line: deque[asyncio.Future[None]] = deque()
@@ -44,13 +53,13 @@ class Connections:
             if self._closed or connection.is_in_transaction():
                 connection.terminate()
             else:
-                self._free.append(connection)
+                self._free.append((connection, _now()))
         self._next()
 
     async def close(self, seconds: float) -> None:
         """Politely to those that are free; the others have had their time."""
         self._closed = True
-        for connection in self._free:
+        for connection, _ in self._free:
             try:
                 await connection.close(timeout=seconds)
             except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -61,8 +70,12 @@ class Connections:
 
     def _take(self) -> Connection | None:
         while self._free:
-            if not (connection := self._free.pop()).is_closed():
+            connection, since = self._free.pop()
+            if connection.is_closed():
+                continue
+            if _now() - since <= self._longest_rest_seconds:
                 return connection
+            connection.terminate()
         return None
 
     async def _open(self) -> Connection:
@@ -92,3 +105,7 @@ class Connections:
             if not (turn := self._line.popleft()).done():
                 turn.set_result(None)
                 return
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
