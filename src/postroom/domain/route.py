@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.fields import Fields
+from postroom.domain.record import record
 
 ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
 NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
 
+_FIELDS: Final = frozenset(
+    {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
+)
+_CONTEXT_FIELDS: Final = frozenset(
+    {
+        "request_id",
+        "received_at",
+        "source_channel",
+        "source_endpoint_identity",
+        "source_sender_identity",
+        "source_thread_identity",
+        "subrequest_id",
+        "segment_id",
+        "trace_context",
+    }
+)
+_INPUT_FIELDS: Final = frozenset({"prompt", "context", "conversation_history"})
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@record
 class Route:
     request_id: str
     sender: str
@@ -42,31 +60,17 @@ def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[s
 
 def parse_route(payload: object) -> Route:
     top = Fields(payload)
-    top.refuse_unknown(
-        ("schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context")
-    )
+    top.refuse_unknown(_FIELDS)
     top.choice("schema_version", [ROUTE_V1])
     context = top.nested("request_context")
-    context.refuse_unknown(
-        (
-            "request_id",
-            "received_at",
-            "source_channel",
-            "source_endpoint_identity",
-            "source_sender_identity",
-            "source_thread_identity",
-            "subrequest_id",
-            "segment_id",
-            "trace_context",
-        )
-    )
+    context.refuse_unknown(_CONTEXT_FIELDS)
     request_id = context.text("request_id", maximum=128).strip()
     context.text("received_at", maximum=64)
     context.text("source_channel", maximum=64)
     context.text("source_endpoint_identity", maximum=320)
     sender = context.text("source_sender_identity", maximum=320).strip()
     body = top.nested("input")
-    body.refuse_unknown(("prompt", "context", "conversation_history"))
+    body.refuse_unknown(_INPUT_FIELDS)
     prompt = body.text("prompt", maximum=100_000)
     top.finish()
     raw = top.raw("request_context")
