@@ -1,4 +1,4 @@
-"""How long it takes to find out whom a name means, and until an assistant's message is accepted."""
+"""How long it takes to find out whom a name means and until an assistant's message is accepted, and what follows it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import aiohttp
 import uvloop
 from tests.contacts.queries import NAMES, queries
 
+from benchmarks import intent_events
+from benchmarks.temporary_postgres import temporary_postgres
 from postroom.app.address_book import stored_contacts
 from postroom.app.household import running
 from postroom.app.store import open_store
@@ -48,8 +50,13 @@ def main() -> None:
         print(
             f"resolve, {aliases} aliases: p50 {statistics.median(times):.1f} ms, p95 {p95:.1f} ms (goal {goal:.0f} ms)"
         )
-    adapted = uvloop.run(measure_adapt())
-    print(f"adapt until accepted, SQLite: p50 {statistics.median(adapted):.1f} ms (goal {ADAPT_P50_MS:.0f} ms)")
+    with temporary_postgres() as (server, folder):
+        for name, url in (("SQLite", None), ("PostgreSQL", server.url("butlers"))):
+            adapted = uvloop.run(measure_adapt(url))
+            print(f"adapt until accepted, {name}: p50 {statistics.median(adapted):.1f} ms (goal {ADAPT_P50_MS:.0f} ms)")
+            rates = uvloop.run(intent_events.measure(_settings(str(folder / name), url)))
+            shown = ", ".join(f"{rate:,.0f}/s by {callers} at once" for callers, rate in rates.items())
+            print(f"changes of intents, {name}: {shown}")
 
 
 async def measure_resolve(aliases: int) -> list[float]:
@@ -74,10 +81,10 @@ async def measure_resolve(aliases: int) -> list[float]:
             return [await _timed(lambda one=one: resolver.resolve(HOUSEHOLD_OWNER, one.text)) for one in asked]  # type: ignore[misc]
 
 
-async def measure_adapt() -> list[float]:
+async def measure_adapt(database_url: str | None) -> list[float]:
     """Over HTTP to the adapter, from there to registry and gateway, until the intent is on disk."""
     with tempfile.TemporaryDirectory(prefix="postroom-bench-") as home:
-        settings = _settings(home)
+        settings = _settings(home, database_url)
         async with running(settings, ("api", "chatgpt")) as household:
             token = TokenFile(Path(home) / "tokens.json").token_of(Principal(Role.CONNECTOR, "chatgpt"))
             headers = {"Authorization": f"Bearer {token}"}
@@ -116,9 +123,9 @@ def _people(count: int) -> list[NewContact]:
     return [new_contact(name=name) for name in made]
 
 
-def _settings(home: str) -> Settings:
+def _settings(home: str, database_url: str | None = None) -> Settings:
     ports = {f"ports.{name}": 0 for name in ("api", "chatgpt", "sandbox", "sandbox_smtp")}
-    return load({}, {"home": home, **ports})[0]
+    return load({}, {"home": home, "database_url": database_url, **ports})[0]
 
 
 if __name__ == "__main__":
