@@ -159,6 +159,12 @@ class Intent:
         steps = self.plan[: max(self.position, 1)]
         return frozenset({self.to_agent, self.handler, *(one.to_agent for one in steps if one.kind in _ASKING)})
 
+    @property
+    def concerned(self) -> frozenset[str]:
+        """Whoever hears of it: the sender, who was asked or is about to be, and who wants the answer."""
+        about_to_be = {step.to_agent for step in self.plan if step.kind is StepKind.ASK}
+        return self.asked | about_to_be | {self.from_agent, *([self.reply_to] if self.reply_to else [])}
+
 
 _ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})
 

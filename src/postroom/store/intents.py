@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, update
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
 from postroom.domain.refused import Code, Refused
 from postroom.store.database import Database
+from postroom.store.intent_order import next_position
 from postroom.store.intents_rows import changing_columns, event_row, intent_row, read_event, read_intent
 from postroom.store.intents_webhooks import tell_subscribers
 from postroom.store.tables.deliveries import delivery_receipts, delivery_requests
@@ -153,20 +154,25 @@ class StoredIntents:
         await write_twice(self._database, work)
 
     def _append(self, connection: Connection, change: Change) -> None:
-        intent = change.intent
-        if change.events:
-            connection.execute(insert(intent_events), [event_row(event) for event in change.events])
-            _join(connection, intent)
-            tell_subscribers(connection, change, self._mint)
+        """The events last, because from there to the commit everybody else waits."""
         if change.says is not None:
-            row = {
-                "id": self._mint(intent.updated_at_us),
-                "intent_id": intent.id,
-                "author": str(change.says["author"]),
-                "message": str(change.says["message"]),
-                "created_at": intent.updated_at_us,
-            }
-            connection.execute(insert(intent_messages), row)
+            connection.execute(insert(intent_messages), self._message(change.intent, change.says))
+        if change.events:
+            tell_subscribers(connection, change, self._mint)
+            newcomers = _newcomers(connection, change.intent)
+            first = next_position(connection)
+            rows = [event_row(event, position) for position, event in enumerate(change.events, first)]
+            connection.execute(insert(intent_events), rows)
+            _join(connection, change.intent, newcomers, rows[-1]["position"])
+
+    def _message(self, intent: Intent, says: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "id": self._mint(intent.updated_at_us),
+            "intent_id": intent.id,
+            "author": str(says["author"]),
+            "message": str(says["message"]),
+            "created_at": intent.updated_at_us,
+        }
 
 
 def _last_words(transcript: str | None) -> str:
@@ -189,12 +195,13 @@ def _known(connection: Connection, intent: Intent) -> Intent | None:
     return read_intent(row) if row else None
 
 
-def _join(connection: Connection, intent: Intent) -> None:
+def _newcomers(connection: Connection, intent: Intent) -> list[str]:
     """Whoever an intent concerns finds it in the inbox."""
-    concerned = {intent.from_agent, *intent.asked, *([intent.reply_to] if intent.reply_to else [])}
     asked = select(intent_members.c.agent).where(intent_members.c.intent_id == intent.id)
-    missing = concerned - set(connection.execute(asked).scalars())
-    if missing:
-        connection.execute(
-            insert(intent_members), [{"agent": agent, "intent_id": intent.id} for agent in sorted(missing)]
-        )
+    return sorted(intent.concerned.difference(connection.execute(asked).scalars()))
+
+
+def _join(connection: Connection, intent: Intent, newcomers: Sequence[str], position: int) -> None:
+    if newcomers:
+        rows = [{"agent": agent, "intent_id": intent.id, "position": position} for agent in newcomers]
+        connection.execute(insert(intent_members), rows)

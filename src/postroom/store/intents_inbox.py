@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, ScalarSelect, Select, and_, func, select
 
 from postroom.domain.intent import Intent, IntentEvent, IntentStatus
 from postroom.store.database import Database
 from postroom.store.intents_rows import read_event, read_intent
 from postroom.store.tables.intents import intent_events, intent_members, intent_messages, intents
 
-_TAKEN_IN: Final = 2  # the event that every intent has second
 _UNANSWERED: Final = (IntentStatus.SUBMITTED, IntentStatus.DELIVERED, IntentStatus.ACKNOWLEDGED)
 
 
@@ -31,19 +30,20 @@ class StoredInbox:
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
     async def arrived(self, agent: str, *, after: str | None, limit: int) -> Sequence[Intent]:
-        """Open intents put to this agent, in the order they were taken in; a sender's own id says nothing of that."""
-        taken_in = and_(intent_events.c.intent_id == intents.c.id, intent_events.c.seq == _TAKEN_IN)
+        """
+        Open intents put to this agent, in the order in which they were put to it.
+
+        After one that is not known any more come all: better to show a question twice than never.
+        """
+        member = intent_members.alias()
+        place = select(member.c.position).where(member.c.agent == agent, member.c.intent_id == after)
         asked = (
             _of(agent)
-            .join(intent_events, taken_in)
             .where(intents.c.from_agent != agent, intents.c.status.in_([str(one) for one in _UNANSWERED]))
+            .where(intent_members.c.position > func.coalesce(place.scalar_subquery(), 0))
+            .order_by(intent_members.c.position)
+            .limit(limit)
         )
-        if after is not None:
-            moment = select(intent_events.c.id).where(
-                intent_events.c.intent_id == after, intent_events.c.seq == _TAKEN_IN
-            )
-            asked = asked.where(intent_events.c.id > func.coalesce(moment.scalar_subquery(), after))
-        asked = asked.order_by(intent_events.c.id).limit(limit)
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
     async def concerns(self, agent: str, intent_id: str) -> bool:
@@ -68,15 +68,28 @@ class StoredInbox:
         return await self._database.read(work)
 
     async def changes(self, agent: str, *, after: str | None, limit: int) -> Sequence[IntentEvent]:
-        asked = (
-            select(intent_events)
-            .join(intent_members, intent_members.c.intent_id == intent_events.c.intent_id)
-            .where(intent_members.c.agent == agent)
-        )
+        """In the order in which they were committed, so that nothing comes to stand before what was read already."""
+        asked = _told(agent, select(intent_events))
         if after is not None:
-            asked = asked.where(intent_events.c.id > after)
-        asked = asked.order_by(intent_events.c.id).limit(limit)
+            asked = asked.where(intent_events.c.position > func.coalesce(_place(after), _place_by_time(agent, after)))
+        asked = asked.order_by(intent_events.c.position).limit(limit)
         return await self._database.read(lambda connection: [read_event(row) for row in connection.execute(asked)])
+
+
+def _place(event_id: str) -> ScalarSelect[int]:
+    event = intent_events.alias()
+    return select(event.c.position).where(event.c.id == event_id).scalar_subquery()
+
+
+def _place_by_time(agent: str, event_id: str) -> ScalarSelect[int]:
+    """Of an event that was removed with its intent: before the first one this agent has with a younger id."""
+    younger = _told(agent, select(func.min(intent_events.c.position) - 1)).where(intent_events.c.id > event_id)
+    return younger.correlate(None).scalar_subquery()
+
+
+def _told(agent: str, asked: Select[Any]) -> Select[Any]:
+    mine = and_(intent_members.c.intent_id == intent_events.c.intent_id, intent_members.c.agent == agent)
+    return asked.select_from(intent_events.join(intent_members, mine))
 
 
 def _of(agent: str) -> Select[Any]:

@@ -84,10 +84,8 @@ class StoredWebhooks:
 
 def tell_subscribers(connection: Connection, change: Change, mint: Callable[[int], str]) -> None:
     """In the same commit as the change itself, so that no news is lost and none is invented."""
-    intent = change.intent
-    concerned = {intent.from_agent, *intent.asked, *([intent.reply_to] if intent.reply_to else [])}
     asked = select(webhook_subscriptions).where(
-        webhook_subscriptions.c.owner_agent.in_(sorted(concerned)), webhook_subscriptions.c.active
+        webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
     )
     rows = [
         {

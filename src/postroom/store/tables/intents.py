@@ -65,6 +65,8 @@ intent_members = Table(
     metadata,
     Column("agent", Text, primary_key=True),
     Column("intent_id", Text, ForeignKey(intents.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Index("ix_intent_members_agent_position", "agent", "position"),
     schema=SHARED,
 )
 
@@ -80,8 +82,10 @@ intent_events = Table(
     Column("actor", Text),
     Column("waiting_reason", Text),
     Column("payload", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
     UniqueConstraint("id"),
     CheckConstraint(one_of("status", IntentStatus), name="status"),
+    Index("ix_intent_events_position", "position", unique=True),
     schema=SHARED,
 )
 

@@ -1,0 +1,30 @@
+"""One order for the events of all intents: that in which they are committed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Connection, func, select, text
+
+from postroom.store.tables.intents import intent_events
+
+PATIENCE_SECONDS: Final = 10.0  # a process that was stopped in between would keep everybody else from writing
+_LOCK: Final = 0x6F72646572  # keeps this lock apart from any others
+_IN_TURN: Final = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', :patience, true), pg_advisory_xact_lock(:lock)"
+)
+_LAST: Final = select(func.coalesce(func.max(intent_events.c.position), 0))
+
+
+def next_position(connection: Connection, patience_seconds: float = PATIENCE_SECONDS) -> int:
+    """
+    The place after the last one, for whoever holds the order; the next writer waits until this one has committed.
+
+    So a place that can be seen is never followed by a lower one. Ask as late as
+    possible: what comes between here and the commit is done by one at a time.
+    SQLite lets one transaction write at a time anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(_IN_TURN, {"patience": f"{patience_seconds * 1000:.0f}ms", "lock": _LOCK})
+    # a statement of its own, because what it sees must have begun after the wait
+    return int(connection.execute(_LAST).scalar_one()) + 1
