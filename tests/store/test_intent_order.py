@@ -11,7 +11,7 @@ from sqlalchemy.util import await_only
 from tests.store.intent_hosts import Host
 
 from postroom.domain.errors import StoreUnavailable
-from postroom.store.intent_order import PATIENCE_SECONDS, next_position
+from postroom.store.intent_order import PATIENCE_SECONDS, wait_for_turn
 from postroom.store.postgres import PostgresDatabase
 from postroom.store.tables.intents import intent_events
 
@@ -29,7 +29,7 @@ async def test_places_have_no_gap_however_many_write_at_once_and_however_many_fa
     host = Host(database)
 
     def broken(connection: Connection) -> None:
-        next_position(connection)
+        wait_for_turn(connection)
         raise LookupError
 
     async def fail() -> None:
@@ -49,10 +49,10 @@ async def test_a_process_that_stops_with_the_order_in_hand_keeps_it_only_for_a_w
     reached, others_are_done = asyncio.Event(), asyncio.Event()
 
     def stop_in_between(connection: Connection) -> None:
-        next_position(connection, patience_seconds=0.2)
+        wait_for_turn(connection, patience_seconds=0.2)
         reached.set()
         await_only(others_are_done.wait())
-        next_position(connection)
+        wait_for_turn(connection)
 
     async with asyncio.timeout(20):
         stopped = asyncio.create_task(database.write(stop_in_between))
@@ -67,7 +67,7 @@ async def test_patience_ends_with_the_transaction(database: PostgresDatabase) ->
     shown = text("SHOW idle_in_transaction_session_timeout")
 
     def during(connection: Connection) -> str:
-        next_position(connection)
+        wait_for_turn(connection)
         return str(connection.execute(shown).scalar_one())
 
     assert await database.write(during) == f"{PATIENCE_SECONDS:.0f}s"

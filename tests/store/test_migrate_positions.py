@@ -41,9 +41,7 @@ def add_intent(connection: Connection, host: Host, members: list[str], **more: A
     change = host.new(**more)
     add(connection, "intents", **intent_row(change.intent))
     for event in change.events:
-        row = event_row(event, 0)
-        del row["position"]
-        add(connection, "intent_events", **row)
+        add(connection, "intent_events", **event_row(event))
     for agent in members:
         add(connection, "intent_members", agent=agent, intent_id=change.intent.id)
     return change.intent.id

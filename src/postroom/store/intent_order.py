@@ -13,18 +13,19 @@ _LOCK: Final = 0x6F72646572  # keeps this lock apart from any others
 _IN_TURN: Final = text(
     "SELECT set_config('idle_in_transaction_session_timeout', :patience, true), pg_advisory_xact_lock(:lock)"
 )
-_LAST: Final = select(func.coalesce(func.max(intent_events.c.position), 0))
+_events = intent_events.alias()
+
+LAST_POSITION: Final = select(func.max(_events.c.position)).scalar_subquery()
+NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
 
 
-def next_position(connection: Connection, patience_seconds: float = PATIENCE_SECONDS) -> int:
+def wait_for_turn(connection: Connection, patience_seconds: float = PATIENCE_SECONDS) -> None:
     """
-    The place after the last one, for whoever holds the order; the next writer waits until this one has committed.
+    Positions written from here on are nobody else's, because the next writer waits until this one has committed.
 
-    So a place that can be seen is never followed by a lower one. Ask as late as
+    So a position that can be seen is never followed by a lower one. Ask as late as
     possible: what comes between here and the commit is done by one at a time.
     SQLite lets one transaction write at a time anyway.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_IN_TURN, {"patience": f"{patience_seconds * 1000:.0f}ms", "lock": _LOCK})
-    # a statement of its own, because what it sees must have begun after the wait
-    return int(connection.execute(_LAST).scalar_one()) + 1

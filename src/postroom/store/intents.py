@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, bindparam, insert, select, update
 from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
 from postroom.domain.refused import Code, Refused
 from postroom.store.database import Database
-from postroom.store.intent_order import next_position
+from postroom.store.intent_order import LAST_POSITION, NEXT_POSITION, wait_for_turn
 from postroom.store.intents_rows import changing_columns, event_row, intent_row, read_event, read_intent
 from postroom.store.intents_webhooks import tell_subscribers
 from postroom.store.tables.deliveries import delivery_receipts, delivery_requests
@@ -63,7 +63,7 @@ class StoredIntents:
             if change.intent != before:
                 values = changing_columns(change.intent)
                 connection.execute(update(intents).where(intents.c.id == intent_id).values(values))
-            self._append(connection, change)
+            self._append(connection, change, before)
             return change
 
         return await write_twice(self._database, work)
@@ -153,17 +153,18 @@ class StoredIntents:
 
         await write_twice(self._database, work)
 
-    def _append(self, connection: Connection, change: Change) -> None:
+    def _append(self, connection: Connection, change: Change, before: Intent | None = None) -> None:
         """The events last, because from there to the commit everybody else waits."""
         if change.says is not None:
             connection.execute(insert(intent_messages), self._message(change.intent, change.says))
         if change.events:
             tell_subscribers(connection, change, self._mint)
-            newcomers = _newcomers(connection, change.intent)
-            first = next_position(connection)
-            rows = [event_row(event, position) for position, event in enumerate(change.events, first)]
-            connection.execute(insert(intent_events), rows)
-            _join(connection, change.intent, newcomers, rows[-1]["position"])
+            newcomers = _newcomers(connection, change.intent, before)
+            wait_for_turn(connection)
+            events = [event_row(event) for event in change.events]
+            connection.execute(insert(intent_events).values(position=NEXT_POSITION), events)
+            if newcomers:
+                connection.execute(insert(intent_members).values(position=LAST_POSITION), newcomers)
 
     def _message(self, intent: Intent, says: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -195,13 +196,10 @@ def _known(connection: Connection, intent: Intent) -> Intent | None:
     return read_intent(row) if row else None
 
 
-def _newcomers(connection: Connection, intent: Intent) -> list[str]:
+def _newcomers(connection: Connection, intent: Intent, before: Intent | None) -> list[dict[str, str]]:
     """Whoever an intent concerns finds it in the inbox."""
-    asked = select(intent_members.c.agent).where(intent_members.c.intent_id == intent.id)
-    return sorted(intent.concerned.difference(connection.execute(asked).scalars()))
-
-
-def _join(connection: Connection, intent: Intent, newcomers: Sequence[str], position: int) -> None:
-    if newcomers:
-        rows = [{"agent": agent, "intent_id": intent.id, "position": position} for agent in newcomers]
-        connection.execute(insert(intent_members), rows)
+    new = intent.concerned - (before.concerned if before else frozenset())
+    if before and new:
+        known = select(intent_members.c.agent).where(intent_members.c.intent_id == intent.id)
+        new = new.difference(connection.execute(known).scalars())
+    return [{"agent": agent, "intent_id": intent.id} for agent in sorted(new)]

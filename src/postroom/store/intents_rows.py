@@ -83,7 +83,7 @@ def read_intent(row: Row[Any]) -> Intent:
     )
 
 
-def event_row(event: IntentEvent, position: int) -> dict[str, Any]:
+def event_row(event: IntentEvent) -> dict[str, Any]:
     return {
         "intent_id": event.intent_id,
         "seq": event.seq,
@@ -94,7 +94,6 @@ def event_row(event: IntentEvent, position: int) -> dict[str, Any]:
         "actor": event.actor,
         "waiting_reason": str(event.waiting_reason) if event.waiting_reason else None,
         "payload": _text(event.payload),
-        "position": position,
     }
 
 
