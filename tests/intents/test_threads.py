@@ -203,3 +203,23 @@ async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_
     assert await after(first) == [foreign.id, early.id, last.id]
     assert await after(foreign) == [early.id, last.id]
     assert await after(last) == []
+
+
+async def test_what_is_handed_over_arrives_after_all_the_other_has_seen(office: Office) -> None:
+    old, seen = await office.ask(ANN, "Old"), await office.ask("agent://x/y", "Seen")
+
+    await office.threads.delegate(AS_ANN, old.id, "agent://x/y", "")
+
+    found = await office.threads.inbox.arrived("agent://x/y", after=seen.id, limit=10)
+    assert [one.id for one in found] == [old.id]
+
+
+async def test_every_agent_that_is_asked_with_others_finds_it_and_may_answer(office: Office) -> None:
+    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": [ANN, "agent://x/y"]}}
+    intent = await office.ask(ANN, "Who is in?", workflow=workflow)
+    await office.work()
+
+    for agent in (ANN, "agent://x/y"):
+        assert [one.id for one in await office.threads.inbox.arrived(agent, after=None, limit=10)] == [intent.id]
+    answered = await office.threads.reply(Acting("agent://x/y", by_person=False), intent.id, "I am")
+    assert answered.status is IntentStatus.COMPLETED

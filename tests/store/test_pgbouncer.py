@@ -10,10 +10,12 @@ from typing import Any
 
 import asyncpg
 import pytest
+from sqlalchemy import select, text
 from tests.app.living import LIFTED, QUICK, living
 from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError
 from tests.store.deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
+from tests.store.intent_hosts import Host
 
 from postroom.domain.delivery import Event, Status
 from postroom.domain.enquiry import DeliveryQuery
@@ -22,6 +24,7 @@ from postroom.store.deliveries_search import search
 from postroom.store.ledger_postgres import PostgresLedger
 from postroom.store.notices import listening, polling
 from postroom.store.postgres import PostgresDatabase
+from postroom.store.tables.intents import intent_events
 
 _SECONDS = 20.0
 
@@ -96,6 +99,20 @@ async def test_many_deliveries_go_from_insert_to_settled(database: PostgresDatab
         )
     )
     assert counted == 200
+
+
+async def test_events_of_intents_have_their_order_and_leave_no_setting_behind(database: PostgresDatabase) -> None:
+    host = Host(database)
+    async with asyncio.timeout(_SECONDS):
+        await asyncio.gather(*(host.ask() for _ in range(20)))
+
+    placed = select(intent_events.c.position).order_by(intent_events.c.position)
+    shown = text("SELECT current_setting('idle_in_transaction_session_timeout')")
+    found = await database.read(lambda connection: connection.execute(placed).scalars().all())
+    left = await asyncio.gather(
+        *(database.read(lambda connection: connection.execute(shown).scalar()) for _ in range(20))
+    )
+    assert (list(found), set(left)) == (list(range(1, 41)), {"0"})
 
 
 async def test_notices_come_by_a_way_around_the_pooler(

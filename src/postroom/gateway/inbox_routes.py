@@ -50,6 +50,7 @@ def _add_reading(router: APIRouter, parts: GatewayParts) -> None:
         "/changes",
         operation_id="listInboxChanges",
         summary="What happened since",
+        description="Every event once, as it was committed. After a cursor whose thread was removed: what is younger.",
         response_model=ChangesAnswer,
     )
     async def changes(

@@ -161,7 +161,8 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         "/v1/agents/{address:path}/intents/stream",
         operation_id="streamAgentIntents",
         summary="What is put to an agent, as it comes",
-        description="The address without agent://, for example household/owner. Reading an intent delivers it.",
+        description="The address without agent://, for example household/owner. Reading an intent delivers it. "
+        "After one that was removed meanwhile, everything unanswered comes again.",
         response_class=StreamingResponse,
         responses=_STREAM,
     )
