@@ -23,6 +23,37 @@ MINUTE = 60_000_000
 Result = TypeVar("Result")
 
 
+def an_intent(now_us: int, ids: IdMint, *, to_agent: str, **more: Any) -> Intent:
+    """An ask from Bob, not yet opened."""
+    values: dict[str, Any] = {
+        "id": ids.mint(now_us),
+        "intent_type": "intent.ask.v1",
+        "correlation_id": ids.mint(now_us),
+        "from_agent": BOB,
+        "to_agent": to_agent,
+        "handler": to_agent,
+        "payload": {"question": "Late?"},
+        "metadata": {},
+        "idempotency_key": None,
+        "fingerprint": "f",
+        "submitted_by": "test",
+        "reply_to": None,
+        "deadline_at_us": None,
+        "macro_id": None,
+        "status": IntentStatus.CREATED,
+        "waiting_reason": None,
+        "seq": 0,
+        "plan": (Step(StepKind.ASK, now_us, to_agent),),
+        "position": 0,
+        "next_at_us": None,
+        "carried": False,
+        "result": None,
+        "created_at_us": now_us,
+        "updated_at_us": now_us,
+    }
+    return Intent(**values | more)
+
+
 @dataclass
 class Host:
     """A process with a database connection and a clock of its own."""
@@ -41,33 +72,7 @@ class Host:
 
     def new(self, to: str = ANN, **more: Any) -> Change:
         moment = self.moment()
-        values: dict[str, Any] = {
-            "id": self.mint.mint(moment.now_us),
-            "intent_type": "intent.ask.v1",
-            "correlation_id": self.mint.mint(moment.now_us),
-            "from_agent": BOB,
-            "to_agent": to,
-            "handler": to,
-            "payload": {"question": "Late?"},
-            "metadata": {},
-            "idempotency_key": None,
-            "fingerprint": "f",
-            "submitted_by": "test",
-            "reply_to": None,
-            "deadline_at_us": None,
-            "macro_id": None,
-            "status": IntentStatus.CREATED,
-            "waiting_reason": None,
-            "seq": 0,
-            "plan": (Step(StepKind.ASK, moment.now_us, to),),
-            "position": 0,
-            "next_at_us": None,
-            "carried": False,
-            "result": None,
-            "created_at_us": moment.now_us,
-            "updated_at_us": moment.now_us,
-        }
-        return opened(Intent(**values | more), moment)
+        return opened(an_intent(moment.now_us, self.mint, to_agent=to, **more), moment)
 
     async def ask(self, to: str = ANN, **more: Any) -> Intent:
         return (await self.store.insert(self.new(to, **more)))[0]

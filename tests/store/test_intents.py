@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database, opened_file
+from tests.store.intent_hosts import an_intent
 from tests.store.query_plans import query_plans
 
 from postroom.domain.ids import IdMint
-from postroom.domain.intent import Change, Intent, IntentStatus, Step, StepKind
+from postroom.domain.intent import Change, Intent, IntentStatus
 from postroom.domain.refused import Code, Refused
 from postroom.intents.moves import Moment, moved, opened
 from postroom.store.database import Database
@@ -31,33 +32,14 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 def made(**more: Any) -> Change:
     values: dict[str, Any] = {
-        "id": MINT.mint(1),
-        "intent_type": "intent.ask.v1",
-        "correlation_id": MINT.mint(1),
         "from_agent": "agent://a",
         "to_agent": "agent://b",
-        "handler": "agent://b",
         "payload": {"question": "Grüße, 李明?"},
         "metadata": {"input_mode": "text"},
-        "idempotency_key": None,
-        "fingerprint": "f",
-        "submitted_by": "test",
-        "reply_to": None,
-        "deadline_at_us": None,
-        "macro_id": None,
-        "status": IntentStatus.CREATED,
-        "waiting_reason": None,
-        "seq": 0,
-        "plan": (Step(StepKind.ASK, 5, "agent://b"),),
-        "position": 0,
         "next_at_us": 5,
-        "carried": False,
-        "result": None,
-        "created_at_us": 1,
-        "updated_at_us": 1,
         **more,
     }
-    return opened(Intent(**values), Moment(1, "agent://a", MINT.mint))
+    return opened(an_intent(1, MINT, **values), Moment(1, "agent://a", MINT.mint))
 
 
 async def test_an_intent_is_read_as_it_was_written(database: Database) -> None:
