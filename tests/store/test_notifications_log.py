@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,3 +127,16 @@ async def test_the_trace_a_call_belongs_to_is_kept(log: Log) -> None:
         await log.opened({})
 
     assert (await log.row())["trace_id"] == trace.format_trace_id(span.get_span_context().trace_id)
+
+
+async def test_a_row_whose_caller_has_hung_up_says_so_as_soon_as_it_is_there(log: Log) -> None:
+    """Even when both happen at the same moment: a row is never closed before it is opened."""
+    row_id, written = log.stored.opened(
+        request_id="r", source_butler="health", caller="butler:health", envelope={}, now_us=NOON_US
+    )
+    log.stored.abandoned(row_id, written, now_us=NOON_US + 1000)
+    await written
+    await asyncio.sleep(0)
+
+    row = await log.row()
+    assert (row["status"], row["duration_ms"]) == ("abandoned", 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -45,17 +45,21 @@ class Log:
         self.rows: list[dict[str, Any]] = []
         self.away = away
 
-    def opened(self, **row: Any) -> tuple[str, Awaitable[None]]:
-        if not self.away:
-            self.rows.append(row)
-        return str(len(self.rows) - 1), self._written()
-
-    async def _written(self) -> None:
+    def opened(self, **row: Any) -> tuple[str, asyncio.Future[None]]:
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.away:
-            raise StoreUnavailable("away")
+            written.set_exception(StoreUnavailable("away"))
+        else:
+            self.rows.append(row)
+            written.set_result(None)
+        return str(len(self.rows) - 1), written
 
     def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
         self.rows[int(row_id)]["answer"] = answer
+
+    def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
+        assert written.done()
+        self.rows[int(row_id)]["answer"] = "abandoned"
 
 
 class Roster:
@@ -98,6 +102,21 @@ async def test_an_envelope_becomes_a_route_and_the_inner_answer_comes_back() -> 
     assert call["route"]["input"]["context"]["notify_request"] == SEND
     assert call["route"]["request_context"]["request_id"] == "r-1"
     assert (log.rows[0]["caller"], log.rows[0]["request_id"], log.rows[0]["answer"]) == ("butler:health", "r-1", OK)
+
+
+async def test_a_caller_who_hangs_up_is_on_record() -> None:
+    messenger, log = Messenger(routed()), Log()
+    messenger.hold = asyncio.Event()
+    calling = asyncio.create_task(switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20))
+    async with asyncio.timeout(20):
+        while not messenger.calls:
+            await asyncio.sleep(0)
+
+    calling.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert [row["answer"] for row in log.rows] == ["abandoned"]
 
 
 async def test_the_lineage_of_a_reply_is_its_request() -> None:

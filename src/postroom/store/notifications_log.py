@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opentelemetry import trace
@@ -15,6 +15,7 @@ from postroom.store.database import Database
 from postroom.store.notifications_log_statements import Row, write_lines
 
 _RECEIVED = "received"
+_ABANDONED = "abandoned"
 _OPEN, _CLOSE = True, False
 _LAST_WORDS_SECONDS = 0.05  # nobody waits for them, so they are written with the next call's first ones
 
@@ -30,7 +31,7 @@ class StoredNotificationsLog:
 
     def opened(
         self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
-    ) -> tuple[str, Awaitable[None]]:
+    ) -> tuple[str, asyncio.Future[None]]:
         """The row's id, and what to wait for until it is on disk."""
         row_id = self._mint(now_us)
         delivery = envelope.get("delivery")
@@ -54,6 +55,10 @@ class StoredNotificationsLog:
         written = self._lines.put((_CLOSE, _last_words(row_id, answer, now_us)), patience_seconds=_LAST_WORDS_SECONDS)
         self._closing.add(written)
         written.add_done_callback(self._let_go)
+
+    def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
+        """Whoever called did not wait for the answer; what became of the message, its delivery tells."""
+        written.add_done_callback(lambda _: self.closed(row_id, {"status": _ABANDONED}, now_us=now_us))
 
     async def flush(self) -> None:
         if self._closing:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -30,9 +31,11 @@ class NotificationsLog(Protocol):
 
     def opened(
         self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
-    ) -> tuple[str, Awaitable[None]]: ...
+    ) -> tuple[str, asyncio.Future[None]]: ...
 
     def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None: ...
+
+    def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,11 @@ class Deliver:
         if refusal is not None:
             answer = notify_error(ValidationError(refusal), request_id=request_id)
         else:
-            answer = await self._answer(caller, envelope, request_id, wait_seconds)
+            try:
+                answer = await self._answer(caller, envelope, request_id, wait_seconds)
+            except asyncio.CancelledError:
+                self.log.abandoned(row_id, written, now_us=self.clock.now_us())
+                raise
         with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
             await written
             self.log.closed(row_id, answer, now_us=self.clock.now_us())
