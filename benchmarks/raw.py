@@ -16,7 +16,7 @@ from postroom.domain.ledger import Attempt, Lease, NewDelivery, Settlement
 from postroom.store import ledger_postgres as pg
 from postroom.store import ledger_rows as rows
 from postroom.store import ledger_sqlite as lite
-from postroom.store.columns import columns
+from postroom.store.columns import MARKS, columns
 from postroom.store.many_rows import ManyRows
 from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
@@ -146,6 +146,6 @@ def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     settled = columns([(*rows.settle_values(one), 1) for one in done], width=14)
     attempts = columns([values for one in done if (values := rows.attempt_values(one))], width=9)
     return [
-        (pg._INSERT, [*columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True]),
-        (pg._SETTLE, [*settled, *attempts, *columns([], width=7), True]),
+        (pg._INSERT, [*columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True, *MARKS]),
+        (pg._SETTLE, [*settled, *attempts, *columns([], width=7), True, *MARKS]),
     ]

@@ -11,7 +11,7 @@ from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.store.coalescer import Coalescer
-from postroom.store.columns import columns
+from postroom.store.columns import MARKS, columns, taking_apart
 from postroom.store.ledger_rows import (
     CLAIM_COLUMNS,
     INSERT_COLUMNS,
@@ -61,7 +61,7 @@ _LEASED = {
     "lease_until": "CASE WHEN free THEN new.lease_until END",
     "sending": "free AND new.sending",
 }
-_INSERT = f"""
+_INSERT = taking_apart(f"""
     WITH written AS (
     INSERT INTO messenger.delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done,
         possible_duplicate, not_before, updated_at)
@@ -78,7 +78,7 @@ _INSERT = f"""
         SELECT pg_notify('{PENDING_CHANNEL}', '')
         WHERE ${len(INSERT_COLUMNS) + 1} AND EXISTS (SELECT 1 FROM written WHERE status = 'pending'))
     SELECT id, status, (SELECT count(*) FROM told) FROM written
-"""
+""")
 _BY_KEYS = f"""
     SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
     UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_archive WHERE idempotency_key = ANY ($1)
@@ -137,12 +137,12 @@ _REDATE = (
     """,
 )
 _NEXT_DUE = "SELECT min(not_before) FROM messenger.delivery_requests WHERE status = 'pending' AND not_before > $1"
-_MARK = f"""
+_MARK = taking_apart(f"""
     UPDATE messenger.delivery_requests AS one SET sending = true, lease_until = mine.lease_until, updated_at = mine.now
     FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int8[]) AS mine (id, fence, lease_until, now)
     WHERE one.id = mine.id AND one.fence = mine.fence AND {_HELD}
     RETURNING one.id
-"""
+""")
 _ADVANCE = f"""
     WITH moved AS (
         UPDATE messenger.delivery_requests AS one SET parts_done = $3, lease_until = $4, updated_at = $5
@@ -151,7 +151,7 @@ _ADVANCE = f"""
         INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved ON CONFLICT DO NOTHING)
     SELECT id FROM moved
 """
-_SETTLE = f"""
+_SETTLE = taking_apart(f"""
     WITH done AS (
         SELECT * FROM unnest($1::text[], $2::int4[], $3::int4[], $4::bool[], $5::int8[], $6::text[], $7::text[],
             $8::text[], $9::text[], $10::int8[], $11::int8[], $12::text[], $13::int4[], $14::int4[])
@@ -189,12 +189,12 @@ _SETTLE = f"""
             SELECT id, (row_number() OVER () - 1) / {_IDS_PER_NOTICE} AS page FROM settled WHERE $31 AND final
         ) AS pages GROUP BY page)
     SELECT id, (SELECT count(*) FROM told) FROM settled
-"""
-_REFUSE = f"""
+""")
+_REFUSE = taking_apart(f"""
     INSERT INTO messenger.delivery_refusals ({REFUSAL_COLUMNS}) SELECT * FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
         $10::text[], $11::float8[], $12::text[], $13::int8[])
-"""
+""")
 
 
 class PostgresLedger:
@@ -279,7 +279,7 @@ class PostgresLedger:
         rows.sort(key=lambda row: row[_KEY])  # two processes with the same keys wait for each other in one order only
 
         async def work(connection: Connection) -> tuple[dict[str, str], dict[str, Snapshot]]:
-            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *columns(rows), self._tell)}
+            written = {row[0]: row[1] for row in await connection.fetch(_INSERT, *columns(rows), self._tell, *MARKS)}
             known = [new.idempotency_key for new, _ in batch if new.id not in written]
             return written, await _find(connection, known) if known else {}
 
@@ -293,7 +293,7 @@ class PostgresLedger:
     async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
         latest = latest_fences(claim for claim, _, _ in batch)
         rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
-        found = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns(rows)))
+        found = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns(rows), *MARKS))
         marked = {row[0] for row in found}
         return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
 
@@ -304,14 +304,14 @@ class PostgresLedger:
         attempts = columns([values for one in valid if (values := attempt_values(one))], width=9)
         dead = columns([values for one in valid if (values := dead_letter_values(one))], width=7)
         found = await self._database.hot(
-            lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell)
+            lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell, *MARKS)
         )
         settled = {row[0] for row in found}
         return [one.claim.id in settled and latest[one.claim.id] == one.claim.fence for one in batch]
 
     async def _refuse_all(self, batch: Sequence[Refusal]) -> Sequence[None]:
         values = columns([refusal_values(refusal) for refusal in batch])
-        await self._database.hot(lambda connection: connection.execute(_REFUSE, *values))
+        await self._database.hot(lambda connection: connection.execute(_REFUSE, *values, *MARKS))
         return [None] * len(batch)
 
 

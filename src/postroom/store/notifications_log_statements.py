@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from sqlalchemy import Connection
 
-from postroom.store.columns import columns
+from postroom.store.columns import MARKS, columns, taking_apart
 from postroom.store.database import Database
 
 Row = tuple[Any, ...]
@@ -18,7 +18,7 @@ _CLOSE_SQLITE: Final = """
     UPDATE notifications_log SET status = ?2, delivery_id = ?3, error_class = ?4, error_message = ?5,
         duration_ms = (?6 - created_at) / 1000.0 WHERE id = ?1
 """
-_POSTGRES: Final = f"""
+_POSTGRES: Final = taking_apart(f"""
     WITH opened AS (
         INSERT INTO switchboard.notifications_log ({OPENED}) SELECT * FROM unnest(
             $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
@@ -29,7 +29,7 @@ _POSTGRES: Final = f"""
     FROM unnest($11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::int8[])
         AS told (id, status, delivery_id, error_class, error_message, closed_at)
     WHERE one.id = told.id
-"""
+""")
 
 
 class _Hot(Protocol):
@@ -45,7 +45,7 @@ async def write_lines(database: Database | _Hot, opened: Sequence[Row], closed: 
 
 
 async def _postgres(connection: Any, opened: Sequence[Row], closed: Sequence[Row]) -> None:
-    await connection.execute(_POSTGRES, *columns(opened, width=10), *columns(closed, width=6))
+    await connection.execute(_POSTGRES, *columns(opened, width=10), *columns(closed, width=6), *MARKS)
 
 
 def _sqlite(connection: Connection, opened: Sequence[Row], closed: Sequence[Row]) -> None:
