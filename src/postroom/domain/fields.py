@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from postroom.domain.errors import FieldError, ValidationError
 
+_OBJECTS: Final = (dict, Mapping)  # what nearly all of them are is asked first: it costs a tenth
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _MOST_UNKNOWN: Final = 20  # a payload of nothing but unknown fields must not make a longer answer than itself
 
@@ -24,7 +25,7 @@ class Fields:
         self.complaints = complaints if complaints is not None else []
         self._path = path
         self._data: Mapping[str, Any] = {}
-        if isinstance(payload, Mapping):
+        if isinstance(payload, _OBJECTS):
             self._data = payload
         else:
             self.complain(None, "must be an object", "object_required")
@@ -51,7 +52,7 @@ class Fields:
     def nested(self, name: str) -> Fields:
         """Of what is no object that is all that needs to be said: its own fields complain to nobody."""
         inner = self._data.get(name)
-        if isinstance(inner, Mapping):
+        if isinstance(inner, _OBJECTS):
             return Fields(inner, self.path(name), self.complaints)
         self.complain(name, "must be an object", "object_required")
         return Fields({}, self.path(name))
