@@ -136,3 +136,19 @@ async def test_closing_ends_those_that_are_free_and_those_that_are_not(server: S
 
     assert [one.is_closed() for one in (lent, free)] == [True, True]
     connections.give_back(lent)
+    with pytest.raises(asyncpg.InterfaceError):
+        await connections.borrow()
+
+
+async def test_whoever_waits_when_they_are_closed_is_told(server: Server) -> None:
+    connections = Connections(server.connect, most=1)
+    lent = await connections.borrow()
+    waiting = asyncio.create_task(connections.borrow())
+    await asyncio.sleep(0)
+
+    await connections.close(2.0)
+
+    async with asyncio.timeout(20):
+        with pytest.raises(asyncpg.InterfaceError):
+            await waiting
+    connections.give_back(lent)

@@ -40,6 +40,8 @@ class Connections:
 
     async def borrow(self) -> Connection:
         while not (connection := self._take()):
+            if self._closed:
+                raise asyncpg.InterfaceError("the connections are closed")
             if len(self._lent) + self._opening < self._most:
                 connection = await self._open()
                 break
@@ -67,6 +69,8 @@ class Connections:
         self._free.clear()
         for connection in self._lent:
             connection.terminate()
+        while self._line:
+            self._next()
 
     def _take(self) -> Connection | None:
         while self._free:
