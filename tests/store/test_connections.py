@@ -127,6 +127,23 @@ async def test_one_who_gives_up_waiting_takes_nothing_with_him(server: Server, t
     assert impatient.cancelled()
 
 
+async def test_one_who_gives_up_in_the_same_breath_in_which_a_connection_comes_back_only_gives_up(
+    server: Server,
+) -> None:
+    """A server that falls silent is given up by all at once: by whoever has a connection and by whoever waits."""
+    connections = Connections(server.connect, most=1)
+    connection = await connections.borrow()
+    impatient, patient = (asyncio.create_task(connections.borrow()) for _ in range(2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    connections.give_back(connection)
+
+    async with asyncio.timeout(20):
+        assert await patient is connection
+        await asyncio.wait([impatient])
+    assert impatient.cancelled()
+
+
 async def test_closing_ends_those_that_are_free_and_those_that_are_not(server: Server) -> None:
     connections = Connections(server.connect, most=2)
     lent, free = await asyncio.gather(connections.borrow(), connections.borrow())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeAlias
 
 import asyncpg
@@ -99,7 +100,8 @@ class Connections:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                self._line.remove(turn)
+                with suppress(ValueError):  # whoever was to be next may have been looked for in between
+                    self._line.remove(turn)
             else:
                 self._next()  # it was our turn already: it is somebody else's now
             raise
