@@ -17,7 +17,7 @@ from tests.store.deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, en
 from postroom.domain.delivery import TRANSITIONS, Event, Failure, Outcome, Priority, Receipt, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal
 from postroom.ports import Ledger
 from postroom.store.database import Database
 from postroom.store.ledger_postgres import PostgresLedger
@@ -94,7 +94,7 @@ async def test_a_row_that_is_sent_at_once_is_written_with_the_mark_unless_someth
     rows = [await store.row(one.id) for one in (first, behind)]
     assert [(row["status"], row["fence"], row["sending"]) for row in rows] == [
         ("in_progress", 1, True),
-        ("pending", 0, False),
+        ("pending", 1, False),
     ]
     [taken] = await store.ledger.reclaim(
         expired_before_us=LEASE_US + 1, now_us=LEASE_US + 1, lease_until_us=LEASE_US + SECOND, limit=10
@@ -121,6 +121,22 @@ async def test_a_row_written_again_because_the_answer_was_lost_is_still_one_row_
     assert len(await store.rows(delivery_requests)) == 2
 
 
+@pytest.mark.parametrize("lease", [None, LEASE, AT_ONCE], ids=["no lease", "leased", "marked"])
+async def test_a_row_that_waited_and_was_claimed_before_it_is_found_again_belongs_to_the_one_who_claimed_it(
+    store: Store, lease: Lease | None
+) -> None:
+    new = new_delivery()
+    await store.ledger.insert(new, None)
+    [claimed] = await store.claim()
+
+    again = await store.ledger.insert(new, lease)
+
+    ours = again.claim or new.claimed(sending=True)
+    assert not await store.ledger.mark_sending(ours, now_us=NOON_US, lease_until_us=LEASE_US)
+    assert not await store.ledger.settle(ending(ours, Event.RELEASE))
+    assert await store.ledger.mark_sending(claimed, now_us=NOON_US, lease_until_us=LEASE_US)
+
+
 async def test_a_claim_given_at_insert_is_the_claim_that_a_later_reader_would_get(store: Store) -> None:
     new = new_delivery(subject="S", emoji="👍", thread="9", trace_id="t" * 32, priority=Priority.LOW)
     given = await store.leased(new)
@@ -139,7 +155,7 @@ async def test_a_row_written_without_a_lease_waits_to_be_claimed(store: Store) -
 
     assert (inserted.created, inserted.claim, inserted.snapshot.status) == (True, None, Status.PENDING)
     [claim] = await store.claim()
-    assert (claim.id, claim.fence) == (new.id, 1)
+    assert (claim.id, claim.fence) == (new.id, 2)
 
 
 async def test_a_row_that_awaits_approval_is_never_leased_nor_claimed(store: Store) -> None:

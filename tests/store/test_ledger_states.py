@@ -119,9 +119,7 @@ class LedgerMachine(RuleBasedStateMachine):
             return
         assert (inserted.claim is not None) is expected_lease
         status = Status.IN_PROGRESS if expected_lease else Status.PENDING
-        model.rows[new.id] = Row(
-            key, address, origin, status, int(expected_lease), lease.until_us if lease else 0, model.now
-        )
+        model.rows[new.id] = Row(key, address, origin, status, 1, lease.until_us if lease else 0, model.now)
         if inserted.claim is not None:
             assert inserted.claim.sending is sending
             model.rows[new.id].sending = inserted.claim.sending

@@ -18,6 +18,7 @@ from postroom.domain.ids import DeadLetterId, DeliveryId
 from postroom.domain.record import record
 
 PRIORITY_RANK: dict[Priority, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, Priority.LOW: 2}
+FIRST_FENCE = 1  # of whoever wrote the row; every claim on it has a higher one, even the first on one left pending
 
 
 @record
@@ -55,7 +56,7 @@ class NewDelivery:
         """The claim of whoever wrote the row, and leased it in doing so."""
         return Claim(
             id=self.id,
-            fence=1,
+            fence=FIRST_FENCE,
             channel=self.channel,
             intent=self.intent,
             address=self.address,

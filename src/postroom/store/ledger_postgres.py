@@ -57,7 +57,6 @@ def _unnest(columns: Sequence[str], types: dict[str, str], first: int = 1) -> st
 _HELD = "one.status || '' = 'in_progress'"
 _LEASED = {
     "status": "CASE WHEN free THEN new.status ELSE 'pending' END",
-    "fence": "CASE WHEN free THEN new.fence ELSE 0 END",
     "lease_until": "CASE WHEN free THEN new.lease_until END",
     "sending": "free AND new.sending",
 }

@@ -8,7 +8,17 @@ from typing import Any, Final
 from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Priority, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import PRIORITY_RANK, Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import (
+    FIRST_FENCE,
+    PRIORITY_RANK,
+    Claim,
+    Inserted,
+    Lease,
+    NewDelivery,
+    Refusal,
+    Settlement,
+    Snapshot,
+)
 
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
@@ -77,7 +87,7 @@ def insert_values(new: NewDelivery, lease: Lease | None) -> tuple[Any, ...]:
         PRIORITY_RANK[new.priority],
         str(new.on_uncertain),
         str(Status.IN_PROGRESS if held else new.status),
-        1 if held else 0,
+        FIRST_FENCE,
         held.until_us if held else None,
         held is not None and held.sending,
         new.trace_id,
