@@ -72,3 +72,23 @@ async def test_whoever_waits_for_a_delivery_that_was_taken_over_hears_how_it_end
 
         answer = await asyncio.wait_for(caller, 20)
         assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "9")
+
+
+async def test_the_place_in_flight_of_a_delivery_that_was_taken_over_is_free_again(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    """Whoever settled it has places of its own; that ours is free, only the notice tells."""
+    async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
+        gate = asyncio.Event()
+        world.telegram.script.append(gate)
+        world.start_sending(wait_seconds=0)
+        await world.telegram.called(1)
+        ours = DeliveryId((await world.row())["id"])
+        assert world.limits.held == [ours]
+        taken = delivery_requests.update().values(fence=2, status="delivered", sending=False, provider_delivery_id="9")
+        await world.database.write(lambda connection: connection.execute(taken))
+        await settled_elsewhere(world.plane, world.database, world.limits)([ours])
+        gate.set()
+        await world.idle()
+
+        assert world.limits.held == []

@@ -113,9 +113,10 @@ def settled_elsewhere(
     """None: notices may have been missed, so everything of ours is looked at."""
 
     async def settled(ids: list[DeliveryId] | None) -> None:
-        if ids is not None:
-            ids = [one for one in ids if not plane.dispatcher.has_in_hand(one)]  # we hear of our own before any notice
-        await plane.outcomes.refresh(ids)
+        elsewhere = ids
+        if ids is not None:  # we hear of our own before any notice
+            elsewhere = [one for one in ids if not plane.dispatcher.has_in_hand(one)]
+        await plane.outcomes.refresh(elsewhere)
         if isinstance(limits, MemoryLimits):  # on Redis the one who settled has released it
             held = limits.held
             for one in ids if ids is not None else await database.read(lambda read: settled_among(read, held)):
