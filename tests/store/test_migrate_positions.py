@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select, text, update
 from tests.opened_database import KINDS
 from tests.store.intent_hosts import ANN, BOB, CLEO, NOW, Host
 
 from postroom.domain.ids import IdMint
+from postroom.domain.intent import Step, StepKind
 from postroom.store import migrate
 from postroom.store.database import Database
 from postroom.store.intents_inbox import StoredInbox
 from postroom.store.intents_rows import event_row, intent_row
 from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
-from postroom.store.tables.intents import intent_events, intent_members
+from postroom.store.tables.intents import intent_events, intent_members, intents
 
 DAN = "agent://x/dan"
 HALF = "\ud800 and \x00"
@@ -103,6 +104,33 @@ async def test_what_was_written_before_has_its_place(kind: str, tmp_path: Path, 
         assert [one.id for one in found] == [made["old"]]
         new = await early.ask()
         assert (await database.read(placed_events))[10:] == [(new.id, 1), (new.id, 2)]
+    finally:
+        await database.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_whoever_is_asked_with_others_by_an_open_intent_of_before_finds_it(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """So far one became a member with the first event after one was asked; now it is when the intent is stored."""
+    database = await opened_before(kind, tmp_path, request)
+    host = Host(database)
+    made: dict[str, str] = {}
+    plan = (*(Step(StepKind.ASK, NOW, one) for one in (ANN, CLEO, CLEO)), Step(StepKind.ESCALATE, NOW, DAN))
+
+    def write(connection: Connection) -> None:
+        made["open"] = add_intent(connection, host, [ANN, BOB], plan=plan)
+        made["over"] = add_intent(connection, host, [ANN, BOB], plan=plan)
+        connection.execute(update(intents).where(intents.c.id == made["over"]).values(status="COMPLETED"))
+
+    try:
+        await database.write(write)
+        await database.migrate()
+
+        members = await database.read(placed_members)
+        found = {agent: place for (agent, one), place in members.items() if one == made["open"]}
+        assert found == {ANN: 2, BOB: 2, CLEO: 2}
+        assert {agent for agent, one in members if one == made["over"]} == {ANN, BOB}
     finally:
         await database.close()
 

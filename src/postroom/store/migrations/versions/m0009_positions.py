@@ -72,6 +72,23 @@ _MEMBERS_ON_SQLITE = [
     "DROP TABLE intent_members_before",
 ]
 
+# So far one became a member with the first event after one was asked. From now on whoever is about to be asked is one
+# from the start, and nobody looks for them again.
+_ASKED_ON_POSTGRES = """
+    INSERT INTO shared.intent_members (agent, intent_id, position)
+        SELECT DISTINCT step.value ->> 2, intent.id, 0
+        FROM shared.intents AS intent CROSS JOIN LATERAL json_array_elements(intent.plan::json) AS step
+        WHERE step.value ->> 0 = 'ask' AND intent.status NOT IN ('COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT')
+        ON CONFLICT DO NOTHING
+    """
+_ASKED_ON_SQLITE = """
+    INSERT OR IGNORE INTO intent_members (agent, intent_id, position)
+        SELECT json_extract(step.value, '$[2]'), intent.id, 0
+        FROM intents AS intent, json_each(intent.plan) AS step
+        WHERE json_extract(step.value, '$[0]') = 'ask'
+            AND intent.status NOT IN ('COMPLETED', 'FAILED', 'CANCELED', 'TIMED_OUT')
+    """
+
 # Whoever it was handed to later has had it since then, and everybody else from the start. The text is compared as it
 # was written, because PostgreSQL refuses to take apart what has a half character anywhere in it.
 _JOINED = """
@@ -98,4 +115,4 @@ _INDEXES = [
 def upgrade() -> None:
     run(_EVENTS_ON_POSTGRES if on_postgres() else _EVENTS_ON_SQLITE)
     run(_MEMBERS_ON_POSTGRES if on_postgres() else _MEMBERS_ON_SQLITE)
-    run([_JOINED, *_INDEXES])
+    run([_ASKED_ON_POSTGRES if on_postgres() else _ASKED_ON_SQLITE, _JOINED, *_INDEXES])
