@@ -55,6 +55,20 @@ async def test_a_connection_cut_in_the_middle_is_unavailable_and_the_next_call_w
     assert await database.hot(lambda connection: connection.fetchval("SELECT 1")) == 1
 
 
+async def test_a_connection_to_a_server_that_does_not_write_any_more_is_not_used_again(postgres_url: str) -> None:
+    """After a switch to another server the old one may go on answering, and refuse every write for ever."""
+    database = PostgresDatabase(postgres_url, pool_size=1)
+    write = "CREATE TEMPORARY SEQUENCE written"
+    try:
+        await database.hot(lambda connection: connection.execute("SET default_transaction_read_only = on"))
+        with pytest.raises(StoreUnavailable):
+            await database.hot(lambda connection: connection.execute(write))
+
+        assert await database.hot(lambda connection: connection.execute(write)) == "CREATE SEQUENCE"
+    finally:
+        await database.close()
+
+
 async def test_the_same_holds_for_work_over_sqlalchemy(database: PostgresDatabase, postgres_url: str) -> None:
     def sleep(connection: Connection) -> None:
         connection.execute(text("SELECT pg_sleep(30)"))

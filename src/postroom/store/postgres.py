@@ -84,8 +84,8 @@ class PostgresDatabase:
         connection = await self._hot.borrow()
         try:
             return await work(connection)
-        except asyncio.CancelledError:
-            connection.terminate()  # giving it back in good order would need an answer
+        except (asyncio.CancelledError, *UNREACHABLE):
+            connection.terminate()  # giving it back in good order would need an answer, and another server may give it
             raise
         finally:
             self._hot.give_back(connection)
