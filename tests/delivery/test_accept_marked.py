@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.clock import FakeClock
@@ -13,7 +14,9 @@ from tests.delivery.world import Parts, World, generous, living_world
 from postroom.domain.breaker import BreakerPolicy
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.time import seconds
+from postroom.store.breakers_memory import MemoryBreakers
 from postroom.store.ledger_sqlite import SqliteLedger
+from postroom.store.limits_memory import MemoryLimits
 from postroom.store.sqlite import SqliteDatabase
 from postroom.store.tables.deliveries import delivery_requests
 
@@ -66,6 +69,39 @@ async def test_there_is_no_leave_to_send_while_the_circuit_is_open_or_the_provid
 
         assert await world.pipeline.go_ahead("telegram", "1") is None
         assert await world.pipeline.go_ahead("email", "1") is None
+
+
+class FarAway:
+    """Breakers or limits that take their time for every answer, as those on another host do."""
+
+    def __init__(self, near: Any) -> None:
+        self._near = near
+
+    def __getattr__(self, name: str) -> Any:
+        ask = getattr(self._near, name)
+
+        async def answer(*given: Any, **more: Any) -> Any:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return await ask(*given, **more)
+
+        return answer
+
+
+async def test_the_second_message_to_a_recipient_does_not_overtake_the_first_on_the_way_into_the_store(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    """It has to wait for its recipient's turn and so for nothing else; the first one still asks for its permit."""
+    policy = generous(spacing_seconds={"telegram": 1.0}, patience_seconds=5.0)
+    limits, breakers = MemoryLimits(clock), MemoryBreakers(policy.breaker, clock, lambda: "token")
+    parts = Parts(policy=policy, limits=FarAway(limits), pace=FarAway(limits), breakers=FarAway(breakers))
+    async with living_world(tmp_path / "p.db", clock, parts) as world:
+        callers = [world.start_sending(text) for text in ("first", "second")]
+        await world.idle()
+        await world.advance(5)
+        await asyncio.gather(*callers)
+
+        assert world.telegram.texts == ["first", "second"]
 
 
 async def test_a_permit_that_was_not_needed_is_given_back(tmp_path: Path, clock: FakeClock) -> None:

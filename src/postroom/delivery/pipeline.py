@@ -78,11 +78,17 @@ class Pipeline:
     overdue: Overdue = field(default_factory=Overdue)
 
     async def go_ahead(self, channel: str, address: str) -> Permit | None:
-        """Leave to make a call as soon as its row stands; None when it has to wait for something else as well."""
-        if await self.pace.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0)) > 0:
-            return None
+        """
+        Leave to make a call as soon as its row stands; None when it has to wait for something else as well.
+
+        Whoever has to wait asks for as much as whoever need not, or it would be stored before
+        the one that came before it.
+        """
+        wait = await self.pace.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0))
         permit = await self.breakers.acquire(channel)
-        return permit if permit.allowed else None
+        if permit.allowed and wait > 0:
+            await self.unused(permit)
+        return permit if permit.allowed and wait <= 0 else None
 
     async def unused(self, permit: Permit) -> None:
         await self._report(permit, None)
