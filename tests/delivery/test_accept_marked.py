@@ -156,6 +156,25 @@ async def test_a_row_that_was_taken_over_before_its_answer_came_is_not_sent_by_u
     assert (await world.row())["fence"] == 2
 
 
+async def test_a_row_whose_answer_came_late_is_marked_again_before_it_is_sent(world: World) -> None:
+    """Its lease may not outlast the call any more, and a process that was asleep may have lost it altogether."""
+    held = world.database.hold_answers = asyncio.Event()
+    caller = world.start_sending(wait_seconds=0)
+    async with asyncio.timeout(20):
+        while not await world.rows():
+            await asyncio.sleep(0)
+    await world.clock.advance(6)
+    taken_over = delivery_requests.update().values(fence=2, sending=False)
+    await SqliteDatabase.write(world.database, lambda connection: connection.execute(taken_over))
+    world.database.hold_answers = None
+    held.set()
+    await caller
+    await world.idle()
+
+    assert world.telegram.calls == []
+    assert ((await world.row())["fence"], world.tally.bugs) == (2, [])
+
+
 async def test_a_marked_row_that_nobody_was_told_of_waits_again_unmarked(world: World) -> None:
     """Its caller was told that the store is away; that nothing was sent is certain all the same."""
     world.database.lost_answers = 2

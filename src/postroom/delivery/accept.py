@@ -32,9 +32,11 @@ from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal,
 from postroom.domain.limits import Admission
 from postroom.domain.notify import Notify
 from postroom.domain.record import record
+from postroom.domain.time import SECOND_US
 from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
 _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 
 
 @record
@@ -143,9 +145,11 @@ class Acceptance:
     async def _insert_ours(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
         """Written with the mark when nothing else stands between it and its call."""
         permit = await self.pipeline.go_ahead(new.channel, new.address)
-        marked = False
+        marked, asked_at_us = False, self.clock.now_us()
         try:
             inserted = await self._write(new, self.dispatcher.lease(new.channel, sending=permit is not None))
+            if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
+                inserted = _unmarked(inserted)
             marked = inserted.claim is not None and inserted.claim.sending
         except StoreUnavailable:
             if permit is not None:
@@ -215,6 +219,11 @@ class Acceptance:
             created_at_us=now,
             trace_id=trace_id_for_delivery(delivery_id),
         )
+
+
+def _unmarked(inserted: Inserted) -> Inserted:
+    """To be marked anew, with a whole lease, and only if it is still ours."""
+    return replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))
 
 
 def prepared(channel: Channel, new: NewDelivery, meter: Meter) -> Sequence[Any]:
