@@ -57,5 +57,13 @@ def test_no_rows_are_as_many_empty_columns_as_asked() -> None:
 
 def test_the_marks_come_after_everything_else() -> None:
     assert taking_apart("$1::text[], $2::int4[], $3") == (
-        "(string_to_array($1, $4, $5))[2:], string_to_array($2, $4, $5)::int4[], $3"
+        "(string_to_array($1, $4, $5))[2:], (string_to_array($2, $4, $5))[2:]::int4[], $3"
     )
+
+
+async def test_a_number_among_texts_shifts_nobody(connection: Any) -> None:
+    statement = taking_apart("SELECT * FROM unnest($1::text[], $2::text[]) AS one")
+
+    found = await connection.fetch(statement, *columns([("a", 1), ("b", "two"), ("c", None)]), *MARKS)
+
+    assert [tuple(row) for row in found] == [("a", "1"), ("b", "two"), ("c", None)]

@@ -19,8 +19,8 @@ def taking_apart(statement: str) -> str:
     last = max(int(number) for number in re.findall(r"\$(\d+)", statement))
 
     def array(found: re.Match[str]) -> str:
-        apart = f"string_to_array(${found[1]}, ${last + 1}, ${last + 2})"
-        return f"({apart})[2:]" if found[2] == "text" else f"{apart}::{found[2]}[]"
+        apart = f"(string_to_array(${found[1]}, ${last + 1}, ${last + 2}))[2:]"
+        return apart if found[2] == "text" else f"{apart}::{found[2]}[]"
 
     return _ARRAY.sub(array, statement)
 
@@ -34,9 +34,7 @@ def _joined(column: tuple[Any, ...]) -> str:
     nothing = column.count(None)
     if nothing == len(column):
         return ""
-    given = [_NOTHING if value is None else value for value in column] if nothing else column
-    if not isinstance(next(value for value in column if value is not None), str):
-        return _BETWEEN.join(map(str, given))
+    given = [_NOTHING if value is None else str(value) for value in column]
     text = _BETWEEN + _BETWEEN.join(given)  # one before the first, for without it a lone empty text would be no text
     if text.count(_SECRET) != len(column) + nothing:
         raise ValueError("a text cannot hold the mark between texts")
