@@ -12,6 +12,7 @@ class OffsetClock(SystemClock):
     """Waits stay as long as they are; only the time of day is off, and may jump while the process runs."""
 
     def __init__(self, offset_seconds: float = 0.0) -> None:
+        super().__init__()
         self._offset_us = seconds(offset_seconds)
 
     def jump(self, by_seconds: float) -> None:

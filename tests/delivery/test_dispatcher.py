@@ -246,6 +246,23 @@ async def test_a_call_in_hand_is_not_taken_from_oneself_when_the_clock_jumps(wor
     assert (await world.row())["possible_duplicate"] == 0
 
 
+async def test_a_clock_that_is_set_back_while_we_ask_the_store_does_not_put_us_to_sleep_for_as_long(
+    world: World,
+) -> None:
+    world.telegram.script.append(DOWN)
+    await world.send()
+    held = world.database.hold_answers = asyncio.Event()
+    world.dispatcher.wake()
+    await world.idle()
+    world.clock.set_back(3_600)
+    world.database.hold_answers = None
+    held.set()
+
+    await world.advance(15)
+
+    assert (await world.row())["status"] == "delivered"
+
+
 async def test_stopping_lets_running_calls_finish_and_gives_the_rest_back(tmp_path: Path, clock: FakeClock) -> None:
     policy = generous(spacing_seconds={"telegram": 4.0})
     async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as world:

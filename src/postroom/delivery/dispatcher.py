@@ -110,7 +110,7 @@ class Dispatcher:
                 self._pipeline.meter.bug(None, error)
                 await self._pause(self._policy.sweep_seconds)
             else:
-                await self._clock.wait(self._wake, min(next_sweep, self._wake_at_us or next_sweep))
+                await self._clock.wait(self._wake, self._next_look(next_sweep))
 
     async def drain(self, timeout_seconds: float) -> int:
         """Stop taking work, let what is running finish; returns how many did not. Nobody gets a second chance."""
@@ -177,6 +177,11 @@ class Dispatcher:
             self._outcomes.settled(done.snapshot())
         elif done.status is Status.PENDING:
             self._wake_by(done.not_before_us)
+
+    def _next_look(self, next_sweep_us: int) -> int:
+        """Never farther away than one round of sweeps: the clock may have been set back since these were written."""
+        a_round_from_now = self._clock.now_us() + seconds(self._policy.sweep_seconds)
+        return min(next_sweep_us, self._wake_at_us or next_sweep_us, a_round_from_now)
 
     def _is_time(self, next_sweep_us: int) -> bool:
         """A sweep farther away than one round of them: the clock was set back."""
