@@ -71,10 +71,10 @@ class FakeClock:
             await self._turn_to(due_us)
         await self._turn_to(end_us)
 
-    def set_back(self, by_seconds: float) -> None:
-        """Only the time of day changes: whoever waits already waits for as long as before."""
-        self._now_us -= seconds(by_seconds)
-        self._alarms = {alarm: at_us - seconds(by_seconds) for alarm, at_us in self._alarms.items()}
+    def jump(self, by_seconds: float) -> None:
+        """Set, or asleep with its machine: whoever waits already goes on waiting for as long as before."""
+        self._now_us += seconds(by_seconds)
+        self._alarms = {alarm: at_us + seconds(by_seconds) for alarm, at_us in self._alarms.items()}
 
     async def _turn_to(self, moment_us: int) -> None:
         self._now_us = max(self._now_us, moment_us)

@@ -18,7 +18,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.time import seconds
 from postroom.store.appointments import StoredAppointments
 from postroom.store.database import Database
-from tests.clock import FakeClock
+from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
 
 DAILY = Schedule(name="daily", cron="0 9 * * *", notify=NotifyTask(channel="telegram", message="Good morning"))
@@ -188,6 +188,25 @@ async def test_the_loop_sleeps_until_the_next_appointment_and_a_new_one_wakes_it
             await running
 
     assert len(desk.sent) == 1
+
+
+async def test_a_reminder_is_not_late_by_as_long_as_the_machine_was_asleep(
+    database: Database, clock: FakeClock
+) -> None:
+    desk = Desk()
+    one = scheduler(database, clock, desk)
+    await one.remember(reminder(clock, 4 * 3600))
+    running = asyncio.create_task(one.run())
+    await clock.parked()
+
+    clock.jump(5 * 3600)
+    async with asyncio.timeout(20):
+        while not desk.sent:
+            await clock.advance(1)
+
+    assert clock.now_us() <= START_US + seconds(5 * 3600 + 120)
+    one.stop()
+    await running
 
 
 @pytest.mark.parametrize("name", ["health", "general"])

@@ -254,7 +254,7 @@ async def test_a_clock_that_is_set_back_while_we_ask_the_store_does_not_put_us_t
     held = world.database.hold_answers = asyncio.Event()
     world.dispatcher.wake()
     await world.idle()
-    world.clock.set_back(3_600)
+    world.clock.jump(-3_600)
     world.database.hold_answers = None
     held.set()
 

@@ -16,6 +16,7 @@ from postroom.domain.time import seconds
 from postroom.ports import Clock
 
 _PAUSE_SECONDS: Final = 2.0
+_LONGEST_SLEEP_SECONDS: Final = 60.0  # a machine that was asleep, or whose clock was set, has slept for another time
 _LONGEST_PAUSE_SECONDS: Final = 300.0
 _MAX_TRIES: Final = 300
 
@@ -72,6 +73,8 @@ class Scheduler:
                 wake_at = await self.appointments.next_due_us()
             except StoreUnavailable:
                 wake_at = self.clock.now_us() + seconds(_PAUSE_SECONDS)
+            if wake_at is not None:
+                wake_at = min(wake_at, self.clock.now_us() + seconds(_LONGEST_SLEEP_SECONDS))
             await self.clock.wait(self.changed, wake_at)
 
     def stop(self) -> None:
