@@ -62,9 +62,9 @@ class _FarAlarms:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = None
         now = loop.time()
-        for bell in [self._set.pop(alarm) for alarm in [one for one in self._set if one.at <= now]]:
-            bell()
-        if self._set and self._loop is None:
+        for alarm in sorted((one for one in self._set if one.at <= now), key=lambda one: one.at):
+            loop.call_soon(self._set.pop(alarm))  # by itself, so that none can keep the next from ringing
+        if self._set:
             self._look_later(loop)
 
 

@@ -1,4 +1,4 @@
-"""Group commit: many callers, one statement, no timer."""
+"""Group commit: many callers, one statement, and nobody in a hurry waits for a timer."""
 
 from __future__ import annotations
 
