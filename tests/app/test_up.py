@@ -21,7 +21,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.app.processes import environment, part
+from tests.app.processes import environment, part, wait_for
 
 STOP_SECONDS = 10.0
 WAIT_SECONDS = 30.0
@@ -124,6 +124,24 @@ async def test_a_second_start_on_the_same_data_continues_where_the_first_stopped
         told = json.loads(postroom(variables, "trace", answer["delivery"]["delivery_id"], "--json").stdout)
 
     assert told["deliveries"][0]["possible_duplicate"] in (False, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+def test_a_household_that_a_script_started_in_the_background_stops_all_the_same(
+    home: Path, number: signal.Signals
+) -> None:
+    """A shell starts background jobs with Ctrl-C ignored, and every program inherits that."""
+    in_the_background = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+    command = [*in_the_background, sys.executable, "-m", "postroom", "up", "--only=switchboard"]
+    with subprocess.Popen(command, env=environment(home), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            wait_for(process, "Postroom is up.")
+            process.send_signal(number)
+            said, _ = process.communicate(timeout=WAIT_SECONDS)
+        finally:
+            process.kill()
+
+    assert (process.returncode, said.splitlines()[-1]) == (0, "Stopped.")
 
 
 async def test_a_stop_lets_the_call_that_is_being_made_finish(variables: dict[str, str]) -> None:

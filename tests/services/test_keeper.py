@@ -20,10 +20,12 @@ ROOT = Path(__file__).parents[2]
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 
+IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")  # a shell's background job inherits an ignored Ctrl-C
 RUN = """
 import json, signal, sys
 from tests.services.run import ServiceRun, server_url
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 run = ServiceRun()
 try:
     for name in sys.argv[1:]:
@@ -84,7 +86,7 @@ def test_a_server_that_was_given_is_used_and_none_started() -> None:
 
 @contextmanager
 def _running(services: list[str]) -> Iterator[tuple[subprocess.Popen[bytes], Facts]]:
-    command = [sys.executable, "-c", RUN, *services]
+    command = [*IN_THE_BACKGROUND, sys.executable, "-c", RUN, *services]
     with subprocess.Popen(command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         try:
             yield run, _facts(run)
