@@ -96,11 +96,22 @@ async def test_digests_can_be_switched_off(desk: Desk) -> None:
     assert messages(await desk.take(MORNING, digest=False)) == [["One"], ["Two"]]
 
 
-async def test_a_very_long_night_becomes_several_digests_that_each_fit_into_a_message(desk: Desk) -> None:
+async def test_a_night_of_many_notes_is_still_one_digest(desk: Desk) -> None:
     await desk.wish(AT_NIGHT)
     await desk.keep(*(a_notification(at_us=NOW + number) for number in range(80)))
 
-    assert [len(batch.notifications) for batch in await desk.take(MORNING)] == [35, 35, 10]
+    assert [len(batch.notifications) for batch in await desk.take(MORNING)] == [80]
+
+
+async def test_what_is_too_long_for_one_message_becomes_several_digests_and_each_note_is_in_one(desk: Desk) -> None:
+    await desk.wish(AT_NIGHT)
+    long = {"message": "m" * 500, "link": "https://example.com/" + "l" * 1980}
+    notes = [a_notification(at_us=NOW + number, **long) for number in range(50)]
+    await desk.keep(*notes)
+    batches = await desk.take(MORNING)
+
+    assert [len(batch.notifications) for batch in batches] == [38, 12]
+    assert [one.id for batch in batches for one in batch.notifications] == [note.id for note in notes]
 
 
 async def test_nobody_shares_a_digest_with_somebody_else(desk: Desk) -> None:

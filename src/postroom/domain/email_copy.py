@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from postroom.domain.notification import Notification, Preferences
+from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
+
+_AROUND_A_NOTE: Final = 64  # its time, its type and the lines between, at most
+_AROUND_ALL: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +69,15 @@ class GivenUp:
 
 
 Ending = HandedOver | TryAgain | GivenUp
+
+
+def digests(waited: Sequence[Notification]) -> Iterator[Sequence[Notification]]:
+    """Everything in one e-mail; in several only when it is longer than a message may be."""
+    start, room = 0, MAX_MESSAGE_CHARACTERS - _AROUND_ALL
+    for place, one in enumerate(waited):
+        needed = len(one.message) + len(one.link or "") + _AROUND_A_NOTE
+        if needed > room:
+            yield waited[start:place]
+            start, room = place, MAX_MESSAGE_CHARACTERS - _AROUND_ALL
+        room -= needed
+    yield waited[start:]

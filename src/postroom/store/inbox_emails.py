@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, assert_never
 
 from sqlalchemy import Connection, RowMapping, and_, case, func, or_, select, update
@@ -17,6 +18,7 @@ from postroom.domain.email_copy import (
     Judge,
     Send,
     TryAgain,
+    digests,
 )
 from postroom.domain.notification import Preferences
 from postroom.store.database import Database
@@ -27,7 +29,6 @@ from postroom.store.tables.inbox import deferred_emails, notifications
 _TABLE: Final = deferred_emails.c
 _OPEN: Final = and_(_TABLE.delivered_at.is_(None), _TABLE.failed_at.is_(None), _TABLE.cancelled_at.is_(None))
 _MOST_AT_ONCE: Final = 20
-_MOST_IN_DIGEST: Final = 35  # the longest of them still fit into one message
 
 Mint = Callable[[int], str]
 
@@ -123,8 +124,9 @@ class _Take:
         if not self._digest or len(waited) < 2:
             yield from ((pair[0]["id"], [pair]) for pair in leaving)
             return
-        for start in range(0, len(waited), _MOST_IN_DIGEST):
-            yield self._mint(self._now_us), waited[start : start + _MOST_IN_DIGEST]
+        rest = iter(waited)
+        for digest in digests([notification_of(row) for row, _ in waited]):
+            yield self._mint(self._now_us), list(islice(rest, len(digest)))
         yield from ((pair[0]["id"], [pair]) for pair in leaving if not pair[0]["quiet"])
 
     def _lease(self, batch_id: str, rows: Sequence[tuple[RowMapping, str]], preferences: Preferences) -> None:
