@@ -39,7 +39,8 @@ def test_gemini_gets_an_extension_a_configuration_and_declarations(exported: dic
     extension = json.loads(files["gemini-extension.json"])
     declarations = {one["name"]: one for one in json.loads(files["function_declarations.json"])}
 
-    assert extension["mcpServers"]["postroom"]["httpUrl"].endswith("/mcp")
+    server = extension["mcpServers"]["postroom"]
+    assert server["type"] == "http" and server["url"].endswith("/mcp")
     assert extension["contextFileName"] in files
     assert "serverUrl" in json.loads(files["mcp_config.json"])["mcpServers"]["postroom"]
     assert set(declarations) == {"send_message", "resolve_recipient"}

@@ -47,8 +47,7 @@ def _mcp(document: Mapping[str, Any]) -> None:
         if "command" in server:
             check([server["command"], *server.get("args", [])])
         else:
-            address = server.get("httpUrl") or server["url"]
-            assert address.endswith("/mcp")
+            assert server["type"] == "http" and server["url"].endswith("/mcp")
             assert server["headers"]["Authorization"].startswith("Bearer ")
 
 

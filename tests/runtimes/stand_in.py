@@ -91,7 +91,7 @@ def read_gemini(arguments: list[str]) -> Setup:
     rules = tomllib.loads(Path(options.admin_policy).read_text())["rule"]
     best = max((rule for rule in rules if rule.get("mcpName", name) == name), key=lambda rule: rule["priority"])
     allowed = options.allowed_mcp_server_names == name and best["decision"] == "allow"
-    return Setup(name, server["httpUrl"], server["headers"]["Authorization"], allowed)
+    return Setup(name, server["url"], server["headers"]["Authorization"], allowed)
 
 
 def merge(into: dict[str, Any], more: dict[str, Any]) -> None:

@@ -28,7 +28,8 @@ def test_the_command_line_and_the_files() -> None:
     settings = json.loads(launch.files[Path("/s/home/.gemini/settings.json")])
     assert settings["mcpServers"] == {
         "general": {
-            "httpUrl": "http://127.0.0.1:40101/mcp",
+            "type": "http",
+            "url": "http://127.0.0.1:40101/mcp",
             "headers": {"Authorization": "Bearer $POSTROOM_SESSION_TOKEN"},
             "timeout": 300_000,
             "trust": True,

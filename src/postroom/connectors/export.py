@@ -44,7 +44,7 @@ def gemini_files(parts: AdapterParts, mcp_url: str) -> dict[str, str]:
         "name": "postroom",
         "version": "1.0.0",
         "contextFileName": "GEMINI.md",
-        "mcpServers": {"postroom": {"httpUrl": mcp_url, "headers": headers, "timeout": 45_000}},
+        "mcpServers": {"postroom": {"type": "http", "url": mcp_url, "headers": headers, "timeout": 45_000}},
     }
     antigravity = {"mcpServers": {"postroom": {"serverUrl": mcp_url, "headers": headers}}}
     return {

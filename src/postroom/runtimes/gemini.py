@@ -76,7 +76,8 @@ class Gemini:
 
 def _settings(order: Order) -> dict[str, Any]:
     server = {
-        "httpUrl": order.mcp_url,
+        "type": "http",
+        "url": order.mcp_url,
         "headers": {"Authorization": f"Bearer ${TOKEN_VARIABLE}"},
         "timeout": round(order.timeout_seconds * 1000),
         "trust": True,
