@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 from tests.butler.butler_with_model import butler_with_model
 from tests.runtimes.model_server import ARGUMENTS, LAST_WORDS, model_server
 
 from postroom.butler.sessions import SessionLimits
-from postroom.domain.principal import OPERATOR
+from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.session import Status
+from postroom.guard.tokens import TokenFile
 
 PATH = os.environ.get("POSTROOM_TEST_MODEL_PATH", "")
 HARMLESS = {"list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "request_user_input"}
@@ -46,6 +51,7 @@ async def test_the_real_program_sees_our_tools_only_and_calls_notify(name: str, 
     ):
         stored = await butler.sessions.submit("Say hello to the owner.", trigger="trigger", caller=OPERATOR)
         session = await butler.sessions.wait(stored.id, 90.0)
+        served = await tools_of(butler.url, home)
 
     assert session is not None
     assert (session.status, session.error_message) == (Status.DONE, None)
@@ -53,4 +59,18 @@ async def test_the_real_program_sees_our_tools_only_and_calls_notify(name: str, 
     (call,) = session.transcript["tool_calls"]
     assert (call["tool"], call["ok"]) == ("notify", True)
     assert ARGUMENTS["message"] in call["arguments"]
-    assert {tool.split("_")[-1] for tool in model.tools - HARMLESS} == {"notify", "status"}
+    assert {as_we_name_it(tool) for tool in model.tools - HARMLESS} == served
+
+
+async def tools_of(url: str, home: Path) -> set[str]:
+    token = TokenFile(home / "tokens.json").token_of(Principal(Role.BUTLER, "general"))
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        return {as_we_name_it(tool.name) for tool in (await client.list_tools()).tools}
+
+
+def as_we_name_it(tool: str) -> str:
+    """Each program writes the server before the name in its own way, and some know no dots."""
+    return re.sub(r"^mcp_+general_+", "", tool).replace(".", "_")
