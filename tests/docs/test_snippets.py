@@ -78,7 +78,7 @@ async def follow(block: Block, shell: Shell) -> None:
         place = shell.work / file
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(shell.filled(block.text))
-    elif block.told("check"):
+    elif block.told("check") or block.told("apart"):
         only_look(block)
     elif block.kind == "python":
         await shell.python(block.text)
