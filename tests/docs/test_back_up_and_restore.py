@@ -24,6 +24,11 @@ PAGE = ROOT / "docs" / "how-to" / "back-up-and-restore.md"
 SCRIPTS = {file: block.text for block in blocks(PAGE) if (file := block.told("file"))}
 LIFTED = '{"global_per_minute": 100000, "recipient_per_minute": 100000, "channels": {"telegram.bot": 100000}}'
 MESSAGES = 40
+FILES = {
+    "postroom.toml": '[owner]\nname = "Ada"\n',
+    "secrets.toml": '[desk]\ntoken = "a-token-of-the-desk"\n',
+    "roster/garden/butler.toml": '[butler]\nname = "garden"\n',
+}
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -39,7 +44,6 @@ def variables(home: Path, request: pytest.FixtureRequest) -> dict[str, str]:
 def run_script(name: str, variables: Mapping[str, str], folder: Path) -> None:
     kind = "-postgres" if "POSTROOM_DATABASE_URL" in variables else ""
     command = ["sh", "-c", SCRIPTS[f"{name}{kind}.sh"]]
-    folder.joinpath("backup").mkdir(exist_ok=True)
     done = subprocess.run(
         command, cwd=folder, env=dict(variables), capture_output=True, text=True, timeout=60, check=False
     )
@@ -64,6 +68,7 @@ async def received(variables: Mapping[str, str]) -> list[str]:
 async def test_what_was_delivered_before_the_backup_is_there_and_not_sent_again(
     variables: dict[str, str], tmp_path: Path
 ) -> None:
+    files = lay_out(Path(variables["POSTROOM_HOME"]))
     with part(variables):
         before = await asyncio.gather(*(notify(variables, f"before {number}") for number in range(MESSAGES)))
         writing = asyncio.gather(*(notify(variables, f"during {number}") for number in range(MESSAGES)))
@@ -73,6 +78,7 @@ async def test_what_was_delivered_before_the_backup_is_there_and_not_sent_again(
     assert {answer["status"] for answer in (*before, *during)} == {"ok"}
     wreck(variables)
     run_script("restore", variables, tmp_path)
+    assert {file: (file.read_text(), file.stat().st_mode) for file in files} == files
 
     with part(variables):
         known = [await known_status(variables, answer["delivery"]["delivery_id"]) for answer in before]
@@ -86,8 +92,20 @@ async def test_what_was_delivered_before_the_backup_is_there_and_not_sent_again(
     )
 
 
+def lay_out(home: Path) -> dict[Path, tuple[str, int]]:
+    """The files that people write, with their modes."""
+    for name, text in FILES.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+    (home / "secrets.toml").chmod(0o600)
+    return {home / name: (text, (home / name).stat().st_mode) for name, text in FILES.items()}
+
+
 def wreck(variables: Mapping[str, str]) -> None:
-    """As bad as it gets: the file is rubbish, or every schema is gone."""
+    """As bad as it gets: the database is rubbish, or every schema is gone, and so is every file of the home."""
+    home = Path(variables["POSTROOM_HOME"])
+    for name in ("tokens.json", *FILES):
+        (home / name).unlink()
     if url := variables.get("POSTROOM_DATABASE_URL"):
         drop = (
             "DO $$ DECLARE one text; BEGIN FOR one IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg_%' "
@@ -97,9 +115,7 @@ def wreck(variables: Mapping[str, str]) -> None:
         )
         subprocess.run(["psql", "-q", url, "-c", f"{drop} END LOOP; END $$"], check=True, capture_output=True)
     else:
-        home = Path(variables["POSTROOM_HOME"])
         (home / "postroom.db").write_bytes(os.urandom(8192))
-        (home / "tokens.json").unlink()
 
 
 async def known_status(variables: Mapping[str, str], delivery_id: str) -> str:
