@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
+from tests.store.deadlock import deadlock
 
 from postroom.delivery.retry import RetryPolicy
 from postroom.domain.breaker import BreakerPolicy, State
-from postroom.domain.delivery import OnUncertain
+from postroom.domain.delivery import OnUncertain, Status
 from postroom.domain.errors import (
     DeliveryTimeout,
     InternalError,
@@ -24,8 +25,18 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.store.circuits import StoredCircuits
+from postroom.store.ledger_postgres import PostgresLedger
+from postroom.store.postgres import PostgresDatabase
 from postroom.store.tables.deliveries import delivery_dead_letter, delivery_receipts, delivery_requests
 
+_DEADLOCK_WHEN_SETTLED = """
+    create function settled() returns trigger language plpgsql as $$ begin
+        perform meet_deadlock();
+        return new;
+    end $$;
+    create trigger settled before update on messenger.delivery_requests
+        for each row when (new.status = 'delivered') execute function settled()
+"""
 DOWN = TargetUnavailable("the provider answered 503")
 
 
@@ -487,6 +498,27 @@ async def test_a_store_that_is_away_after_the_call_is_waited_for(world: World) -
     assert (await caller)["status"] == "ok"
     assert len(world.telegram.calls) == 1
     assert (await world.row())["possible_duplicate"] == 0
+
+
+async def test_a_receipt_that_meets_a_deadlock_is_written_after_it_and_the_message_is_not_repeated(
+    tmp_path: Path, clock: FakeClock, postgres_url: str
+) -> None:
+    database = PostgresDatabase(postgres_url)
+    parts = Parts(ledger=PostgresLedger(database), policy=generous())
+    async with living_world(tmp_path / "postroom.db", clock, parts) as world, deadlock(postgres_url):
+        await database.hot(lambda connection: connection.execute(_DEADLOCK_WHEN_SETTLED))
+        try:
+            sending = world.start_sending()
+            await clock.parked(3)  # the caller, the loop, and the one who will write it down again
+            await clock.advance(0.05)
+            answer = await asyncio.wait_for(sending, 20)
+        finally:
+            await database.hot(lambda connection: connection.execute("drop function settled cascade"))
+
+        assert (answer["status"], world.telegram.texts, world.tally.bugs) == ("ok", ["Hello"], [])
+        snapshot = await parts.ledger.get(answer["delivery"]["delivery_id"]) if parts.ledger else None
+        assert snapshot is not None and (snapshot.status, snapshot.attempts) == (Status.DELIVERED, 1)
+    await database.close()
 
 
 async def test_a_settlement_that_was_written_though_its_answer_was_lost_counts(world: World) -> None:

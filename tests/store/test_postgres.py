@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from tests.services.ports import free_port
+from tests.store.deadlock import deadlock
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.store.postgres import PostgresDatabase
@@ -80,6 +81,47 @@ async def test_the_same_holds_for_work_over_sqlalchemy(database: PostgresDatabas
     with pytest.raises(StoreUnavailable):
         await sleeping
     assert await database.read(one) == 1
+
+
+async def test_a_deadlock_is_an_outage_of_a_moment(database: PostgresDatabase, postgres_url: str) -> None:
+    async with deadlock(postgres_url):
+        with pytest.raises(StoreUnavailable, match="Deadlock"):
+            await database.hot(lambda connection: connection.execute("SELECT meet_deadlock()"))
+        assert await database.hot(lambda connection: connection.execute("SELECT meet_deadlock()")) == "SELECT 1"
+
+
+async def test_a_deadlock_is_one_over_sqlalchemy_too(database: PostgresDatabase, postgres_url: str) -> None:
+    async with deadlock(postgres_url):
+        with pytest.raises(StoreUnavailable):
+            await database.write(lambda connection: connection.execute(text("SELECT meet_deadlock()")))
+        await database.write(lambda connection: connection.execute(text("SELECT meet_deadlock()")))
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57014"])
+async def test_what_passes_by_itself_is_an_outage_of_a_moment(database: PostgresDatabase, state: str) -> None:
+    statement = f"DO $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '{state}'; END $$"
+
+    with pytest.raises(StoreUnavailable):
+        await database.hot(lambda connection: connection.execute(statement))
+    with pytest.raises(StoreUnavailable):
+        await database.write(lambda connection: connection.execute(text(statement)))
+
+
+async def test_a_table_that_was_changed_under_a_prepared_statement_is_one_too(
+    database: PostgresDatabase, postgres_url: str
+) -> None:
+    other = await asyncpg.connect(postgres_url)
+    try:
+        await other.execute("create table changing (one int)")
+        await database.write(lambda connection: connection.execute(text("SELECT * FROM changing")))
+        await other.execute("alter table changing add column two int")
+
+        with pytest.raises(StoreUnavailable):
+            await database.write(lambda connection: connection.execute(text("SELECT * FROM changing")))
+        await database.write(lambda connection: connection.execute(text("SELECT * FROM changing")))
+    finally:
+        await other.execute("drop table changing")
+        await other.close()
 
 
 async def test_a_mistake_in_a_statement_is_no_outage_and_its_parameters_stay_hidden(database: PostgresDatabase) -> None:

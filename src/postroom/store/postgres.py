@@ -41,6 +41,11 @@ UNREACHABLE = (
     asyncpg.LockNotAvailableError,  # somebody has it for longer than we wanted to wait
     asyncpg.InvalidCatalogNameError,  # the database is being put back
 )
+ROLLED_BACK = (
+    asyncpg.TransactionRollbackError,  # a deadlock, or somebody else was first: nothing of it was written
+    asyncpg.InvalidCachedStatementError,  # a table was changed since the statement was planned
+)
+AWAY = (*UNREACHABLE, *ROLLED_BACK)  # for a moment: the same call may be made again
 
 
 class PostgresDatabase:
@@ -77,7 +82,7 @@ class PostgresDatabase:
         """Hand-written statements straight on the driver."""
         try:
             return await self._overdue.limit(self._run_hot(work), _HOT_SECONDS)
-        except UNREACHABLE as error:
+        except AWAY as error:
             raise StoreUnavailable(type(error).__name__) from error
 
     async def _run_hot(self, work: Callable[[Connection], Coroutine[Any, Any, Result]]) -> Result:
@@ -137,10 +142,10 @@ class PostgresDatabase:
 async def _translating(running: Awaitable[Result]) -> Result:
     try:
         return await running
-    except UNREACHABLE as error:
+    except AWAY as error:
         raise StoreUnavailable(type(error).__name__) from error
     except DBAPIError as error:
-        if error.connection_invalidated or isinstance(getattr(error.orig, "__cause__", None), UNREACHABLE):
+        if error.connection_invalidated or isinstance(getattr(error.orig, "__cause__", None), AWAY):
             raise StoreUnavailable(type(error.orig).__name__) from error
         raise
 
