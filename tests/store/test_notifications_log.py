@@ -24,6 +24,7 @@ from postroom.store.tables.notifications_log import notifications_log
 class Log:
     stored: StoredNotificationsLog
     database: Database
+    lost: list[BaseException]
 
     async def opened(self, envelope: dict[str, Any], request_id: str = "request-1") -> str:
         row_id, written = self.stored.opened(
@@ -48,7 +49,8 @@ class Log:
 @pytest.fixture(params=KINDS)
 async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Log]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield Log(StoredNotificationsLog(database, mint), database)
+        lost: list[BaseException] = []
+        yield Log(StoredNotificationsLog(database, mint, lost.append), database, lost)
 
 
 async def test_a_call_is_on_record_before_it_is_answered(log: Log) -> None:
@@ -140,3 +142,16 @@ async def test_a_row_whose_caller_has_hung_up_says_so_as_soon_as_it_is_there(log
 
     row = await log.row()
     assert (row["status"], row["duration_ms"]) == ("abandoned", 1.0)
+
+
+async def test_rows_that_cannot_be_kept_are_counted(log: Log) -> None:
+    await log.database.write(notifications_log.drop)
+    with pytest.raises(Exception, match=r"notifications_log|not available"):
+        await log.opened({})
+
+    log.stored.closed("row-1", {"status": "ok", "delivery": ["odd"]}, now_us=NOON_US)
+    await log.stored.flush()
+    await asyncio.sleep(0)
+
+    assert len(log.lost) == 2
+    await log.database.write(notifications_log.create)

@@ -12,6 +12,7 @@ from postroom.domain.errors import InternalError, PostroomError, StoreUnavailabl
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
+from postroom.switchboard import deliver
 from postroom.switchboard.deliver import Deliver, check_origin, read_route_response
 from tests.clock import START_US, FakeClock
 from tests.domain.envelopes import REPLY, SEND
@@ -39,18 +40,20 @@ class Messenger:
 
 
 class Log:
-    """The log port as a list; `away` as a store can be."""
+    """The log port as a list; it may fail as a store can, or hang."""
 
-    def __init__(self, *, away: bool = False) -> None:
+    def __init__(self, failure: Exception | None = None, *, hangs: bool = False) -> None:
         self.rows: list[dict[str, Any]] = []
-        self.away = away
+        self.failure = failure
+        self.hangs = hangs
 
     def opened(self, **row: Any) -> tuple[str, asyncio.Future[None]]:
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self.away:
-            written.set_exception(StoreUnavailable("away"))
+        if self.failure:
+            written.set_exception(self.failure)
         else:
             self.rows.append(row)
+        if not (self.failure or self.hangs):
             written.set_result(None)
         return str(len(self.rows) - 1), written
 
@@ -202,11 +205,22 @@ async def test_a_messenger_that_is_away_is_told() -> None:
     assert log.rows[0]["answer"] == answer
 
 
-async def test_an_answer_is_given_even_if_it_cannot_be_written_down() -> None:
-    log = Log(away=True)
+@pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
+async def test_an_answer_is_given_even_if_it_cannot_be_written_down(failure: Exception) -> None:
+    log = Log(failure)
 
     assert await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0) == OK
     assert log.rows == []
+
+
+async def test_an_answer_does_not_wait_for_a_log_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliver, "_LOG_SECONDS", 0.01)
+    log = Log(hangs=True)
+
+    async with asyncio.timeout(20):
+        answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
+
+    assert (answer, log.rows[0]["answer"]) == (OK, OK)
 
 
 async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:

@@ -40,7 +40,10 @@ class Board:
     def __init__(self, database: Database, clock: FakeClock, butler: HealthButler) -> None:
         self.database, self.clock, self.butler = database, clock, butler
         self.registry = StoredRegistry(database, IdMint().mint)
-        self.router = Router(registry=self.registry, peer_of=lambda _: butler, clock=clock, mint=IdMint().mint)
+        self.lost: list[BaseException] = []
+        self.router = Router(
+            registry=self.registry, peer_of=lambda _: butler, clock=clock, mint=IdMint().mint, lost=self.lost.append
+        )
 
     async def register(self, name: str = "health") -> None:
         await self.registry.register(
@@ -159,20 +162,25 @@ async def test_the_messenger_cannot_be_reached_by_route(board: Board) -> None:
 class Forgetful(StoredRegistry):
     """Finds whom it knows, and cannot write."""
 
+    failure: Exception
+
     async def seen(self, name: str, now_us: int) -> None:
-        raise StoreUnavailable("away")
-
-    async def log_route(self, **_: Any) -> None:
-        raise StoreUnavailable("away")
+        raise self.failure
 
 
-async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted(board: Board) -> None:
+@pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
+async def test_what_a_butler_has_accepted_is_accepted_even_if_it_cannot_be_noted(
+    board: Board, failure: Exception
+) -> None:
     await board.register()
-    board.router = replace(board.router, registry=Forgetful(board.database, IdMint().mint))
+    forgetful = Forgetful(board.database, IdMint().mint)
+    forgetful.failure = failure
+    board.router = replace(board.router, registry=forgetful)
 
     answer = await board.router.route(GENERAL, "health", "p")
 
     assert (answer["status"], len(board.butler.calls)) == ("accepted", 1)
+    assert board.lost == [failure]
 
 
 @pytest.mark.parametrize(

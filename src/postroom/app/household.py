@@ -60,6 +60,7 @@ from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Secret, Settings
 from postroom.switchboard.server import RULES, add_switchboard_tools
+from postroom.telemetry.hop_meter import HopMeter
 
 SWITCHBOARD: Final = "switchboard"
 WORKER: Final = "worker"
@@ -325,7 +326,7 @@ class _Builder:
         self._servers[MESSENGER] = server
 
     async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
-        board = build_board(world, self._stack)
+        board = build_board(world, self._stack, HopMeter(self._registry))
         butler = await self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)

@@ -12,10 +12,11 @@ from postroom.store.registry_cache import CachedRegistry
 from postroom.switchboard.deliver import Deliver
 from postroom.switchboard.route import Router
 from postroom.switchboard.server import Switchboard
+from postroom.telemetry.hop_meter import HopMeter
 
 
-def build_board(world: ButlerWorld, stack: AsyncExitStack) -> Switchboard:
-    log = StoredNotificationsLog(world.database, world.mint.mint)
+def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> Switchboard:
+    log = StoredNotificationsLog(world.database, world.mint.mint, meter.lost)
     stack.push_async_callback(log.flush)
     registry = CachedRegistry(StoredRegistry(world.database, world.mint.mint), world.clock)
     return Switchboard(
@@ -27,7 +28,13 @@ def build_board(world: ButlerWorld, stack: AsyncExitStack) -> Switchboard:
             mint=world.mint.mint,
             channels=known_channels(world.settings),
         ),
-        router=Router(registry=registry, peer_of=world.peers.registered, clock=world.clock, mint=world.mint.mint),
+        router=Router(
+            registry=registry,
+            peer_of=world.peers.registered,
+            clock=world.clock,
+            mint=world.mint.mint,
+            lost=meter.lost,
+        ),
         registry=registry,
         endpoint_of=world.endpoints.url,
         clock=world.clock,

@@ -8,7 +8,6 @@ from typing import Any
 
 from opentelemetry import trace
 
-from postroom.domain.errors import StoreUnavailable
 from postroom.domain.fields import text_problem
 from postroom.store.coalescer import Coalescer
 from postroom.store.database import Database
@@ -23,9 +22,12 @@ Line = tuple[bool, Row]
 
 
 class StoredNotificationsLog:
-    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+    """`lost` hears of every row, first words or last, that could not be written."""
+
+    def __init__(self, database: Database, mint: Callable[[int], str], lost: Callable[[BaseException], None]) -> None:
         self._database = database
         self._mint = mint
+        self._lost = lost
         self._lines: Coalescer[Line, None] = Coalescer(self._write)
         self._closing: set[asyncio.Future[None]] = set()
 
@@ -48,13 +50,16 @@ class StoredNotificationsLog:
             0.0,
             now_us,
         )
-        return row_id, self._lines.put((_OPEN, row))
+        written = self._lines.put((_OPEN, row))
+        written.add_done_callback(self._look)
+        return row_id, written
 
     def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
         """Written behind the answer; `flush` waits for what is still on its way."""
         written = self._lines.put((_CLOSE, _last_words(row_id, answer, now_us)), patience_seconds=_LAST_WORDS_SECONDS)
         self._closing.add(written)
-        written.add_done_callback(self._let_go)
+        written.add_done_callback(self._closing.discard)
+        written.add_done_callback(self._look)
 
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
         """Whoever called did not wait for the answer; what became of the message, its delivery tells."""
@@ -65,11 +70,10 @@ class StoredNotificationsLog:
             self._lines.hurry()
             await asyncio.wait(self._closing, timeout=5)
 
-    def _let_go(self, written: asyncio.Future[None]) -> None:
+    def _look(self, written: asyncio.Future[None]) -> None:
         """Without its last words a row says `received`; the delivery's own record says the rest."""
-        self._closing.discard(written)
-        if not written.cancelled() and (error := written.exception()) and not isinstance(error, StoreUnavailable):
-            raise error  # a mistake of ours: the loop writes it down
+        if not written.cancelled() and (error := written.exception()):
+            self._lost(error)
 
     async def _write(self, lines: Sequence[Line]) -> Sequence[None]:
         opened, closed = ([row for kind, row in lines if kind is wanted] for wanted in (_OPEN, _CLOSE))
@@ -80,7 +84,8 @@ class StoredNotificationsLog:
 def _last_words(row_id: str, answer: Mapping[str, Any], now_us: int) -> Row:
     error = answer.get("error")
     error = error if isinstance(error, dict) else {}
-    delivery = answer.get("delivery") or {}
+    delivery = answer.get("delivery")
+    delivery = delivery if isinstance(delivery, Mapping) else {}
     return (
         row_id,
         str(answer.get("status")),

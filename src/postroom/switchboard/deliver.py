@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +11,6 @@ from postroom.domain.errors import (
     FieldError,
     InternalError,
     PostroomError,
-    StoreUnavailable,
     TargetUnavailable,
     ValidationError,
 )
@@ -24,10 +22,11 @@ from postroom.ports import Clock, Peer
 from postroom.switchboard.registry import Registry, look_up
 
 _ANSWER_MARGIN_SECONDS = 5.0
+_LOG_SECONDS = 2.0  # a log that hangs must not turn an answer into a caller's timeout
 
 
 class NotificationsLog(Protocol):
-    """One row for every call, refused ones too."""
+    """One row for every call, refused ones too; it sees itself to what it cannot write."""
 
     def opened(
         self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
@@ -78,8 +77,8 @@ class Deliver:
             except asyncio.CancelledError:
                 self.log.abandoned(row_id, written, now_us=self.clock.now_us())
                 raise
-        with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
-            await written
+        await asyncio.wait([written], timeout=_LOG_SECONDS)
+        if not (written.done() and written.exception()):  # the answer is true whether or not we could note it
             self.log.closed(row_id, answer, now_us=self.clock.now_us())
         return answer
 

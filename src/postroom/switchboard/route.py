@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.errors import FieldError, PostroomError, StoreUnavailable, ValidationError
+from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.principal import Principal
 from postroom.domain.registry import Registration
@@ -27,6 +26,7 @@ class Router:
     peer_of: Callable[[Registration], Peer]
     clock: Clock
     mint: Callable[[int], str]
+    lost: Callable[[BaseException], None]  # a row that could not be written
 
     async def route(
         self,
@@ -55,8 +55,10 @@ class Router:
                 "request_context": {"request_id": request_id},
                 "error": error_object(refused),
             }
-        with suppress(StoreUnavailable):  # the answer is true whether or not we could note that it was given
+        try:
             await self._note(caller, target, request_id, error, started)
+        except Exception as unnoted:  # the answer is true whether or not we could note that it was given
+            self.lost(unnoted)
         return answer
 
     async def _note(
