@@ -1,0 +1,158 @@
+"""The one loop all background work runs on: a round that fails is logged, counted, paused over and shown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.time import seconds
+from postroom.ports import Clock
+
+_OUTAGE_PAUSE_SECONDS: Final = 0.5
+_FIRST_PAUSE_SECONDS: Final = 1.0
+_LONGEST_PAUSE_SECONDS: Final = 15.0
+_MOMENT_SECONDS: Final = 30.0  # for so long the store may be away without anybody being alarmed
+_log = structlog.get_logger("postroom.loop")
+
+Look = Callable[[], Awaitable[int | None]]  # one round; when to look next, None for only when woken
+Count = Callable[[str, str], None]  # a failure of a loop, by its name and the error's kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Rounds of a loop that failed in a row. The kind of an error is all that is told: its text may quote a message."""
+
+    loop: str
+    kind: str
+    is_outage: bool  # of the store
+    since_us: int
+    failures: int = 1
+
+
+def worsened(before: Trouble | None, now: Trouble) -> Trouble:
+    return replace(now, since_us=before.since_us, failures=before.failures + 1) if before else now
+
+
+def pause_seconds(trouble: Trouble) -> float:
+    if trouble.is_outage:
+        return _OUTAGE_PAUSE_SECONDS
+    doubled: float = _FIRST_PAUSE_SECONDS * 2.0 ** min(trouble.failures - 1, 10)
+    return min(doubled, _LONGEST_PAUSE_SECONDS)
+
+
+def kind_of(error: BaseException) -> str:
+    """Of what it began with: a driver's error says more than the three it is wrapped in."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return type(error).__name__
+
+
+class Loop:
+    """
+    Looks, waits until the moment that look named or until it is woken, and looks again.
+
+    `wake` is cleared before a look, so what happens during one is seen by the next.
+    Nothing but stopping shortens the pause after a failure, and nothing but stopping ends it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        look: Look,
+        clock: Clock,
+        count: Count,
+        *,
+        wake: asyncio.Event | None = None,
+        stopping: asyncio.Event | None = None,
+    ) -> None:
+        self.name = name
+        self.look = look
+        self.wake = wake or asyncio.Event()
+        self.trouble: Trouble | None = None
+        self._clock = clock
+        self._count = count
+        self._stopping = stopping or asyncio.Event()
+
+    async def run(self) -> None:
+        while not self._stopping.is_set():
+            self.wake.clear()
+            try:
+                event, until_us = self.wake, await self.look()
+            except Exception as error:
+                event, until_us = self._stopping, self._failed(error)
+            else:
+                self._recovered()
+            await self._clock.wait(event, until_us)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.wake.set()
+
+    def _failed(self, error: Exception) -> int:
+        """When to try again."""
+        now_us, before = self._clock.now_us(), self.trouble
+        trouble = Trouble(
+            loop=self.name, kind=kind_of(error), is_outage=isinstance(error, StoreUnavailable), since_us=now_us
+        )
+        if not trouble.is_outage:
+            self._count(self.name, trouble.kind)
+            if before is None or before.kind != trouble.kind:
+                _log.error("loop.failed", loop=self.name, kind=trouble.kind, exc_info=error)
+        self.trouble = worsened(before, trouble)
+        return now_us + seconds(pause_seconds(self.trouble))
+
+    def _recovered(self) -> None:
+        if self.trouble is not None and not self.trouble.is_outage:
+            _log.info("loop.recovered", loop=self.name, failures=self.trouble.failures)
+        self.trouble = None
+
+
+class Loops:
+    """Every loop of one process, so that its health can be told."""
+
+    def __init__(self, clock: Clock, count: Count) -> None:
+        self.all: list[Loop] = []
+        self._clock = clock
+        self._count = count
+
+    @asynccontextmanager
+    async def running(
+        self,
+        name: str,
+        look: Look,
+        *,
+        wake: asyncio.Event | None = None,
+        stopping: asyncio.Event | None = None,
+        cut_off: bool = False,
+    ) -> AsyncIterator[Loop]:
+        """Lets the last look end, unless it may be `cut_off` because it waits for long and loses nothing."""
+        loop = Loop(name, look, self._clock, self._count, wake=wake, stopping=stopping)
+        self.all.append(loop)
+        task = asyncio.create_task(loop.run())
+        try:
+            yield loop
+        finally:
+            loop.stop()
+            self.all.remove(loop)
+            await _end(task, cut_off=cut_off)
+
+    def failing(self) -> list[Trouble]:
+        """An outage of the store counts when it has lasted longer than a moment."""
+        alarming_us = self._clock.now_us() - seconds(_MOMENT_SECONDS)
+        found = [loop.trouble for loop in self.all if loop.trouble is not None]
+        return [one for one in found if not one.is_outage or one.since_us <= alarming_us]
+
+
+async def _end(task: asyncio.Task[None], *, cut_off: bool) -> None:
+    if not cut_off:
+        await task
+        return
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

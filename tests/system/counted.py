@@ -1,0 +1,14 @@
+"""Loops for a test: what fails in them can be looked at."""
+
+from __future__ import annotations
+
+from postroom.ports import Clock
+from postroom.system.loop import Loops
+
+
+class CountedLoops(Loops):
+    """`errors` are the failures that would be in the figures, as (loop, kind)."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.errors: list[tuple[str, str]] = []
+        super().__init__(clock, lambda loop, kind: self.errors.append((loop, kind)))
