@@ -12,6 +12,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from postroom.app.plane import dispatching
 from postroom.clock import SystemClock
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.dispatcher import Dispatcher
@@ -31,6 +32,8 @@ from postroom.store.ledger_sqlite import SqliteLedger
 from postroom.store.limits_memory import MemoryLimits
 from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
+from postroom.system.loop import Loops
+from postroom.telemetry.loop_meter import LoopMeter
 from postroom.telemetry.meter import DeliveryMeter
 
 LIFTED = 10**9
@@ -99,7 +102,8 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
     async with opened(url) as (database, ledger):
         limits = MemoryLimits(clock)
         breakers = MemoryBreakers(policy.breaker, clock, lambda: str(random.random()))
-        meter = DeliveryMeter(CollectorRegistry())
+        registry = CollectorRegistry()
+        meter = DeliveryMeter(registry)
         outcomes = Outcomes(ledger, clock)
         channels: Mapping[str, Any] = {"telegram": channel}
         pipeline = Pipeline(
@@ -131,17 +135,14 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             mint=mint.mint,
         )
         await dispatcher.start()
-        working = asyncio.create_task(dispatcher.run())
-        try:
-            yield Plane(
-                acceptance=acceptance,
-                dispatcher=dispatcher,
-                outcomes=outcomes,
-                channel_names=frozenset(channels),
-            )
-        finally:
-            await dispatcher.drain(30)
-            await working
+        plane = Plane(
+            acceptance=acceptance,
+            dispatcher=dispatcher,
+            outcomes=outcomes,
+            channel_names=frozenset(channels),
+        )
+        async with dispatching(plane, Loops(clock, LoopMeter(registry).failed), drain_seconds=30):
+            yield plane
 
 
 def envelope(number: int) -> dict[str, Any]:

@@ -33,7 +33,9 @@ from postroom.domain.ids import IdMint
 from postroom.ports import Channel
 from postroom.settings import Settings, load
 from postroom.store.tables.deliveries import delivery_requests
+from postroom.system.loop import Loops
 from postroom.telemetry import log
+from postroom.telemetry.loop_meter import LoopMeter
 
 _LOOK_SECONDS = 0.03
 _AGAIN_SECONDS = 0.1
@@ -87,7 +89,8 @@ class Worker:
         channels = watched_channels(self._settings, self._journal, self._crash)
         registry, mint = CollectorRegistry(), IdMint()
         if self._errand.works:
-            async with running_plane(self._settings, store, channels, registry, self._clock, mint) as plane:
+            loops = Loops(self._clock, LoopMeter(registry).failed)
+            async with running_plane(self._settings, store, channels, registry, self._clock, mint, loops) as plane:
                 yield plane
             return
         async with shared_state(self._settings, self._clock) as shared:

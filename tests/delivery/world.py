@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, select
 from tests.clock import FakeClock
 from tests.services.ready_file import ready_file
+from tests.system.counted import CountedLoops
 
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.dispatcher import Dispatcher
@@ -33,6 +34,7 @@ from postroom.store.ledger_sqlite import SqliteLedger
 from postroom.store.limits_memory import MemoryLimits
 from postroom.store.sqlite import SqliteDatabase
 from postroom.store.tables.deliveries import delivery_attempts, delivery_requests
+from postroom.system.loop import Loop
 
 Result = TypeVar("Result")
 _SECONDS = 20.0
@@ -200,6 +202,7 @@ class World:
     breakers: Breakers
     pipeline: Pipeline
     plane: Plane
+    loops: CountedLoops
     _asked: int = 0
 
     @property
@@ -294,17 +297,22 @@ async def living_world(
     for name, circuit in (await world.pipeline.circuits.load()).items():
         await world.breakers.restore(name, circuit)
     await world.dispatcher.start()
-    working = asyncio.create_task(world.dispatcher.run()) if running else None
     try:
-        await world.idle()
-        yield world
+        async with _looking(world) if running else nullcontext():
+            try:
+                await world.idle()
+                yield world
+            finally:
+                world.database.away = False
+                await world.dispatcher.drain(drain_seconds)
+                world.plane.outcomes.let_go()
     finally:
-        world.database.away = False
-        await world.dispatcher.drain(drain_seconds)
-        world.plane.outcomes.let_go()
-        if working is not None:
-            await working
         await world.database.close()
+
+
+def _looking(world: World) -> AbstractAsyncContextManager[Loop]:
+    one = world.dispatcher
+    return world.loops.running("dispatcher", one.look, wake=one.woken, stopping=one.stopping)
 
 
 def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
@@ -357,6 +365,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         breakers=breakers,
         pipeline=pipeline,
         plane=plane,
+        loops=CountedLoops(clock),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from sqlalchemy import select
 from tests.clock import FakeClock
+from tests.system.counted import CountedLoops
 
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.inbox import release_policy
-from postroom.app.plane import build_plane
+from postroom.app.plane import build_plane, dispatching
 from postroom.app.shared_state import shared_state
 from postroom.app.store import OpenedStore, open_store
 from postroom.delivery.plane import Plane
@@ -26,6 +27,7 @@ from postroom.inbox.notifications import Notifications
 from postroom.inbox.ports import HourlyCap
 from postroom.inbox.release import Releaser
 from postroom.inbox.request import Request
+from postroom.ports import Channel
 from postroom.sandbox.records import Mail
 from postroom.sandbox.server import Sandbox, serve
 from postroom.settings import Settings
@@ -91,9 +93,8 @@ async def workshop(
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
-        working = asyncio.create_task(plane.dispatcher.run())
         notes, meter, due = StoredNotes(store.database, mint.mint), PrometheusInboxMeter(registry), asyncio.Event()
-        try:
+        async with _closing(channels), dispatching(plane, CountedLoops(clock)):
             yield Workshop(
                 settings=settings,
                 store=store,
@@ -124,8 +125,12 @@ async def workshop(
                     stopping=asyncio.Event(),
                 ),
             )
-        finally:
-            await plane.dispatcher.drain(5)
-            await working
-            for channel in channels.values():
-                await channel.close()
+
+
+@asynccontextmanager
+async def _closing(channels: Mapping[str, Channel]) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        for channel in channels.values():
+            await channel.close()

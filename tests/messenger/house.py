@@ -14,6 +14,7 @@ from mcp import Client
 from prometheus_client import CollectorRegistry
 from sqlalchemy import text
 from tests.services.ready_file import ready_file
+from tests.system.counted import CountedLoops
 
 from postroom.app.approvals import approving
 from postroom.app.channels import SandboxAddress, build_channels
@@ -137,6 +138,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
     tokens = TokenFile(settings.tokens_file)
     tokens.ensure([OPERATOR, MESSENGER, HEALTH, SWITCHBOARD, ANNA, CHATGPT])
     clock, mint = SystemClock(), IdMint()
+    loops = CountedLoops(clock)
     async with AsyncExitStack() as stack:
         sandbox = await stack.enter_async_context(Sandbox(SandboxOptions()))
         address = SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port)
@@ -145,7 +147,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         store = await stack.enter_async_context(open_store(settings))
         channels = build_channels(settings, address if settings.in_sandbox else None)
         plane = await stack.enter_async_context(
-            running_plane(settings, store, channels, CollectorRegistry(), clock, mint)
+            running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
         )
         approvals = await stack.enter_async_context(approving(settings, store.database, plane, mint))
         server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))

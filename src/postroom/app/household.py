@@ -60,7 +60,9 @@ from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Secret, Settings
 from postroom.switchboard.server import RULES, add_switchboard_tools
+from postroom.system.loop import Loops
 from postroom.telemetry.hop_meter import HopMeter
+from postroom.telemetry.loop_meter import LoopMeter
 
 SWITCHBOARD: Final = "switchboard"
 WORKER: Final = "worker"
@@ -75,6 +77,7 @@ class Household:
 
     settings: Settings
     parts: tuple[str, ...]
+    loops: Loops
     addresses: dict[str, str] = field(default_factory=dict)
     inbox: Inbox | None = None
     sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
@@ -128,7 +131,8 @@ class _Builder:
         self._tokens = TokenFile(settings.tokens_file)
         self._endpoints = Endpoints(settings, roster)
         self._peers = Peers(self._tokens, self._endpoints, stack)
-        self._household = Household(settings=settings, parts=self._parts)
+        self._loops = Loops(self._clock, LoopMeter(self._registry).failed)
+        self._household = Household(settings=settings, parts=self._parts, loops=self._loops)
         self._routers: list[APIRouter] = []
         self._assistant_doors: list[AddTools] = []
         self._servers: dict[str, GuardedServer] = {}
@@ -271,7 +275,7 @@ class _Builder:
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox)
         plane = await self._stack.enter_async_context(
-            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint)
+            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
         await self._stack.enter_async_context(releasing(self._settings, store.database, inbox, plane, self._mint))
         self._plane, self._channels = plane, channels

@@ -29,6 +29,7 @@ from postroom.store.database import Database
 from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.limits_memory import MemoryLimits
 from postroom.store.settled import settled_among
+from postroom.system.loop import Loops
 from postroom.telemetry.meter import DeliveryMeter
 
 DRAIN_SECONDS = 5.0
@@ -88,6 +89,7 @@ async def running_plane(
     registry: CollectorRegistry,
     clock: SystemClock,
     mint: IdMint,
+    loops: Loops,
 ) -> AsyncIterator[Plane]:
     """Recovers first, works until told to stop, then drains: nothing is cut off in the middle of a call."""
     async with sole_worker(settings), shared_state(settings, clock) as shared:
@@ -96,15 +98,25 @@ async def running_plane(
         await import_settings_contacts(settings, stored_contacts(store.database, mint), clock.now_us())
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
-        working = asyncio.create_task(plane.dispatcher.run())
         try:
-            async with store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits)):
+            async with (
+                dispatching(plane, loops),
+                store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits)),
+            ):
                 yield plane
         finally:
-            await plane.stop(DRAIN_SECONDS)
-            await working
             for channel in channels.values():
                 await channel.close()
+
+
+@asynccontextmanager
+async def dispatching(plane: Plane, loops: Loops, drain_seconds: float = DRAIN_SECONDS) -> AsyncIterator[None]:
+    dispatcher = plane.dispatcher
+    async with loops.running("dispatcher", dispatcher.look, wake=dispatcher.woken, stopping=dispatcher.stopping):
+        try:
+            yield
+        finally:
+            await plane.stop(drain_seconds)
 
 
 def settled_elsewhere(

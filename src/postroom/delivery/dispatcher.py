@@ -18,7 +18,6 @@ from postroom.domain.ledger import Claim, Lease, Settlement
 from postroom.domain.time import SECOND_US, seconds
 
 _SWEEP_BATCH = 200
-_STORE_PAUSE_SECONDS = 0.5
 
 
 class Dispatcher:
@@ -36,19 +35,20 @@ class Dispatcher:
         self._ledger = pipeline.ledger
         self._clock = pipeline.clock
         self._policy = pipeline.policy
-        self._stopping = pipeline.stopping
+        self.stopping = pipeline.stopping
         self._outcomes = outcomes
         self._busy: Counter[str] = Counter()
         self._running: set[asyncio.Task[None]] = set()
         self._in_hand: Counter[DeliveryId] = Counter()
-        self._wake = asyncio.Event()
+        self.woken = asyncio.Event()
         self._wake_at_us: int | None = None
+        self._next_sweep_us = 0
         self._queued = False  # rows may wait behind others, or for a slot
         self._started = False
 
     def reserve(self, channel: str) -> bool:
         """A slot kept for a row about to be written; without one it is left to be claimed in its turn."""
-        if not self._started or self._stopping.is_set() or self._free(channel) <= 0:
+        if not self._started or self.stopping.is_set() or self._free(channel) <= 0:
             return False
         self._busy[channel] += 1
         self._running.add(_this_task())  # stopping waits for it, so that no lease is left behind
@@ -88,44 +88,32 @@ class Dispatcher:
     def wake(self) -> None:
         """Somewhere a row was left pending."""
         self._queued = True
-        self._wake.set()
+        self.woken.set()
 
     async def start(self) -> None:
         """Take over what an earlier process left behind, before any new work."""
         await self._sweep(await self._ledger.orphaned_before_us(self._clock.now_us()))
         self._started = True
 
-    async def run(self) -> None:
-        next_sweep = self._clock.now_us()
-        while not self._stopping.is_set():
-            self._wake.clear()
-            try:
-                if self._is_time(next_sweep):
-                    await self._look_around()
-                    next_sweep = self._clock.now_us() + seconds(self._policy.sweep_seconds)
-                await self._claim_due()
-            except StoreUnavailable:
-                await self._pause(_STORE_PAUSE_SECONDS)
-            except Exception as error:  # without this loop nothing would ever be tried again
-                self._pipeline.meter.bug(None, error)
-                await self._pause(self._policy.sweep_seconds)
-            else:
-                await self._clock.wait(self._wake, self._next_look(next_sweep))
+    async def look(self) -> int:
+        """One round; returns when the next one is due unless it is `woken` before."""
+        if self._is_time(self._next_sweep_us):
+            await self._look_around()
+            self._next_sweep_us = self._clock.now_us() + seconds(self._policy.sweep_seconds)
+        await self._claim_due()
+        return self._next_look(self._next_sweep_us)
 
     async def drain(self, timeout_seconds: float) -> int:
         """Stop taking work, let what is running finish; returns how many did not. Nobody gets a second chance."""
-        if self._stopping.is_set():
+        if self.stopping.is_set():
             timeout_seconds = 0.0
-        self._stopping.set()
-        self._wake.set()
+        self.stopping.set()
+        self.woken.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 while self._running:  # one that was being claimed may join those that run
                     await asyncio.wait(self._running)
         return len(self._running)
-
-    async def _pause(self, for_seconds: float) -> None:
-        await self._clock.wait(self._stopping, self._clock.now_us() + seconds(for_seconds))
 
     async def _look_around(self) -> None:
         if not self._pipeline.unwritten:  # what this process has sent and not yet written down is not lost
@@ -170,7 +158,7 @@ class Dispatcher:
             with suppress(StoreUnavailable):  # if somebody else has taken it over, the notice came while we held it
                 await self._outcomes.refresh([claim.id])
         if claimed or self._queued:
-            self._wake.set()
+            self.woken.set()
 
     def _settled(self, done: Settlement) -> None:
         if done.status in TERMINAL:
@@ -232,7 +220,7 @@ class Dispatcher:
         if moment_us is None or (self._wake_at_us is not None and self._wake_at_us <= moment_us):
             return
         self._wake_at_us = moment_us
-        self._wake.set()
+        self.woken.set()
 
 
 def _this_task() -> asyncio.Task[Any]:
