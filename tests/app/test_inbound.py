@@ -9,7 +9,9 @@ import pytest
 
 from postroom.app.inbound import Inbound, telegram_replies
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.time import seconds
 from tests.clock import FakeClock
+from tests.system.counted import CountedLoops
 
 
 class Bot:
@@ -67,13 +69,11 @@ async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None
     bot, seen = Bot([{"update_id": 7}]), list[int]()
     bot.broken = 1
     inbound = reader(bot, seen, clock)
-    running = asyncio.create_task(inbound.run())
 
-    await clock.parked()
+    assert await inbound.look() == clock.now_us() + seconds(5)
     assert seen == []
-    inbound.stopping.set()  # it wakes, asks once more or ends; either way it does not hang
-    async with asyncio.timeout(5):
-        await running
+    assert await inbound.look() == clock.now_us()
+    assert seen == [7]
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ async def test_an_update_somebody_stumbles_over_holds_nobody_up(clock: FakeClock
 
 
 async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> None:
-    bot, seen = Bot([{"update_id": 7}]), list[int]()
-    inbound = reader(bot, seen, clock)
+    bot, seen, quiet = Bot([{"update_id": 7}]), list[int](), asyncio.Event()
+    inbound, loops = reader(bot, seen, clock), CountedLoops(clock)
     answer, surprises = bot.updates, iter([RuntimeError("surprise")])
 
     async def updates(offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
@@ -118,13 +118,14 @@ async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> No
             raise surprise
         found = await answer(offset, timeout_seconds)
         if not found:
-            inbound.stopping.set()
+            quiet.set()
+            await asyncio.Event().wait()
         return found
 
     bot.updates = updates  # type: ignore[method-assign]
-    running = asyncio.create_task(inbound.run())
-    await clock.parked()
-    await clock.advance(6)
+    async with asyncio.timeout(10), loops.running("inbound", inbound.look, cut_off=True):
+        await clock.parked()
+        await clock.advance(6)
+        await quiet.wait()
 
-    await asyncio.wait_for(running, 10)
-    assert seen == [7]
+    assert (seen, loops.errors) == ([7], [("inbound", "RuntimeError")])

@@ -12,6 +12,7 @@ import pytest
 from tests.approvals.parked import HOUR_US, MINT, new_delivery, pending_action
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
+from tests.system.counted import CountedLoops
 
 from postroom.approvals.policy import ApprovalPolicy
 from postroom.approvals.ruling import expiration
@@ -123,32 +124,25 @@ async def test_without_a_channel_nobody_is_told(record: StoredApprovals, clock: 
 
 
 async def test_the_watch_ends_what_is_overdue_and_stops_when_told(record: StoredApprovals, clock: FakeClock) -> None:
-    action_id, stopping = await park(record, clock), asyncio.Event()
+    action_id = await park(record, clock)
     watch = watch_of(record, clock, Told())
-    running = asyncio.create_task(watch.run(stopping))
-    await clock.parked()
-
-    while (action := await record.action(action_id)) and action.status is ActionStatus.PENDING:
-        await clock.advance(1800)
+    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.bell):
         await clock.parked()
-    stopping.set()
-    watch.bell.set()
-    await asyncio.wait_for(running, 10)
+        while (action := await record.action(action_id)) and action.status is ActionStatus.PENDING:
+            await clock.advance(1800)
+            await clock.parked()
 
     assert action is not None and action.status is ActionStatus.EXPIRED
 
 
 async def test_the_bell_makes_it_tell_at_once(record: StoredApprovals, clock: FakeClock) -> None:
-    told, stopping = Told(), asyncio.Event()
+    told = Told()
     watch = watch_of(record, clock, told)
-    running = asyncio.create_task(watch.run(stopping))
-    await clock.parked()
-    await park(record, clock)
+    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.bell):
+        await clock.parked()
+        await park(record, clock)
 
-    watch.bell.set()
-    await asyncio.wait_for(told.heard.wait(), 10)
-    stopping.set()
-    watch.bell.set()
-    await asyncio.wait_for(running, 10)
+        watch.bell.set()
+        await asyncio.wait_for(told.heard.wait(), 10)
 
     assert len(told.envelopes) == 1

@@ -23,6 +23,7 @@ from postroom.app.mcp_port import mcp_app
 from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
 from postroom.app.serving import bind, port_of, serving
+from postroom.app.sessions import start_sessions
 from postroom.app.store import open_store
 from postroom.butler.config import parse_butler
 from postroom.butler.server import build_server
@@ -41,6 +42,7 @@ from postroom.settings import Settings
 from postroom.settings.model import Ports
 from postroom.store.sessions import StoredSessions
 from postroom.telemetry import log
+from tests.system.counted import CountedLoops
 
 PARTS = ("sandbox", "messenger", "switchboard")
 GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "schema": "general"}}}
@@ -116,8 +118,7 @@ async def butler_with_model(
         )
         app = mcp_app(build_server(butler, tokens), tokens, hosts=(), origins=(), allow=visitors("general"))
         await stack.enter_async_context(serving(app, listener))
-        await sessions.start()
-        stack.push_async_callback(sessions.stop)
+        await start_sessions("general", sessions, stack, CountedLoops(session_clock or clock))
         yield Running(household=household, sessions=sessions, tokens=tokens, url=url)
 
 

@@ -20,6 +20,7 @@ from postroom.store.appointments import StoredAppointments
 from postroom.store.database import Database
 from tests.clock import START_US, FakeClock
 from tests.opened_database import opened_file
+from tests.system.counted import CountedLoops
 
 DAILY = Schedule(name="daily", cron="0 9 * * *", notify=NotifyTask(channel="telegram", message="Good morning"))
 
@@ -54,7 +55,6 @@ def scheduler(database: Database, clock: FakeClock, desk: Desk, *schedules: Sche
         mint=IdMint().mint,
         notify=desk.notify,
         trigger=desk.trigger,
-        stopping=asyncio.Event(),
     )
 
 
@@ -178,14 +178,11 @@ async def test_the_loop_sleeps_until_the_next_appointment_and_a_new_one_wakes_it
     async with opened_file(tmp_path) as database:
         desk = Desk()
         one = scheduler(database, clock, desk)
-        running = asyncio.create_task(one.run())
-        await one.remember(reminder(clock, 30))
-        await clock.parked(1)
-        await clock.advance(30)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(10), CountedLoops(clock).running("scheduler", one.look, wake=one.changed):
+            await one.remember(reminder(clock, 30))
+            await clock.parked(1)
+            await clock.advance(30)
             await desk.arrived.wait()
-            one.stop()
-            await running
 
     assert len(desk.sent) == 1
 
@@ -196,17 +193,13 @@ async def test_a_reminder_is_not_late_by_as_long_as_the_machine_was_asleep(
     desk = Desk()
     one = scheduler(database, clock, desk)
     await one.remember(reminder(clock, 4 * 3600))
-    running = asyncio.create_task(one.run())
-    await clock.parked()
-
-    clock.jump(5 * 3600)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(20), CountedLoops(clock).running("scheduler", one.look, wake=one.changed):
+        await clock.parked()
+        clock.jump(5 * 3600)
         while not desk.sent:
             await clock.advance(1)
 
     assert clock.now_us() <= START_US + seconds(5 * 3600 + 120)
-    one.stop()
-    await running
 
 
 @pytest.mark.parametrize("name", ["health", "general"])

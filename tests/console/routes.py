@@ -12,6 +12,7 @@ from postroom.app.store import connect_store
 from postroom.clock import SystemClock
 from postroom.domain.ids import IdMint
 from tests.app.living import Living
+from tests.system.counted import CountedLoops
 
 
 async def routes(home: Living, method: str) -> list[str]:
@@ -29,7 +30,7 @@ async def routes(home: Living, method: str) -> list[str]:
         sandbox_url=home.household.addresses["sandbox"],
     )
     try:
-        async with running_console(world) as console:
+        async with running_console(world, CountedLoops()) as console:
             known = [route for route in console.app.routes if isinstance(route, Route)]
             return [route.path for route in known if method in (route.methods or ())]
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 from postroom.console.changes import Changes, Ear
 from postroom.domain.errors import StoreUnavailable
 from tests.clock import FakeClock
-
-PATIENCE_SECONDS = 5
+from tests.system.counted import CountedLoops
 
 
 class Told:
@@ -32,13 +30,9 @@ class Told:
 @asynccontextmanager
 async def running(told: Told, clock: FakeClock) -> AsyncIterator[Changes]:
     changes = Changes(told, clock)
-    task = asyncio.create_task(changes.run())
-    try:
+    async with CountedLoops(clock).running("changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
         yield changes
-    finally:
         changes.stop()
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            await task
 
 
 async def test_nobody_asks_while_no_page_is_open(clock: FakeClock) -> None:

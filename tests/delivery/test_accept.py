@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 from tests.store.redis_server import fresh_prefix
+from tests.system.counted import CountedLoops
 
 from postroom.delivery.limits import LimitPolicy
 from postroom.delivery.policy import DeliveryPolicy
@@ -81,7 +82,9 @@ async def test_on_postgres_and_over_several_planes_too(
         for number, database in enumerate(databases):
             parts = Parts(ledger=PostgresLedger(database), policy=generous())
             world = await stack.enter_async_context(living_world(tmp_path / f"{number}.db", clock, parts))
-            await stack.enter_async_context(listening(database, world.dispatcher.wake, world.plane.outcomes.refresh))
+            await stack.enter_async_context(
+                listening(database, world.dispatcher.wake, world.plane.outcomes.refresh, CountedLoops())
+            )
             worlds.append(world)
 
         answers = await many_times(worlds, 1000)

@@ -12,6 +12,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, generous, living_world
 from tests.store.deliveries import LEASE, ending, new_delivery
+from tests.system.counted import CountedLoops
 
 from postroom.delivery.outcomes import Outcomes
 from postroom.domain.delivery import Event, Status
@@ -166,7 +167,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
         heard.put_nowait(None)
 
     try:
-        async with listening(here, lambda: None, settled):
+        async with listening(here, lambda: None, settled, CountedLoops()):
             await asyncio.wait_for(heard.get(), _SECONDS)
             claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE)).claim
             assert claim is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.clock import START_US, FakeClock
 from tests.inbox.examples import MINT, a_notification
+from tests.system.counted import CountedLoops
 
 from postroom.domain.email_copy import Drop
 from postroom.inbox.feed import LOOK_SECONDS, Feed
@@ -27,10 +28,9 @@ async def notes(tmp_path: Path) -> AsyncIterator[StoredNotes]:
 @pytest.fixture
 async def feed(notes: StoredNotes, clock: FakeClock) -> AsyncIterator[Feed]:
     feed = Feed(notes, clock)
-    running = asyncio.create_task(feed.run())
-    yield feed
-    feed.stop()
-    await asyncio.wait_for(running, 5)
+    async with CountedLoops(clock).running("feed", feed.look, wake=feed.anybody, stopping=feed.stopping):
+        yield feed
+        feed.stop()
 
 
 async def keep_elsewhere(notes: StoredNotes, user_id: str) -> None:

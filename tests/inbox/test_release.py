@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import time
@@ -14,6 +13,7 @@ import pytest
 from tests.clock import FakeClock
 from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
 from tests.inbox.workshop import Workshop, workshop
+from tests.system.counted import CountedLoops
 
 from postroom.domain.email_copy import Ending, GivenUp, HandedOver, Send, TryAgain
 from postroom.domain.notification import Change, DeliveryChannel
@@ -135,21 +135,20 @@ async def test_what_the_plane_refuses_for_now_is_tried_again(home: Path, clock: 
 
 
 async def test_the_loop_releases_when_woken_and_when_the_window_ends(shop: Workshop) -> None:
-    running = asyncio.create_task(shop.releaser.run())
-    await shop.wish(BY_EMAIL, "bob")
-    await shop.wish(replace(AT_NIGHT, quiet_hours_start=time(0), quiet_hours_end=time(0, 0, 3)))
-    await shop.send("At once", user_id="bob")
-    assert len(await shop.mails(1)) == 1
-    await shop.send("In three seconds")
-    await shop.clock.parked(2)  # the releaser and the dispatcher
-    await shop.clock.advance(2.999_999)
-    await shop.clock.parked(2)
-    assert len(shop.received()) == 1
-    await shop.clock.advance(0.000_001)
+    one = shop.releaser
+    async with CountedLoops(shop.clock).running("emails", one.look, wake=one.wake, stopping=one.stopping):
+        await shop.wish(BY_EMAIL, "bob")
+        await shop.wish(replace(AT_NIGHT, quiet_hours_start=time(0), quiet_hours_end=time(0, 0, 3)))
+        await shop.send("At once", user_id="bob")
+        assert len(await shop.mails(1)) == 1
+        await shop.send("In three seconds")
+        await shop.clock.parked(2)  # the releaser and the dispatcher
+        await shop.clock.advance(2.999_999)
+        await shop.clock.parked(2)
+        assert len(shop.received()) == 1
+        await shop.clock.advance(0.000_001)
 
-    assert len(await shop.mails(2)) == 2
-    shop.releaser.stop()
-    await asyncio.wait_for(running, 5)
+        assert len(await shop.mails(2)) == 2
 
 
 NOW = 1_000_000_000

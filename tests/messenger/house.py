@@ -149,7 +149,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         plane = await stack.enter_async_context(
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
         )
-        approvals = await stack.enter_async_context(approving(settings, store.database, plane, mint))
+        approvals = await stack.enter_async_context(approving(settings, store.database, plane, mint, loops))
         server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()

@@ -16,6 +16,7 @@ from tests.services.pgbouncer import PgBouncer, find_program
 from tests.services.server import ServiceError
 from tests.store.deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
 from tests.store.intent_hosts import Host
+from tests.system.counted import CountedLoops
 
 from postroom.domain.delivery import Event, Status
 from postroom.domain.enquiry import DeliveryQuery
@@ -125,7 +126,7 @@ async def test_notices_come_by_a_way_around_the_pooler(
         ears.put_nowait(ids)
 
     ledger = PostgresLedger(database)
-    async with asyncio.timeout(_SECONDS), listening(there, lambda: None, settled):
+    async with asyncio.timeout(_SECONDS), listening(there, lambda: None, settled, CountedLoops()):
         assert await ears.get() is None
         claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
@@ -141,7 +142,7 @@ async def test_without_such_a_way_everything_is_looked_at_again_and_again() -> N
         assert ids is None
         looks.put_nowait("settled")
 
-    async with asyncio.timeout(_SECONDS), polling(lambda: looks.put_nowait("pending"), settled):
+    async with asyncio.timeout(_SECONDS), polling(lambda: looks.put_nowait("pending"), settled, CountedLoops()):
         assert [await looks.get() for _ in range(4)] == ["pending", "settled", "pending", "settled"]
 
 

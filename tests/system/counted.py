@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postroom.clock import SystemClock
 from postroom.ports import Clock
 from postroom.system.loop import Loops
 
@@ -9,6 +10,6 @@ from postroom.system.loop import Loops
 class CountedLoops(Loops):
     """`errors` are the failures that would be in the figures, as (loop, kind)."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         self.errors: list[tuple[str, str]] = []
-        super().__init__(clock, lambda loop, kind: self.errors.append((loop, kind)))
+        super().__init__(clock or SystemClock(), lambda loop, kind: self.errors.append((loop, kind)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from postroom.settings import Settings
 from postroom.store.approvals import StoredApprovals
 from postroom.store.conversations import StoredConversations
 from postroom.store.database import Database
+from postroom.system.loop import Loops
 
 
 def build_gate(
@@ -68,7 +68,7 @@ def ask_channel(settings: Settings, channels: Mapping[str, Channel]) -> str | No
 
 @asynccontextmanager
 async def approving(
-    settings: Settings, database: Database, plane: Plane, mint: IdMint
+    settings: Settings, database: Database, plane: Plane, mint: IdMint, loops: Loops
 ) -> AsyncIterator[Approvals | None]:
     """What people decide with; meanwhile overdue actions end and the owner is told of new ones."""
     gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
@@ -88,9 +88,7 @@ async def approving(
         ask_channel=ask_channel(settings, channels),
         bell=gate.bell,
     )
-    stopping = asyncio.Event()
-    running = asyncio.create_task(watch.run(stopping))
-    try:
+    async with loops.running("approvals", watch.look, wake=watch.bell):
         yield Approvals(
             record=record,
             policy=gate.policy,
@@ -100,7 +98,3 @@ async def approving(
             mint=mint.mint,
             released=plane.dispatcher.wake,
         )
-    finally:
-        stopping.set()
-        gate.bell.set()
-        await running

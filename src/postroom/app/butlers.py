@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from postroom.settings import Settings
 from postroom.store.appointments import StoredAppointments
 from postroom.store.butler_state import StoredState
 from postroom.store.database import Database
+from postroom.system.loop import Loops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,6 @@ def build_butler(
         mint=world.mint.mint,
         notify=by_appointment,
         trigger=trigger,
-        stopping=asyncio.Event(),
     )
     return Butler(
         config=config,
@@ -94,18 +93,15 @@ def build_butler(
 
 
 @asynccontextmanager
-async def living(butler: Butler, world: ButlerWorld) -> AsyncIterator[None]:
+async def living(butler: Butler, world: ButlerWorld, loops: Loops) -> AsyncIterator[None]:
     """Keeps its appointments and lets the switchboard know that it is there."""
     async with AsyncExitStack() as stack:
         if butler.config.name != "messenger":
-            await butler.scheduler.start()
-            running = asyncio.create_task(butler.scheduler.run())
-
-            async def stop() -> None:
-                butler.scheduler.stop()
-                await running
-
-            stack.push_async_callback(stop)
+            scheduler = butler.scheduler
+            await scheduler.start()
+            await stack.enter_async_context(
+                loops.running(f"scheduler:{butler.name}", scheduler.look, wake=scheduler.changed)
+            )
         if butler.name != "switchboard":
             await stack.enter_async_context(
                 heartbeats(
@@ -114,6 +110,7 @@ async def living(butler: Butler, world: ButlerWorld) -> AsyncIterator[None]:
                     description=butler.config.butler.description,
                     modules=tuple(butler.config.modules),
                     clock=world.clock,
+                    loops=loops,
                 )
             )
         yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -44,6 +43,7 @@ from postroom.settings import Settings
 from postroom.store.console_sessions import StoredConsoleSessions
 from postroom.store.database import Database
 from postroom.store.overview import StoredOverview
+from postroom.system.loop import Loops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Console:
 
 
 @asynccontextmanager
-async def running_console(world: ConsoleWorld) -> AsyncIterator[Console]:
+async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
     changes = Changes(HouseholdPulse(StoredOverview(world.database), world.inbox.notes), world.clock)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
@@ -76,13 +76,12 @@ async def running_console(world: ConsoleWorld) -> AsyncIterator[Console]:
         sessions=StoredConsoleSessions(world.database),
         clock=world.clock,
     )
-    looking = asyncio.create_task(changes.run())
-    try:
-        yield Console(app=console_app(parts), changes=changes)
-    finally:
-        changes.stop()
-        await bulk.close()
-        await looking
+    async with loops.running("console_changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
+        try:
+            yield Console(app=console_app(parts), changes=changes)
+        finally:
+            changes.stop()
+            await bulk.close()
 
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import APIRouter
@@ -43,6 +42,7 @@ from postroom.store.database import Database
 from postroom.store.intents import StoredIntents
 from postroom.store.intents_inbox import StoredInbox
 from postroom.store.intents_webhooks import StoredWebhooks
+from postroom.system.loop import Loops
 
 _GRACE_SECONDS = 3.0
 
@@ -134,19 +134,23 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
 
 
 @asynccontextmanager
-async def working(built: Correspondence) -> AsyncIterator[None]:
+async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
     """Takes up what an earlier process left, works until told to stop."""
-    running = asyncio.create_task(built.runner.run())
+    runner = built.runner
     try:
-        yield
+        async with loops.running("intents", runner.tick, wake=runner.bulletin.rung, stopping=runner.stopping):
+            try:
+                yield
+            finally:
+                await runner.stop(_GRACE_SECONDS)
     finally:
-        await built.runner.stop(_GRACE_SECONDS)
-        await running
-        await built.runner.webhooks.close()
+        await runner.webhooks.close()
 
 
 @asynccontextmanager
-async def listening(world: World, channels: Mapping[str, Channel], replies: Replies) -> AsyncIterator[None]:
+async def listening(
+    world: World, channels: Mapping[str, Channel], replies: Replies, loops: Loops
+) -> AsyncIterator[None]:
     """Reads what people write to the bot, for as long as there is one."""
     bot = channels.get("telegram")
     if not isinstance(bot, Updates):
@@ -159,11 +163,6 @@ async def listening(world: World, channels: Mapping[str, Channel], replies: Repl
         handlers=[hearing_handler(StoredConversations(world.database), world.clock), reply_handler(replies)],
         clock=world.clock,
     )
-    reading = asyncio.create_task(inbound.run())
-    try:
+    # A poll may wait for half a minute; what it would have fetched is fetched next time.
+    async with loops.running("inbound", inbound.look, cut_off=True):
         yield
-    finally:
-        inbound.stopping.set()
-        reading.cancel()  # a poll may wait for half a minute; what it would have fetched is fetched next time
-        with suppress(asyncio.CancelledError):
-            await reading

@@ -12,6 +12,7 @@ import structlog
 from postroom.domain.errors import PostroomError
 from postroom.domain.time import seconds
 from postroom.ports import Clock, Peer
+from postroom.system.loop import Loops
 
 INTERVAL_SECONDS: Final = 60.0
 _RETRY_SECONDS: Final = 2.0
@@ -20,10 +21,10 @@ _TIMEOUT_SECONDS: Final = 5.0
 
 @asynccontextmanager
 async def heartbeats(
-    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock
+    switchboard: Peer, *, butler: str, description: str, modules: Sequence[str], clock: Clock, loops: Loops
 ) -> AsyncIterator[None]:
     """The first one at once; while the switchboard is away, again and again until it is back."""
-    stopping = asyncio.Event()
+    tried = asyncio.Event()
 
     async def beat() -> bool:
         try:
@@ -36,13 +37,13 @@ async def heartbeats(
             )
             return False
 
-    async def keep_beating(beaten: bool) -> None:
-        while not await clock.wait(stopping, clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)):
+    async def look() -> int:
+        try:
             beaten = await beat()
+        finally:
+            tried.set()
+        return clock.now_us() + seconds(INTERVAL_SECONDS if beaten else _RETRY_SECONDS)
 
-    task = asyncio.create_task(keep_beating(await beat()))
-    try:
+    async with loops.running(f"heartbeat:{butler}", look):
+        await tried.wait()
         yield
-    finally:
-        stopping.set()
-        await task

@@ -206,7 +206,7 @@ class _Builder:
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
         inbox = await self._stack.enter_async_context(
-            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint)
+            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint, self._loops)
         )
         self._household.inbox = inbox
         self._routers.append(inbox.router())
@@ -240,7 +240,7 @@ class _Builder:
             self._peers.add(butler.name, server)
         await self._peers.connect()
         for butler in self._butlers:
-            await self._stack.enter_async_context(living(butler, world))
+            await self._stack.enter_async_context(living(butler, world, self._loops))
 
     async def _butler(self, config: ButlerConfig, world: ButlerWorld, switchboard: Peer) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
@@ -277,7 +277,9 @@ class _Builder:
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
-        await self._stack.enter_async_context(releasing(self._settings, store.database, inbox, plane, self._mint))
+        await self._stack.enter_async_context(
+            releasing(self._settings, store.database, inbox, plane, self._mint, self._loops)
+        )
         self._plane, self._channels = plane, channels
         return plane
 
@@ -296,12 +298,12 @@ class _Builder:
         switchboard = await self._peers.operator(SWITCHBOARD)
         built = build_correspondence(world, self._plane or PeerOutbound(switchboard), PeerRoutes(switchboard))
         if "api" in self._parts:
-            await self._stack.enter_async_context(working(built))
+            await self._stack.enter_async_context(working(built, self._loops))
             self._correspondence = built
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
-            await self._stack.enter_async_context(listening(world, self._channels, built.replies))
+            await self._stack.enter_async_context(listening(world, self._channels, built.replies, self._loops))
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         if "api" not in self._parts:
@@ -316,13 +318,15 @@ class _Builder:
             mint=self._mint,
             sandbox_url=sandbox.control_url if sandbox else None,
         )
-        self._console = await self._stack.enter_async_context(running_console(world))
+        self._console = await self._stack.enter_async_context(running_console(world, self._loops))
         self._household.sign_in = lambda: sign_in_link(store.database, self._url("api"), OPERATOR, self._clock.now_us())
 
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
-        approvals = await self._stack.enter_async_context(approving(self._settings, store.database, plane, self._mint))
+        approvals = await self._stack.enter_async_context(
+            approving(self._settings, store.database, plane, self._mint, self._loops)
+        )
         butler = await self._butler(config, world, StraightToDelivery(plane))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
@@ -366,7 +370,7 @@ class _Builder:
             self._serving.append(await self._stack.enter_async_context(serving(application, self._sockets[name])))
             self._household.addresses[name] = self._url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
-            await start_sessions(butler.sessions, self._stack)
+            await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
         if inbox := self._household.inbox:
             self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
         if self._correspondence:

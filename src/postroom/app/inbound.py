@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import structlog
@@ -49,18 +48,15 @@ class Inbound:
     offsets: Offsets
     handlers: Sequence[Handler]
     clock: Clock
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def run(self) -> None:
-        while not self.stopping.is_set():
-            try:
-                await self.poll(_POLL_SECONDS)
-            except PostroomError as error:
-                _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
-                await self._pause()
-            except Exception as error:  # nobody would hear a word any more if this ended here
-                self._tell(error)
-                await self._pause()
+    async def look(self) -> int:
+        """One request, and the next one at once unless the bot is away."""
+        try:
+            await self.poll(_POLL_SECONDS)
+        except PostroomError as error:
+            _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
+            return self.clock.now_us() + seconds(_PAUSE_SECONDS)
+        return self.clock.now_us()
 
     async def poll(self, wait_seconds: float) -> int:
         """One request; returns how many updates came."""
@@ -82,13 +78,7 @@ class Inbound:
             except PostroomError:
                 raise
             except Exception as error:
-                self._tell(error)
-
-    async def _pause(self) -> None:
-        await self.clock.wait(self.stopping, self.clock.now_us() + seconds(_PAUSE_SECONDS))
-
-    def _tell(self, error: Exception) -> None:
-        _log.error("inbound.bug", source=self.source, error=type(error).__name__)
+                _log.error("inbound.bug", source=self.source, error=type(error).__name__)
 
 
 def hearing_handler(conversations: StoredConversations, clock: Clock) -> Handler:

@@ -31,6 +31,7 @@ from postroom.store.hourly_cap_database import NoQuickCap
 from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_emails import StoredEmails
 from postroom.store.inbox_preferences import StoredPreferences
+from postroom.system.loop import Loops
 from postroom.telemetry.inbox_meter import PrometheusInboxMeter
 
 
@@ -60,7 +61,7 @@ class Inbox:
 
 @asynccontextmanager
 async def running_inbox(
-    settings: Settings, database: Database, registry: CollectorRegistry, clock: Clock, mint: IdMint
+    settings: Settings, database: Database, registry: CollectorRegistry, clock: Clock, mint: IdMint, loops: Loops
 ) -> AsyncIterator[Inbox]:
     notes, meter = StoredNotes(database, mint.mint), PrometheusInboxMeter(registry)
     feed = Feed(notes, clock)
@@ -83,17 +84,16 @@ async def running_inbox(
             clock=clock,
             meter=meter,
         )
-        watching = asyncio.create_task(feed.run())
-        try:
-            yield inbox
-        finally:
-            feed.stop()
-            await watching
+        async with loops.running("inbox_feed", feed.look, wake=feed.anybody, stopping=feed.stopping):
+            try:
+                yield inbox
+            finally:
+                feed.stop()
 
 
 @asynccontextmanager
 async def releasing(
-    settings: Settings, database: Database, inbox: Inbox, plane: Plane, mint: IdMint
+    settings: Settings, database: Database, inbox: Inbox, plane: Plane, mint: IdMint, loops: Loops
 ) -> AsyncIterator[Releaser]:
     """Runs where the delivery plane runs: there its letters become deliveries."""
     releaser = Releaser(
@@ -106,12 +106,8 @@ async def releasing(
         wake=inbox.notifications.email_due,
         stopping=asyncio.Event(),
     )
-    working = asyncio.create_task(releaser.run())
-    try:
+    async with loops.running("inbox_emails", releaser.look, wake=releaser.wake, stopping=releaser.stopping):
         yield releaser
-    finally:
-        releaser.stop()
-        await working
 
 
 def release_policy(settings: Settings) -> ReleasePolicy:

@@ -101,7 +101,7 @@ async def running_plane(
         try:
             async with (
                 dispatching(plane, loops),
-                store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits)),
+                store.listening(plane.dispatcher.wake, settled_elsewhere(plane, store.database, shared.limits), loops),
             ):
                 yield plane
         finally:

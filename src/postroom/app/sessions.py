@@ -18,6 +18,7 @@ from postroom.runtimes.process import Programs
 from postroom.settings import Settings
 from postroom.store.database import Database
 from postroom.store.sessions import StoredSessions
+from postroom.system.loop import Loops
 
 DRAIN_SECONDS = 2.0
 
@@ -64,8 +65,11 @@ def build_sessions(
     )
 
 
-async def start_sessions(sessions: ButlerSessions, stack: AsyncExitStack) -> None:
+async def start_sessions(butler: str, sessions: ButlerSessions, stack: AsyncExitStack, loops: Loops) -> None:
     """After the butler's own server is up, because that is what a session talks to."""
     if isinstance(sessions, Sessions):
         await sessions.start()
         stack.push_async_callback(sessions.stop)
+        await stack.enter_async_context(
+            loops.running(f"sessions:{butler}", sessions.look, wake=sessions.wake, stopping=sessions.stopping)
+        )

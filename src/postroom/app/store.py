@@ -18,6 +18,7 @@ from postroom.settings import Settings, SettingsError
 from postroom.store.database import Database
 from postroom.store.ledger_sqlite import SqliteLedger
 from postroom.store.sqlite import SqliteDatabase
+from postroom.system.loop import Loops
 
 
 class HomeInUse(Mistake):
@@ -25,7 +26,8 @@ class HomeInUse(Mistake):
 
 
 Listening = Callable[
-    [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]]], AbstractAsyncContextManager[None]
+    [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]], Loops],
+    AbstractAsyncContextManager[None],
 ]
 
 

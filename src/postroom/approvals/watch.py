@@ -11,7 +11,6 @@ from postroom.approvals.policy import ApprovalPolicy
 from postroom.approvals.record import DecisionRecord
 from postroom.approvals.visible import reveal
 from postroom.domain.approval import Action
-from postroom.domain.errors import StoreUnavailable
 from postroom.domain.notify import NOTIFY_V1
 from postroom.domain.time import seconds, to_text
 from postroom.ports import Clock
@@ -33,17 +32,11 @@ class Watch:
     ask_channel: str | None = None
     bell: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def run(self, stopping: asyncio.Event) -> None:
-        """Whoever sets `stopping` also rings the bell."""
-        while not stopping.is_set():
-            self.bell.clear()
-            try:
-                await self.record.expire(self.clock.now_us())
-                await self.ask()
-            except StoreUnavailable:
-                pass  # what is due now is still due at the next round
-            if not stopping.is_set():
-                await self.clock.wait(self.bell, self.clock.now_us() + seconds(self.policy.sweep_seconds))
+    async def look(self) -> int:
+        """One round; returns when the next one is due, unless the bell rings before."""
+        await self.record.expire(self.clock.now_us())
+        await self.ask()
+        return self.clock.now_us() + seconds(self.policy.sweep_seconds)
 
     async def ask(self) -> None:
         """Once for each action: its key makes a second telling the first one again."""

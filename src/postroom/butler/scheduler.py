@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from postroom.butler.config import Schedule
 from postroom.butler.schedule import next_run_us
 from postroom.domain.appointment import Appointment, AppointmentKind, AppointmentStatus
-from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.errors import PostroomError
 from postroom.domain.time import seconds
 from postroom.ports import Clock
 
@@ -53,7 +53,6 @@ class Scheduler:
     mint: Callable[[int], str]
     notify: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
     trigger: Callable[[str, str], Awaitable[dict[str, Any]]]
-    stopping: asyncio.Event
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def remember(self, reminder: Appointment) -> None:
@@ -64,22 +63,14 @@ class Scheduler:
         now = self.clock.now_us()
         await self.appointments.keep_schedules([self._next(schedule, now) for schedule in self.schedules])
 
-    async def run(self) -> None:
-        while not self.stopping.is_set():
-            self.changed.clear()
-            try:
-                for one in await self.appointments.due(self.clock.now_us()):
-                    await self._keep(one)
-                wake_at = await self.appointments.next_due_us()
-            except StoreUnavailable:
-                wake_at = self.clock.now_us() + seconds(_PAUSE_SECONDS)
-            if wake_at is not None:
-                wake_at = min(wake_at, self.clock.now_us() + seconds(_LONGEST_SLEEP_SECONDS))
-            await self.clock.wait(self.changed, wake_at)
-
-    def stop(self) -> None:
-        self.stopping.set()
-        self.changed.set()
+    async def look(self) -> int | None:
+        """Keeps what is due; returns when to look next, None while there is nothing until it is `changed`."""
+        for one in await self.appointments.due(self.clock.now_us()):
+            await self._keep(one)
+        wake_at = await self.appointments.next_due_us()
+        if wake_at is None:
+            return None
+        return min(wake_at, self.clock.now_us() + seconds(_LONGEST_SLEEP_SECONDS))
 
     async def _keep(self, one: Appointment) -> None:
         try:

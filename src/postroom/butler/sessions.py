@@ -115,11 +115,10 @@ class Sessions:
         self._parts = parts
         self._active: dict[SessionId, Session] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._wake = asyncio.Event()
-        self._stopping = asyncio.Event()
+        self.wake = asyncio.Event()
+        self.stopping = asyncio.Event()
         self._ended = asyncio.Event()  # a new one after every end
         self._adding = asyncio.Lock()
-        self._loop: asyncio.Task[None] | None = None
         self._log = structlog.get_logger("postroom.sessions").bind(butler=settings.butler)
 
     async def submit(
@@ -155,7 +154,7 @@ class Sessions:
                 limit_type="session_queue",
                 retry_after_seconds=self._limits.timeout_seconds / max(self._limits.concurrent, 1),
             )
-        self._wake.set()
+        self.wake.set()
         return session
 
     async def get(self, session_id: str) -> Session | None:
@@ -192,14 +191,10 @@ class Sessions:
             await asyncio.to_thread(kill_stragglers, session.id)
             self._log.warning("session.recovered", session_id=session.id, status=str(session.status))
         await asyncio.to_thread(shutil.rmtree, self._settings.workspace, ignore_errors=True)
-        self._loop = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """What is running may finish for a while; the rest goes back into the queue."""
-        self._stopping.set()
-        self._wake.set()
-        if self._loop is not None:
-            await self._loop
+        """What is running may finish for a while; the rest goes back into the queue. Nobody looks any more."""
+        self.stopping.set()
         drained = asyncio.Event()
         watching = asyncio.create_task(_set_after(set(self._tasks), drained))
         await self._parts.clock.wait(drained, self._in(self._limits.drain_seconds))
@@ -207,17 +202,9 @@ class Sessions:
             task.cancel()
         await watching
 
-    async def _work(self) -> None:
-        while not self._stopping.is_set():
-            self._wake.clear()
-            try:
-                await self._fill()
-                await self._wake.wait()
-            except StoreUnavailable:
-                await self._parts.clock.wait(self._stopping, self._in(_STORE_RETRY_SECONDS))
-
-    async def _fill(self) -> None:
-        while len(self._tasks) < self._limits.concurrent and not self._stopping.is_set():
+    async def look(self) -> None:
+        """Begins what there is room for; there is more to do when `wake` is set."""
+        while len(self._tasks) < self._limits.concurrent and not self.stopping.is_set():
             session = await self._parts.store.claim(self._settings.butler, now_us=self._parts.clock.now_us())
             if session is None:
                 return
@@ -227,7 +214,7 @@ class Sessions:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._wake.set()
+        self.wake.set()
 
     async def _run(self, session: Session) -> None:
         token = self._parts.tokens.mint(session.id)
@@ -279,7 +266,7 @@ class Sessions:
             try:
                 await self._parts.store.end(session, outcome, now_us=self._parts.clock.now_us())
             except StoreUnavailable:
-                if await self._parts.clock.wait(self._stopping, self._in(_STORE_RETRY_SECONDS)):
+                if await self._parts.clock.wait(self.stopping, self._in(_STORE_RETRY_SECONDS)):
                     return
                 continue
             self._ended.set()

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from postroom.console.ports import Pulse
-from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
 from postroom.ports import Clock
 
@@ -45,7 +44,7 @@ class Changes:
         self._clock = clock
         self._ears: set[Ear] = set()
         self._known: dict[str, tuple[Any, ...]] = {}
-        self._anybody = asyncio.Event()
+        self.anybody = asyncio.Event()
         self.stopping = asyncio.Event()
 
     @contextmanager
@@ -53,8 +52,8 @@ class Changes:
         ear = Ear(user_id)
         if not self._ears:
             self._known = {}  # old news: whoever opens a page has just read how things are
+            self.anybody.set()
         self._ears.add(ear)
-        self._anybody.set()
         try:
             yield ear
         finally:
@@ -63,30 +62,22 @@ class Changes:
     def stop(self) -> None:
         """Streams end by themselves, so that nobody has to cut them off."""
         self.stopping.set()
-        self._anybody.set()
+        self.anybody.set()
         for ear in self._ears:
             ear.bell.set()
 
-    async def run(self) -> None:
-        while not self.stopping.is_set():
-            if not self._ears:
-                self._anybody.clear()
-                await self._anybody.wait()
-                continue
-            await self._look()
-            await self._clock.wait(self.stopping, self._clock.now_us() + seconds(LOOK_SECONDS))
-
-    async def _look(self) -> None:
+    async def look(self) -> int | None:
+        """One question for all pages; returns when to ask again, None until `anybody` opens one."""
+        if not self._ears:
+            return None
         now_us = self._clock.now_us()
-        try:
-            found = await self._pulse.look({ear.user_id for ear in self._ears}, now_us)
-        except StoreUnavailable:
-            return  # the next look will do
+        found = await self._pulse.look({ear.user_id for ear in self._ears}, now_us)
         for topic, pulse in found.items():
             self._tell(topic, pulse, now_us)
             self._known[topic] = pulse or self._known.get(topic, pulse)
         for ear in self._ears:
             ear.is_new = False
+        return self._clock.now_us() + seconds(LOOK_SECONDS)
 
     def _tell(self, topic: str, pulse: tuple[Any, ...], now_us: int) -> None:
         """A page just opened may have been read a moment before the newest change."""

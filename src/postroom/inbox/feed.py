@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
 from postroom.inbox.ports import Notes
 from postroom.ports import Clock
@@ -28,7 +27,7 @@ class Feed:
         self._clock = clock
         self._bells: dict[str, set[asyncio.Event]] = {}
         self._pulses: dict[str, tuple[int, int]] = {}
-        self._anybody = asyncio.Event()
+        self.anybody = asyncio.Event()
         self.stopping = asyncio.Event()
 
     def ring(self, user_id: str) -> None:
@@ -38,8 +37,9 @@ class Feed:
     @contextmanager
     def listening(self, user_id: str) -> Iterator[asyncio.Event]:
         bell = asyncio.Event()
+        if not self._bells:
+            self.anybody.set()
         self._bells.setdefault(user_id, set()).add(bell)
-        self._anybody.set()
         try:
             yield bell
         finally:
@@ -51,26 +51,18 @@ class Feed:
     def stop(self) -> None:
         """Streams end by themselves, so that nobody has to cut them off."""
         self.stopping.set()
-        self._anybody.set()
+        self.anybody.set()
         for user_id in list(self._bells):
             self.ring(user_id)
 
-    async def run(self) -> None:
-        while not self.stopping.is_set():
-            if not self._bells:
-                self._anybody.clear()
-                await self._anybody.wait()
-                continue
-            await self._look()
-            await self._clock.wait(self.stopping, self._clock.now_us() + seconds(LOOK_SECONDS))
-
-    async def _look(self) -> None:
+    async def look(self) -> int | None:
+        """One question for all who listen; returns when to ask again, None until `anybody` comes."""
+        if not self._bells:
+            return None
         now_us = self._clock.now_us()
-        try:
-            found = await self._notes.pulses(frozenset(self._bells), now_us - seconds(_OVERLAP_SECONDS), now_us)
-        except StoreUnavailable:
-            return  # the next look will do
+        found = await self._notes.pulses(frozenset(self._bells), now_us - seconds(_OVERLAP_SECONDS), now_us)
         for user_id, pulse in found.items():
             if user_id in self._bells and self._pulses.get(user_id) != pulse:
                 self._pulses[user_id] = pulse
                 self.ring(user_id)
+        return self._clock.now_us() + seconds(LOOK_SECONDS)

@@ -10,14 +10,12 @@ from typing import Any, Final
 
 from postroom.delivery.plane import Plane
 from postroom.domain.email_copy import Batch, Ending, GivenUp, HandedOver, TryAgain
-from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
 from postroom.inbox.deferral import judge
 from postroom.inbox.letter import envelope
 from postroom.inbox.ports import EmailQueue, InboxMeter
 from postroom.ports import Clock
 
-_STORE_PAUSE_SECONDS: Final = 0.5
 _RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in somebody's hands
 _LONGEST_PAUSE_SECONDS: Final = 900.0
 _MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
@@ -49,23 +47,14 @@ class Releaser:
     wake: asyncio.Event
     stopping: asyncio.Event
 
-    async def run(self) -> None:
-        while not self.stopping.is_set():
-            self.wake.clear()
-            try:
-                while await self.release_due() and not self.stopping.is_set():
-                    pass
-                next_us = await self._next_look_us()
-            except StoreUnavailable:
-                next_us = self.clock.now_us() + seconds(_STORE_PAUSE_SECONDS)
-            await self.clock.wait(self.wake, next_us)
-
-    def stop(self) -> None:
-        self.stopping.set()
-        self.wake.set()
+    async def look(self) -> int:
+        """All that is due; returns when to look next unless it is woken before."""
+        while await self.release_due() and not self.stopping.is_set():
+            pass
+        return await self._next_look_us()
 
     async def release_due(self) -> int:
-        """One round; returns how many e-mails were handed over or put off."""
+        """Some of what is due; returns how many e-mails were handed over or put off."""
         now_us = self.clock.now_us()
         batches = await self.emails.take(
             now_us=now_us,

@@ -14,6 +14,7 @@ class Bulletin:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._next = asyncio.Event()
+        self.rung = asyncio.Event()  # stays set until the one loop that works on intents clears it
         self.closed = False
 
     def news(self) -> asyncio.Event:
@@ -21,8 +22,9 @@ class Bulletin:
         return self._next
 
     def ring(self) -> None:
-        rung, self._next = self._next, asyncio.Event()
-        rung.set()
+        news, self._next = self._next, asyncio.Event()
+        news.set()
+        self.rung.set()
 
     def close(self) -> None:
         """We are stopping: nobody waits any longer."""

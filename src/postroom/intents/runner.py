@@ -1,4 +1,4 @@
-"""The loop that carries out what is due and sees to what is under way; a restart loses nothing."""
+"""Rounds that carry out what is due and see to what is under way; a restart loses nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 
 from postroom.domain.delivery import TERMINAL, Status
-from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.errors import PostroomError
 from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
 from postroom.domain.refused import Code
 from postroom.domain.session import TERMINAL as SESSION_ENDED
@@ -28,7 +28,6 @@ from postroom.ports import Clock
 _AT_ONCE: Final = 32
 _BATCH: Final = 100
 _LOOK_EVERY_SECONDS: Final = 2.0
-_STORE_PAUSE_SECONDS: Final = 1.0
 _log = structlog.get_logger("postroom.intents")
 
 
@@ -43,15 +42,6 @@ class Runner:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-    async def run(self) -> None:
-        while not self.stopping.is_set():
-            news = self.bulletin.news()
-            try:
-                wake_us = await self.tick()
-            except StoreUnavailable:
-                wake_us = self.clock.now_us() + seconds(_STORE_PAUSE_SECONDS)
-            await self.bulletin.wait(news, wake_us)
-
     async def stop(self, grace_seconds: float) -> None:
         self.stopping.set()
         self.bulletin.close()
@@ -61,7 +51,7 @@ class Runner:
             task.cancel()  # the step is not marked done, so the next start does it again under the same key
 
     async def tick(self) -> int:
-        """One round; returns when the next one is due."""
+        """One round; returns when the next one is due, unless the bulletin is rung before."""
         now = self.clock.now_us()
         work = await self.agenda.round(now, _BATCH)
         notices, next_notice_us = await self.webhooks.due(now)

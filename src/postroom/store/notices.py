@@ -4,112 +4,104 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-
-import asyncpg
-import structlog
+from contextlib import asynccontextmanager
+from typing import Final
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
+from postroom.domain.time import seconds
+from postroom.store.connections import Connection
 from postroom.store.ledger_postgres import PENDING_CHANNEL, SETTLED_CHANNEL
-from postroom.store.postgres import UNREACHABLE, PostgresDatabase
+from postroom.store.postgres import AWAY, PostgresDatabase
+from postroom.system.loop import Loops
 
-_PAUSE_SECONDS = 0.5
-_PROBE_SECONDS = 10.0
-_POLL_SECONDS = 1.0
-
-_log = structlog.get_logger(__name__)
+_PROBE_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 1.0
+_AT_ONCE: Final = 0
 
 OnPending = Callable[[], None]
 OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
 
 
 @asynccontextmanager
-async def listening(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> AsyncIterator[None]:
+async def listening(
+    database: PostgresDatabase, pending: OnPending, settled: OnSettled, loops: Loops
+) -> AsyncIterator[None]:
     """`settled(None)` means: some notices may have been missed, look at everything you wait for."""
-    task = asyncio.create_task(_listen_forever(database, pending, settled))
+    listener = Listener(database, pending, settled)
     try:
-        yield
+        async with loops.running("notices", listener.look, cut_off=True):
+            yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        listener.hang_up()
 
 
 @asynccontextmanager
-async def polling(pending: OnPending, settled: OnSettled) -> AsyncIterator[None]:
+async def polling(pending: OnPending, settled: OnSettled, loops: Loops) -> AsyncIterator[None]:
     """Where nothing can be heard, looks every second: later than a notice, and more work for the database."""
 
-    async def poll() -> None:
-        while True:
-            pending()
-            try:
-                await settled(None)
-            except StoreUnavailable:
-                pass
-            except Exception as error:
-                _tell(error)
-            await asyncio.sleep(_POLL_SECONDS)
-
-    task = asyncio.create_task(poll())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def _listen_forever(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
-    while True:
-        try:
-            await _listen(database, pending, settled)
-        except (StoreUnavailable, *UNREACHABLE):
-            await asyncio.sleep(_PAUSE_SECONDS)
-        except Exception as error:
-            _tell(error)
-            await asyncio.sleep(_POLL_SECONDS)
-
-
-async def _listen(database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
-    connection = await database.connect()
-    heard: asyncio.Queue[list[DeliveryId] | None] = asyncio.Queue()
-
-    def on_pending(*_: object) -> None:
-        pending()
-
-    def on_settled(_connection: object, _process: int, _channel: str, payload: object) -> None:
-        heard.put_nowait([DeliveryId(one) for one in str(payload).split()])
-
-    connection.add_termination_listener(lambda _: heard.put_nowait(None))
-    try:
-        await connection.add_listener(PENDING_CHANNEL, on_pending)
-        await connection.add_listener(SETTLED_CHANNEL, on_settled)
+    async def look() -> int:
         pending()
         await settled(None)
-        while (ids := await _next(heard, connection)) is not None:
-            await settled(ids)
-    finally:
-        connection.terminate()
+        return loops.clock.now_us() + seconds(_POLL_SECONDS)
+
+    async with loops.running("notices", look, cut_off=True):
+        yield
 
 
-async def _next(
-    heard: asyncio.Queue[list[DeliveryId] | None], connection: asyncpg.Connection[asyncpg.Record]
-) -> list[DeliveryId] | None:
-    """
-    What was heard, or None when the connection is gone.
+class Listener:
+    """Holds one connection for as long as nothing fails, and a new one afterwards."""
 
-    A quiet connection is asked now and then whether it still is one: a network can
-    fall silent without a word.
-    """
-    while True:
+    def __init__(self, database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
+        self._database = database
+        self._pending = pending
+        self._settled = settled
+        self._connection: Connection | None = None
+        self._heard: asyncio.Queue[list[DeliveryId] | None] = asyncio.Queue()
+
+    async def look(self) -> int:
+        """Connects, or waits until something is heard or a quiet connection has proved that it is one."""
+        try:
+            if self._connection is None:
+                await self._connect()
+            else:
+                await self._hear(self._connection)
+        except AWAY as error:
+            self.hang_up()
+            raise StoreUnavailable(type(error).__name__) from error
+        except BaseException:
+            self.hang_up()
+            raise
+        return _AT_ONCE
+
+    def hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+        self._connection = None
+
+    async def _connect(self) -> None:
+        """What was missed meanwhile is looked up."""
+        connection = self._connection = await self._database.connect()
+        heard = self._heard = asyncio.Queue()
+
+        def on_settled(_connection: object, _process: int, _channel: str, payload: object) -> None:
+            heard.put_nowait([DeliveryId(one) for one in str(payload).split()])
+
+        connection.add_termination_listener(lambda _: heard.put_nowait(None))
+        await connection.add_listener(PENDING_CHANNEL, lambda *_: self._pending())
+        await connection.add_listener(SETTLED_CHANNEL, on_settled)
+        self._pending()
+        await self._settled(None)
+
+    async def _hear(self, connection: Connection) -> None:
+        """A network can fall silent without a word, so a quiet connection is asked now and then."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
-                return await heard.get()
+                ids = await self._heard.get()
         except TimeoutError:
             await connection.fetchval("SELECT 1", timeout=_PROBE_SECONDS)
-
-
-def _tell(error: Exception) -> None:
-    """Whatever it was: one who stops listening hears nothing for as long as the process lives."""
-    _log.error("notices.bug", error=type(error).__name__)
+            return
+        if ids is None:  # the connection is gone
+            self.hang_up()
+        else:
+            await self._settled(ids)

@@ -118,7 +118,7 @@ class Loops:
 
     def __init__(self, clock: Clock, count: Count) -> None:
         self.all: list[Loop] = []
-        self._clock = clock
+        self.clock = clock
         self._count = count
 
     @asynccontextmanager
@@ -132,7 +132,7 @@ class Loops:
         cut_off: bool = False,
     ) -> AsyncIterator[Loop]:
         """Lets the last look end, unless it may be `cut_off` because it waits for long and loses nothing."""
-        loop = Loop(name, look, self._clock, self._count, wake=wake, stopping=stopping)
+        loop = Loop(name, look, self.clock, self._count, wake=wake, stopping=stopping)
         self.all.append(loop)
         task = asyncio.create_task(loop.run())
         try:
@@ -144,7 +144,7 @@ class Loops:
 
     def failing(self) -> list[Trouble]:
         """An outage of the store counts when it has lasted longer than a moment."""
-        alarming_us = self._clock.now_us() - seconds(_MOMENT_SECONDS)
+        alarming_us = self.clock.now_us() - seconds(_MOMENT_SECONDS)
         found = [loop.trouble for loop in self.all if loop.trouble is not None]
         return [one for one in found if not one.is_outage or one.since_us <= alarming_us]
 
