@@ -14,6 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.types import ASGIApp
 
 from postroom.app.param_headers import look_once_for_param_headers
+from postroom.app.part_health import Failing, part_health
 from postroom.console.root import ROOT as CONSOLE
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
@@ -28,6 +29,7 @@ def api_app(
     routers: Sequence[APIRouter] = (),
     console: ASGIApp | None = None,
     server: MCPServer[Any] | None = None,
+    failing: Failing,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
 ) -> ASGIApp:
@@ -44,8 +46,8 @@ def api_app(
     app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
 
     @app.get("/health", operation_id="health", summary="Whether this part is up")
-    async def health() -> dict[str, str]:
-        return {"status": "ok", "part": "api"}
+    async def health() -> dict[str, Any]:
+        return part_health("api", failing())
 
     @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
     async def metrics() -> Response:

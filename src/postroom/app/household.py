@@ -352,6 +352,7 @@ class _Builder:
                 hosts=hosts,
                 origins=origins,
                 allow=visitors(butler.name),
+                failing=self._loops.failing,
             )
             for butler in self._butlers
         }
@@ -362,6 +363,7 @@ class _Builder:
                 routers=self._routers,
                 console=self._console.app if self._console else None,
                 server=assistant_server(self._tokens, self._assistant_doors),
+                failing=self._loops.failing,
                 hosts=hosts,
                 origins=origins,
             )

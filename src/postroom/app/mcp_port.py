@@ -15,6 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from postroom.app.param_headers import look_once_for_param_headers
+from postroom.app.part_health import Failing, part_health
 from postroom.domain.principal import Principal
 from postroom.guard.http import Guard, Verifier
 
@@ -26,6 +27,7 @@ def mcp_app(
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
     allow: Callable[[Principal], bool],
+    failing: Failing = tuple,
 ) -> ASGIApp:
     """JSON answers: measured at half the cost of event streams, and every tool here answers once."""
     inner = server.streamable_http_app(
@@ -35,7 +37,7 @@ def mcp_app(
     look_once_for_param_headers(server)
 
     async def health(_request: Request) -> JSONResponse:
-        return JSONResponse({"status": "ok", "part": server.name})
+        return JSONResponse(part_health(server.name, failing()))
 
     async def openapi(_request: Request) -> JSONResponse:
         return JSONResponse(_document(server))

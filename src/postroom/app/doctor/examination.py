@@ -12,6 +12,7 @@ from postroom.app.doctor.credentials import look_at_channels, look_at_owner
 from postroom.app.doctor.display import look_at_display
 from postroom.app.doctor.files import look_at_files
 from postroom.app.doctor.finding import Finding
+from postroom.app.doctor.loops import look_at_loops
 from postroom.app.doctor.ports import look_at_ports
 from postroom.app.doctor.servers import look_at_connections, look_at_database, look_at_redis
 from postroom.app.modules import check_modules
@@ -28,6 +29,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
         *look_at_files(settings),
         about_roster,
         *await look_at_ports(settings, roster),
+        *await look_at_loops(settings, roster),
         await look_at_database(settings),
         *await look_at_connections(settings),
         *await look_at_redis(settings),

@@ -1,0 +1,22 @@
+"""What `/health` says of a part: up, and whether its process does all of its background work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from postroom.domain.time import to_text
+from postroom.system.loop import Trouble
+
+Failing = Callable[[], Sequence[Trouble]]  # the loops of this process that fail just now
+
+
+def part_health(part: str, failing: Sequence[Trouble]) -> dict[str, Any]:
+    """Served without a token, so it names kinds of errors and never their texts."""
+    if not failing:
+        return {"status": "ok", "part": part}
+    loops = [
+        {"loop": one.loop, "error": one.kind, "since": to_text(one.since_us), "failures": one.failures}
+        for one in failing
+    ]
+    return {"status": "degraded", "part": part, "loops": loops}
