@@ -15,7 +15,7 @@ from postroom.settings.load import from_process
 def doctor(
     home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None, json: Json = False
 ) -> None:
-    """Check Python, files, ports, database, Redis, credentials, clock and display; exits with 1 on a problem."""
+    """Check Python, files, ports, loops, database, Redis, credentials, clock and display; exits with 1 on a problem."""
     from postroom.app.doctor.examination import examine
 
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})

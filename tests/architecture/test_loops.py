@@ -1,0 +1,43 @@
+"""Background work runs on the one loop: whoever writes another decides here that it is something else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.tree import SOURCE, source_files
+
+PROGRAMS = ("sandbox", "desk")  # of their own
+NOT_IN_THE_BACKGROUND = {
+    ("app/pruning.py", "_deliveries"): "a command, batch by batch",
+    ("app/pruning.py", "_records"): "a command, batch by batch",
+    ("butler/sessions.py", "wait"): "a caller waits",
+    ("butler/sessions.py", "_record"): "one write, until the store has it",
+    ("console/events.py", "_frames"): "a page's stream",
+    ("delivery/pipeline.py", "_insist"): "one write, until the store has it",
+    ("gateway/stream.py", "_frames"): "a caller's stream",
+    ("inbox_rest/stream.py", "events"): "a caller's stream",
+    ("system/loop.py", "run"): "the one loop",
+}
+
+
+def test_background_work_runs_on_the_one_loop() -> None:
+    assert set(_endless()) == set(NOT_IN_THE_BACKGROUND)
+
+
+def _endless() -> Iterator[tuple[str, str]]:
+    """Coroutines that go on until they are told to stop."""
+    for path in source_files():
+        place = path.relative_to(SOURCE)
+        if place.parts[0] in PROGRAMS:
+            continue
+        for function in ast.walk(ast.parse(path.read_text())):
+            if isinstance(function, ast.AsyncFunctionDef) and any(map(_goes_on, ast.walk(function))):
+                yield place.as_posix(), function.name
+
+
+def _goes_on(node: ast.AST) -> bool:
+    if not isinstance(node, ast.While):
+        return False
+    asked = ast.unparse(node.test)
+    return asked == "True" or (asked.startswith("not ") and "stopping" in asked)
