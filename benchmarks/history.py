@@ -13,7 +13,6 @@ from benchmarks.temporary_postgres import temporary_postgres
 from postroom.domain.ids import DeliveryId
 from postroom.ports import Ledger
 from postroom.store.database import Database
-from postroom.store.ledger_rows import INSERT_COLUMNS
 
 SIZES = (10_000, 1_000_000)
 LOOKS = 300
@@ -52,10 +51,10 @@ def fill(connection: Connection, first: int, last: int) -> None:
     numbers = f"generate_series({first}, {last}) AS numbers (n)" if postgres else f"({counting} SELECT n FROM c)"
     table = "messenger.delivery_requests" if postgres else "delivery_requests"
     flag = "false" if postgres else "0"
-    values = ", ".join(_ROW[name] for name in INSERT_COLUMNS)
     connection.exec_driver_sql(
-        f"INSERT INTO {table} ({', '.join(INSERT_COLUMNS)}, attempts, calls, parts_done, sending, possible_duplicate, "
-        f"not_before, updated_at, terminal_at) SELECT {values}, 1, 1, 1, {flag}, {flag}, n, n, n FROM {numbers}"
+        f"INSERT INTO {table} ({', '.join(_ROW)}, attempts, calls, parts_done, sending, possible_duplicate, "
+        f"not_before, updated_at, terminal_at) SELECT {', '.join(_ROW.values())}, 1, 1, 1, {flag}, {flag}, n, n, n "
+        f"FROM {numbers}"
     )
 
 

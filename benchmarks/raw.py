@@ -104,7 +104,7 @@ def _run(connection: sqlite3.Connection, work: list[list[list[tuple[ManyRows, li
 
 def _sqlite_batch(batch: list[NewDelivery]) -> list[list[tuple[ManyRows, list[Any]]]]:
     done = [settlement(new) for new in batch]
-    inserts = [(*rows.insert_values(new, _AT_ONCE), new.created_at_us, new.created_at_us) for new in batch]
+    inserts = [rows.insert_values(new, _AT_ONCE) for new in batch]
     return [
         [(lite._INSERT, inserts)],
         [
@@ -143,9 +143,9 @@ async def _write(connection: Connection, batch: list[tuple[str, list[Any]]]) -> 
 
 def _postgres_batch(batch: list[NewDelivery]) -> list[tuple[str, list[Any]]]:
     done = [settlement(new) for new in batch]
-    settled = columns([(*rows.settle_values(one), 1) for one in done], width=14)
-    attempts = columns([values for one in done if (values := rows.attempt_values(one))], width=9)
+    settled = columns([(*rows.settle_values(one), 1) for one in done])
+    attempts = columns([values for one in done if (values := rows.attempt_values(one))])
     return [
         (pg._INSERT, [*columns([rows.insert_values(new, _AT_ONCE) for new in batch]), True, *MARKS]),
-        (pg._SETTLE, [*settled, *attempts, *columns([], width=7), True, *MARKS]),
+        (pg._SETTLE, [*settled, *attempts, *columns([], width=len(pg._DEAD)), True, *MARKS]),
     ]

@@ -18,7 +18,7 @@ from postroom.delivery.pipeline import Pipeline, Ready
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
 from postroom.domain.breaker import Permit
-from postroom.domain.delivery import Failure, Message, Status
+from postroom.domain.delivery import Failure, Status
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -229,24 +229,12 @@ def _unmarked(inserted: Inserted) -> Inserted:
 def prepared(channel: Channel, new: NewDelivery, meter: Meter) -> Sequence[Any]:
     """What a channel can never carry is refused at the door."""
     try:
-        return channel.prepare(_message_of(new))
+        return channel.prepare(new.to_message())
     except PostroomError:
         raise
     except Exception as error:  # its words may be the message's
         meter.bug(None, error)
         raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
-
-
-def _message_of(new: NewDelivery) -> Message:
-    return Message(
-        delivery_id=new.id,
-        intent=new.intent,
-        address=new.address,
-        text=new.message,
-        subject=new.subject,
-        emoji=new.emoji,
-        thread=new.thread,
-    )
 
 
 def _same(accepted: Accepted, new: NewDelivery) -> Accepted:

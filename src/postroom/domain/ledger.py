@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Final
 
 from postroom.domain.delivery import (
     Failure,
@@ -22,60 +24,68 @@ FIRST_FENCE = 1  # of whoever wrote the row; every claim on it has a higher one,
 
 
 @record
-class NewDelivery:
-    """A delivery that is about to be written down. `status` is pending, or awaiting_approval."""
+class Carried:
+    """What every attempt at a delivery has to know of it, from the first to the last."""
 
     id: DeliveryId
-    idempotency_key: str
-    fingerprint: str
     request_id: str
     origin_butler: str
     channel: str
     intent: Intent
-    target_identity: str
     address: str
     thread: str | None
     message: str
     subject: str | None
     emoji: str | None
-    envelope: str
     priority: Priority
     on_uncertain: OnUncertain
     created_at_us: int
-    status: Status = Status.PENDING
     trace_id: str | None = None
-    replay_of: DeliveryId | None = None
-    replay_number: int | None = None
 
     @property
     def order_key(self) -> str:
         """Deliveries with the same key leave one after the other, in the order they came."""
         return f"{self.channel}:{self.address.lower()}"
 
-    def claimed(self, *, sending: bool) -> Claim:
-        """The claim of whoever wrote the row, and leased it in doing so."""
-        return Claim(
-            id=self.id,
-            fence=FIRST_FENCE,
-            channel=self.channel,
+    def to_message(self) -> Message:
+        return Message(
+            delivery_id=self.id,
             intent=self.intent,
             address=self.address,
-            thread=self.thread,
-            message=self.message,
+            text=self.message,
             subject=self.subject,
             emoji=self.emoji,
-            origin_butler=self.origin_butler,
-            order_key=self.order_key,
-            request_id=self.request_id,
-            priority=self.priority,
-            on_uncertain=self.on_uncertain,
+            thread=self.thread,
+        )
+
+
+_CARRIED: Final = tuple(field.name for field in fields(Carried))
+_carried: Final = attrgetter(*_CARRIED)
+
+
+@record
+class NewDelivery(Carried):
+    """A delivery that is about to be written down. `status` is pending, or awaiting_approval."""
+
+    idempotency_key: str
+    fingerprint: str
+    target_identity: str
+    envelope: str
+    status: Status = Status.PENDING
+    replay_of: DeliveryId | None = None
+    replay_number: int | None = None
+
+    def claimed(self, *, sending: bool) -> Claim:
+        """The claim of whoever wrote the row, and leased it in doing so."""
+        carried: dict[str, Any] = dict(zip(_CARRIED, _carried(self), strict=True))
+        return Claim(
+            **carried,
+            fence=FIRST_FENCE,
             attempts=0,
             calls=0,
             parts_done=0,
             sending=sending,
             possible_duplicate=False,
-            trace_id=self.trace_id,
-            created_at_us=self.created_at_us,
         )
 
 
@@ -88,41 +98,15 @@ class Lease:
 
 
 @record
-class Claim:
+class Claim(Carried):
     """The right to make the next attempt, good until the lease ends or the fence moves on."""
 
-    id: DeliveryId
     fence: int
-    channel: str
-    intent: Intent
-    address: str
-    thread: str | None
-    message: str
-    subject: str | None
-    emoji: str | None
-    origin_butler: str
-    order_key: str
-    request_id: str
-    priority: Priority
-    on_uncertain: OnUncertain
     attempts: int
     calls: int
     parts_done: int
     sending: bool
     possible_duplicate: bool
-    trace_id: str | None
-    created_at_us: int
-
-    def to_message(self) -> Message:
-        return Message(
-            delivery_id=self.id,
-            intent=self.intent,
-            address=self.address,
-            text=self.message,
-            subject=self.subject,
-            emoji=self.emoji,
-            thread=self.thread,
-        )
 
 
 @record

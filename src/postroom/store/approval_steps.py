@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal_column, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.approval import Action, ActionStatus, Content, Decision, Parking, StandingRule, content_of
@@ -14,32 +14,25 @@ from postroom.domain.errors import ErrorClass, OverloadRejected
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
 from postroom.store.approval_rows import action_of, actions, rule_of
-from postroom.store.ledger_rows import INSERT_COLUMNS, SNAPSHOT_COLUMNS, insert_values, snapshot_of
+from postroom.store.ledger_rows import INITIALLY, INSERT_COLUMNS, SNAPSHOT_COLUMNS, insert_values, snapshot_of
 from postroom.store.tables.approvals import approval_rules, pending_actions
 from postroom.store.tables.deliveries import delivery_requests
 
 _PENDING: Final = str(ActionStatus.PENDING)
 _FULL_RETRY_SECONDS: Final = 300.0
-_NOTHING_DONE: Final[Mapping[str, Any]] = {
-    "attempts": 0,
-    "calls": 0,
-    "parts_done": 0,
-    "sending": False,
-    "possible_duplicate": False,
-}
 
 
 def insert_delivery(connection: Connection, new: NewDelivery) -> bool:
     """False when the key is taken."""
     values = dict(zip(INSERT_COLUMNS, insert_values(new, None), strict=True))
-    values |= {**_NOTHING_DONE, "not_before": new.created_at_us, "updated_at": new.created_at_us}
+    values |= {name: literal_column(value) for name, value in INITIALLY.items()}
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     statement = dialect.insert(delivery_requests).values(values)
     return connection.execute(statement.on_conflict_do_nothing(index_elements=["idempotency_key"])).rowcount == 1
 
 
 def delivery_by_key(connection: Connection, key: str) -> Snapshot:
-    columns = [delivery_requests.c[name] for name in SNAPSHOT_COLUMNS.replace(",", "").split()]
+    columns = [delivery_requests.c[name] for name in SNAPSHOT_COLUMNS]
     return snapshot_of(connection.execute(select(*columns).where(delivery_requests.c.idempotency_key == key)).one())
 
 

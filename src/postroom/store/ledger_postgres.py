@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import asyncpg
+from sqlalchemy import BigInteger, Boolean, Float, Integer, SmallInteger, Table, Text
 
 from postroom.domain.delivery import Receipt, Status
 from postroom.domain.ids import DeliveryId
@@ -13,10 +14,12 @@ from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal,
 from postroom.store.coalescer import Coalescer
 from postroom.store.columns import MARKS, columns, taking_apart
 from postroom.store.ledger_rows import (
-    CLAIM_COLUMNS,
+    CLAIMED,
+    INITIALLY,
     INSERT_COLUMNS,
     REFUSAL_COLUMNS,
-    SNAPSHOT_COLUMNS,
+    SETTLE_COLUMNS,
+    SNAPSHOT,
     attempt_values,
     claim_of,
     dead_letter_values,
@@ -26,9 +29,11 @@ from postroom.store.ledger_rows import (
     new_snapshot,
     refusal_values,
     settle_values,
+    settling,
     snapshot_of,
 )
 from postroom.store.postgres import PostgresDatabase
+from postroom.store.tables.deliveries import delivery_attempts, delivery_refusals, delivery_requests
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -37,18 +42,24 @@ SETTLED_CHANNEL: Final = "postroom_settled"
 _IDS_PER_NOTICE: Final = 200  # a notice carries at most 8,000 bytes
 
 _KEY: Final = INSERT_COLUMNS.index("idempotency_key")
-_TYPES: Final = {
-    "priority": "int2",
-    "fence": "int4",
-    "replay_number": "int4",
-    "lease_until": "int8",
-    "sending": "bool",
-    "created_at": "int8",
+_TYPE_NAMES: Final = {
+    Text: "text",
+    Boolean: "bool",
+    SmallInteger: "int2",
+    Integer: "int4",
+    BigInteger: "int8",
+    Float: "float8",
 }
 
 
-def _unnest(columns: Sequence[str], types: dict[str, str], first: int = 1) -> str:
-    return ", ".join(f"${first + place}::{types.get(name, 'text')}[]" for place, name in enumerate(columns))
+def _typed(table: Table, names: Iterable[str]) -> dict[str, str]:
+    return {name: _TYPE_NAMES[type(table.c[name].type)] for name in names}
+
+
+def _unnest(types: Mapping[str, str], alias: str, first: int = 1) -> str:
+    """The rows behind as many parameters as there are columns, from number `first` on."""
+    arrays = ", ".join(f"${number}::{type_}[]" for number, type_ in enumerate(types.values(), first))
+    return f"unnest({arrays}) AS {alias} ({', '.join(types)})"
 
 
 # A row that is held is looked up by its id. Where the planner can see that only what is in progress matters, it may
@@ -62,11 +73,9 @@ _LEASED = {
 }
 _INSERT = taking_apart(f"""
     WITH written AS (
-    INSERT INTO messenger.delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done,
-        possible_duplicate, not_before, updated_at)
-    SELECT {", ".join(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS)},
-        0, 0, 0, false, new.created_at, new.created_at
-    FROM unnest({_unnest(INSERT_COLUMNS, _TYPES)}) AS new ({", ".join(INSERT_COLUMNS)})
+    INSERT INTO messenger.delivery_requests ({", ".join((*INSERT_COLUMNS, *INITIALLY))})
+    SELECT {", ".join((*(_LEASED.get(name, f"new.{name}") for name in INSERT_COLUMNS), *INITIALLY.values()))}
+    FROM {_unnest(_typed(delivery_requests, INSERT_COLUMNS), "new")}
     CROSS JOIN LATERAL (SELECT new.status <> 'in_progress' OR (SELECT count(*) FROM (
         SELECT 1 FROM messenger.delivery_requests AS ahead
         WHERE ahead.order_key = new.order_key AND ahead.status IN ('pending', 'in_progress') LIMIT 1) AS one
@@ -79,13 +88,13 @@ _INSERT = taking_apart(f"""
     SELECT id, status, (SELECT count(*) FROM told) FROM written
 """)
 _BY_KEYS = f"""
-    SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
-    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_archive WHERE idempotency_key = ANY ($1)
+    SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE idempotency_key = ANY ($1)
+    UNION ALL SELECT {SNAPSHOT} FROM messenger.delivery_archive WHERE idempotency_key = ANY ($1)
 """
-_BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE id = $1"
+_BY_ID = f"SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE id = $1"
 _DELIVERED_REPLAY = f"""
-    SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_requests WHERE replay_of = $1 AND status = 'delivered'
-    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM messenger.delivery_archive WHERE replay_of = $1 AND status = 'delivered'
+    SELECT {SNAPSHOT} FROM messenger.delivery_requests WHERE replay_of = $1 AND status = 'delivered'
+    UNION ALL SELECT {SNAPSHOT} FROM messenger.delivery_archive WHERE replay_of = $1 AND status = 'delivered'
     LIMIT 1
 """
 _CLAIM = f"""
@@ -110,7 +119,7 @@ _CLAIM = f"""
     UPDATE messenger.delivery_requests AS one
     SET status = 'in_progress', fence = fence + 1, lease_until = $2, updated_at = $1
     WHERE one.id = ANY (ARRAY(SELECT id FROM due)) AND one.status = 'pending'
-    RETURNING {CLAIM_COLUMNS}
+    RETURNING {CLAIMED}
 """
 _RECLAIM = f"""
     UPDATE messenger.delivery_requests AS one SET fence = fence + 1, lease_until = $3, updated_at = $2
@@ -118,7 +127,7 @@ _RECLAIM = f"""
         SELECT id FROM messenger.delivery_requests WHERE status = 'in_progress' AND lease_until < $1
           AND NOT id = ANY ($5)
         LIMIT $4 FOR UPDATE SKIP LOCKED))
-    RETURNING {CLAIM_COLUMNS}
+    RETURNING {CLAIMED}
 """
 _DATED_AHEAD_US: Final = 60_000_000  # as far as the clocks of two hosts may disagree
 _REDATE = (
@@ -150,49 +159,50 @@ _ADVANCE = f"""
         INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved ON CONFLICT DO NOTHING)
     SELECT id FROM moved
 """
+_DONE: Final = _typed(delivery_requests, SETTLE_COLUMNS) | {"id": "text", "fence": "int4", "part": "int4"}
+_MADE: Final = _typed(delivery_attempts, delivery_attempts.c.keys())
+_DEAD: Final = {
+    "id": "text",
+    "delivery": "text",
+    "reason": "text",
+    "error_class": "text",
+    "summary": "text",
+    "attempts": "int4",
+    "at": "int8",
+}
+_FIRST_MADE: Final = 1 + len(_DONE)
+_FIRST_DEAD: Final = _FIRST_MADE + len(_MADE)
 _SETTLE = taking_apart(f"""
-    WITH done AS (
-        SELECT * FROM unnest($1::text[], $2::int4[], $3::int4[], $4::bool[], $5::int8[], $6::text[], $7::text[],
-            $8::text[], $9::text[], $10::int8[], $11::int8[], $12::text[], $13::int4[], $14::int4[])
-        AS mine (status, attempts, calls, possible_duplicate, not_before, waiting_reason, error_class, error_message,
-            receipt, at, terminal_at, id, fence, part)),
+    WITH done AS (SELECT * FROM {_unnest(_DONE, "mine")}),
     settled AS (
-        UPDATE messenger.delivery_requests AS one
-        SET status = done.status, attempts = done.attempts, calls = done.calls,
-            possible_duplicate = done.possible_duplicate, not_before = done.not_before,
-            waiting_reason = done.waiting_reason, terminal_error_class = done.error_class,
-            terminal_error_message = done.error_message,
-            provider_delivery_id = COALESCE(done.receipt, one.provider_delivery_id), updated_at = done.at,
-            terminal_at = done.terminal_at, sending = false, lease_until = NULL
+        UPDATE messenger.delivery_requests AS one SET {settling("one", "done")}
         FROM done WHERE one.id = done.id AND one.fence = done.fence AND {_HELD}
         RETURNING one.id, one.terminal_at IS NOT NULL AS final),
     attempted AS (
-        INSERT INTO messenger.delivery_attempts
-        SELECT made.* FROM unnest($15::text[], $16::int4[], $17::int8[], $18::int8[], $19::float8[], $20::text[],
-            $21::text[], $22::text[], $23::text[])
-        AS made (id, number, started_at, completed_at, latency_ms, outcome, error_class, error_message, response)
-        JOIN settled ON settled.id = made.id),
+        INSERT INTO messenger.delivery_attempts ({", ".join(_MADE)})
+        SELECT made.* FROM {_unnest(_MADE, "made", _FIRST_MADE)}
+        JOIN settled ON settled.id = made.delivery_request_id),
     received AS (
         INSERT INTO messenger.delivery_receipts
-        SELECT done.id, done.part, done.receipt, 'sent', done.at FROM done JOIN settled ON settled.id = done.id
-        WHERE done.receipt IS NOT NULL ON CONFLICT DO NOTHING),
+        SELECT done.id, done.part, done.provider_delivery_id, 'sent', done.updated_at
+        FROM done JOIN settled ON settled.id = done.id
+        WHERE done.provider_delivery_id IS NOT NULL ON CONFLICT DO NOTHING),
     quarantined AS (
         INSERT INTO messenger.delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class,
             error_summary, total_attempts, replay_count, created_at)
         SELECT dead.id, dead.delivery, dead.reason, dead.error_class, dead.summary, dead.attempts, 0, dead.at
-        FROM unnest($24::text[], $25::text[], $26::text[], $27::text[], $28::text[], $29::int4[], $30::int8[])
-        AS dead (id, delivery, reason, error_class, summary, attempts, at)
+        FROM {_unnest(_DEAD, "dead", _FIRST_DEAD)}
         JOIN settled ON settled.id = dead.delivery),
     told AS MATERIALIZED (
         SELECT pg_notify('{SETTLED_CHANNEL}', string_agg(id, ' ')) FROM (
-            SELECT id, (row_number() OVER () - 1) / {_IDS_PER_NOTICE} AS page FROM settled WHERE $31 AND final
+            SELECT id, (row_number() OVER () - 1) / {_IDS_PER_NOTICE} AS page
+            FROM settled WHERE ${_FIRST_DEAD + len(_DEAD)} AND final
         ) AS pages GROUP BY page)
     SELECT id, (SELECT count(*) FROM told) FROM settled
 """)
 _REFUSE = taking_apart(f"""
-    INSERT INTO messenger.delivery_refusals ({REFUSAL_COLUMNS}) SELECT * FROM unnest(
-        $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-        $10::text[], $11::float8[], $12::text[], $13::int8[])
+    INSERT INTO messenger.delivery_refusals ({", ".join(REFUSAL_COLUMNS)})
+    SELECT * FROM {_unnest(_typed(delivery_refusals, REFUSAL_COLUMNS), "refused")}
 """)
 
 
@@ -300,8 +310,8 @@ class PostgresLedger:
         latest = latest_fences(one.claim for one in batch)
         valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
         done = columns([(*settle_values(one), one.claim.parts_done + 1) for one in valid])
-        attempts = columns([values for one in valid if (values := attempt_values(one))], width=9)
-        dead = columns([values for one in valid if (values := dead_letter_values(one))], width=7)
+        attempts = columns([values for one in valid if (values := attempt_values(one))], width=len(_MADE))
+        dead = columns([values for one in valid if (values := dead_letter_values(one))], width=len(_DEAD))
         found = await self._database.hot(
             lambda connection: connection.fetch(_SETTLE, *done, *attempts, *dead, self._tell, *MARKS)
         )

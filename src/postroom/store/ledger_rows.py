@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, Final, TypeVar
 
-from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Priority, Status
+from postroom.domain.delivery import Failure, Status
 from postroom.domain.errors import ErrorClass
-from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import (
-    FIRST_FENCE,
-    PRIORITY_RANK,
     Claim,
     Inserted,
     Lease,
@@ -19,82 +17,39 @@ from postroom.domain.ledger import (
     Settlement,
     Snapshot,
 )
+from postroom.store.tables.delivery_columns import DELIVERY_COLUMNS
 
-PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
+Value = TypeVar("Value")
 
-INSERT_COLUMNS: Final = (
-    "id",
-    "idempotency_key",
-    "fingerprint",
-    "request_id",
-    "origin_butler",
-    "channel",
-    "intent",
-    "target_identity",
-    "address",
-    "thread",
-    "order_key",
-    "message_content",
-    "subject",
-    "emoji",
-    "request_envelope",
-    "priority",
-    "on_uncertain",
-    "status",
-    "fence",
-    "lease_until",
-    "sending",
-    "trace_id",
-    "replay_of",
-    "replay_number",
-    "created_at",
-)
-CLAIM_COLUMNS: Final = (
-    "id, fence, channel, intent, address, thread, message_content, subject, emoji, origin_butler, order_key, "
-    "request_id, priority, on_uncertain, attempts, calls, parts_done, sending, possible_duplicate, trace_id, created_at"
-)
-SNAPSHOT_COLUMNS: Final = (
-    "id, idempotency_key, fingerprint, request_id, origin_butler, channel, intent, status, attempts, "
-    "possible_duplicate, not_before, waiting_reason, provider_delivery_id, terminal_error_class, "
-    "terminal_error_message"
-)
-REFUSAL_COLUMNS: Final = (
-    "id, idempotency_key, request_id, origin_butler, channel, intent, target_identity, error_class, error_message, "
-    "limit_type, retry_after_seconds, trace_id, created_at"
-)
+_COPIED: Final = [(column.name, column.new) for column in DELIVERY_COLUMNS if column.new]
+_LEASED: Final = [(column.name, column.leased) for column in DELIVERY_COLUMNS if column.leased]
+_SETTLED: Final = [(column.name, column.settled) for column in DELIVERY_COLUMNS if column.settled]
+_copied: Final = attrgetter(*(field for _, field in _COPIED))
 
-Row = Sequence[Any] | Mapping[str, Any]
+INSERT_COLUMNS: Final = (*(name for name, _ in _COPIED), *(name for name, _ in _LEASED))
+INITIALLY: Final = {column.name: column.initially for column in DELIVERY_COLUMNS if column.initially}
+CLAIMED: Final = ", ".join(column.name for column in DELIVERY_COLUMNS if column.claim)
+SNAPSHOT_COLUMNS: Final = tuple(column.name for column in DELIVERY_COLUMNS if column.snapshot)
+SETTLE_COLUMNS: Final = tuple(name for name, _ in _SETTLED)
+SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
+
+
+def settling(row: str, done: str) -> str:
+    """The SET list of a settlement: `row` and `done` are what the statement calls the two."""
+    written = [
+        f"{column.name} = COALESCE({done}.{column.name}, {row}.{column.name})"
+        if column.keeps
+        else f"{column.name} = {done}.{column.name}"
+        for column in DELIVERY_COLUMNS
+        if column.settled
+    ]
+    return ", ".join(written + [f"{column.name} = {column.let_go}" for column in DELIVERY_COLUMNS if column.let_go])
 
 
 def insert_values(new: NewDelivery, lease: Lease | None) -> tuple[Any, ...]:
+    """In the order of INSERT_COLUMNS."""
     held = lease if new.status is Status.PENDING else None
-    return (
-        new.id,
-        new.idempotency_key,
-        new.fingerprint,
-        new.request_id,
-        new.origin_butler,
-        new.channel,
-        str(new.intent),
-        new.target_identity,
-        new.address,
-        new.thread,
-        new.order_key,
-        new.message,
-        new.subject,
-        new.emoji,
-        new.envelope,
-        PRIORITY_RANK[new.priority],
-        str(new.on_uncertain),
-        str(Status.IN_PROGRESS if held else new.status),
-        FIRST_FENCE,
-        held.until_us if held else None,
-        held is not None and held.sending,
-        new.trace_id,
-        new.replay_of,
-        new.replay_number,
-        new.created_at_us,
-    )
+    return (*_copied(new), *[value(new, held) for _, value in _LEASED])
 
 
 def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
@@ -124,70 +79,32 @@ def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
     return Inserted(created=True, snapshot=existing, claim=claim)
 
 
-def claim_of(row: Any) -> Claim:
-    return Claim(
-        id=DeliveryId(row[0]),
-        fence=row[1],
-        channel=row[2],
-        intent=Intent(row[3]),
-        address=row[4],
-        thread=row[5],
-        message=row[6],
-        subject=row[7],
-        emoji=row[8],
-        origin_butler=row[9],
-        order_key=row[10],
-        request_id=row[11],
-        priority=Priority(PRIORITIES[row[12]]),
-        on_uncertain=OnUncertain(row[13]),
-        attempts=row[14],
-        calls=row[15],
-        parts_done=row[16],
-        sending=bool(row[17]),
-        possible_duplicate=bool(row[18]),
-        trace_id=row[19],
-        created_at_us=row[20],
-    )
+def _reader(make: Callable[..., Value], kind: str) -> Callable[[Any], Value]:
+    """From a row of the columns that have such a field to the value made of them."""
+    columns = [(getattr(column, kind), column.read) for column in DELIVERY_COLUMNS if getattr(column, kind)]
+    names = [name for name, _ in columns]
+    converted = [(name, read) for name, read in columns if read]
+
+    def read(row: Any) -> Value:
+        values = dict(zip(names, row, strict=True))
+        for name, convert in converted:
+            values[name] = convert(values[name])
+        return make(**values)
+
+    return read
 
 
-def snapshot_of(row: Any) -> Snapshot:
-    return Snapshot(
-        id=DeliveryId(row[0]),
-        idempotency_key=row[1],
-        fingerprint=row[2],
-        request_id=row[3],
-        origin_butler=row[4],
-        channel=row[5],
-        intent=Intent(row[6]),
-        status=Status(row[7]),
-        attempts=row[8],
-        possible_duplicate=bool(row[9]),
-        not_before_us=row[10],
-        waiting_reason=row[11],
-        provider_delivery_id=row[12],
-        failure=Failure(ErrorClass(row[13]), row[14] or "") if row[13] else None,
-    )
+def _snapshot(*, error_class: str | None, error_message: str | None, **values: Any) -> Snapshot:
+    return Snapshot(**values, failure=Failure(ErrorClass(error_class), error_message or "") if error_class else None)
+
+
+claim_of: Final = _reader(Claim, "claim")
+snapshot_of: Final = _reader(_snapshot, "snapshot")
 
 
 def settle_values(done: Settlement) -> tuple[Any, ...]:
-    """In the order of the settle statements: what changes, then which row."""
-    final = done.status in TERMINAL
-    failure = done.failure if final else None
-    return (
-        str(done.status),
-        done.attempts,
-        done.claim.calls + (1 if done.attempt else 0),
-        done.possible_duplicate,
-        done.not_before_us,
-        done.waiting_reason,
-        str(failure.error_class) if failure else None,
-        failure.message if failure else None,
-        done.receipt,
-        done.at_us,
-        done.at_us if final else None,
-        done.claim.id,
-        done.claim.fence,
-    )
+    """In the order of SETTLE_COLUMNS, then which row."""
+    return (*[value(done) for _, value in _SETTLED], done.claim.id, done.claim.fence)
 
 
 def attempt_values(done: Settlement) -> tuple[Any, ...] | None:
@@ -220,6 +137,23 @@ def dead_letter_values(done: Settlement) -> tuple[Any, ...] | None:
         done.attempts,
         done.at_us,
     )
+
+
+REFUSAL_COLUMNS: Final = (
+    "id",
+    "idempotency_key",
+    "request_id",
+    "origin_butler",
+    "channel",
+    "intent",
+    "target_identity",
+    "error_class",
+    "error_message",
+    "limit_type",
+    "retry_after_seconds",
+    "trace_id",
+    "created_at",
+)
 
 
 def refusal_values(refusal: Refusal) -> tuple[Any, ...]:

@@ -14,10 +14,12 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.store.coalescer import Coalescer
 from postroom.store.ledger_rows import (
-    CLAIM_COLUMNS,
+    CLAIMED,
+    INITIALLY,
     INSERT_COLUMNS,
     REFUSAL_COLUMNS,
-    SNAPSHOT_COLUMNS,
+    SETTLE_COLUMNS,
+    SNAPSHOT,
     attempt_values,
     claim_of,
     dead_letter_values,
@@ -27,10 +29,12 @@ from postroom.store.ledger_rows import (
     new_snapshot,
     refusal_values,
     settle_values,
+    settling,
     snapshot_of,
 )
 from postroom.store.many_rows import ManyRows, marks
 from postroom.store.sqlite import SqliteDatabase
+from postroom.store.tables.deliveries import delivery_attempts
 
 Result = TypeVar("Result")
 _ANY_TIME: Final = 2**62
@@ -38,25 +42,24 @@ _ANY_TIME: Final = 2**62
 _INSERT = ManyRows(
     lambda rows: (
         f"""
-    INSERT INTO delivery_requests ({", ".join(INSERT_COLUMNS)}, attempts, calls, parts_done,
-        possible_duplicate, not_before, updated_at)
+    INSERT INTO delivery_requests ({", ".join((*INSERT_COLUMNS, *INITIALLY))})
     VALUES {rows} ON CONFLICT (idempotency_key) DO NOTHING RETURNING id
     """
     ),
-    row=f"({', '.join('?' * len(INSERT_COLUMNS))}, 0, 0, 0, 0, ?, ?)",
+    row=f"({', '.join((*('?' * len(INSERT_COLUMNS)), *INITIALLY.values()))})",
 )
 _BUSY_THREADS = """
     SELECT one.value FROM json_each(?) AS one WHERE EXISTS (
         SELECT 1 FROM delivery_requests WHERE order_key = one.value AND status IN ('pending', 'in_progress'))
 """
 _BY_KEY = f"""
-    SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE idempotency_key = ?1
-    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM delivery_archive WHERE idempotency_key = ?1
+    SELECT {SNAPSHOT} FROM delivery_requests WHERE idempotency_key = ?1
+    UNION ALL SELECT {SNAPSHOT} FROM delivery_archive WHERE idempotency_key = ?1
 """
-_BY_ID = f"SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE id = ?"
+_BY_ID = f"SELECT {SNAPSHOT} FROM delivery_requests WHERE id = ?"
 _DELIVERED_REPLAY = f"""
-    SELECT {SNAPSHOT_COLUMNS} FROM delivery_requests WHERE replay_of = ?1 AND status = 'delivered'
-    UNION ALL SELECT {SNAPSHOT_COLUMNS} FROM delivery_archive WHERE replay_of = ?1 AND status = 'delivered'
+    SELECT {SNAPSHOT} FROM delivery_requests WHERE replay_of = ?1 AND status = 'delivered'
+    UNION ALL SELECT {SNAPSHOT} FROM delivery_archive WHERE replay_of = ?1 AND status = 'delivered'
     LIMIT 1
 """
 _ORIGINS = """
@@ -78,7 +81,7 @@ _CLAIM = f"""
               WHERE ahead.order_key = due.order_key AND ahead.status IN ('pending', 'in_progress')
                 AND (ahead.id < due.id OR ahead.status = 'in_progress'))
         ORDER BY due.priority, due.not_before LIMIT ?)
-    RETURNING {CLAIM_COLUMNS}
+    RETURNING {CLAIMED}
 """
 _RECLAIM = f"""
     UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, updated_at = ?
@@ -86,7 +89,7 @@ _RECLAIM = f"""
         SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ?
           AND id NOT IN (SELECT value FROM json_each(?))
         LIMIT ?)
-    RETURNING {CLAIM_COLUMNS}
+    RETURNING {CLAIMED}
 """
 _DATED_AHEAD_US: Final = 5_000_000  # as long as a write may have waited for its turn
 _REDATE = (
@@ -119,30 +122,23 @@ _ADVANCE = """
 _SETTLE = ManyRows(
     lambda rows: (
         f"""
-    WITH done (status, attempts, calls, possible_duplicate, not_before, waiting_reason, error_class, error_message,
-        receipt, at, terminal_at, id, fence) AS (VALUES {rows})
-    UPDATE delivery_requests
-    SET status = done.status, attempts = done.attempts, calls = done.calls,
-        possible_duplicate = done.possible_duplicate, not_before = done.not_before,
-        waiting_reason = done.waiting_reason, terminal_error_class = done.error_class,
-        terminal_error_message = done.error_message,
-        provider_delivery_id = COALESCE(done.receipt, provider_delivery_id), updated_at = done.at,
-        terminal_at = done.terminal_at, sending = 0, lease_until = NULL
+    WITH done ({", ".join(SETTLE_COLUMNS)}, id, fence) AS (VALUES {rows})
+    UPDATE delivery_requests SET {settling("delivery_requests", "done")}
     FROM done
     WHERE delivery_requests.id = done.id AND delivery_requests.fence = done.fence
       AND delivery_requests.status = 'in_progress'
     RETURNING id
     """
     ),
-    row=marks(13),
+    row=marks(len(SETTLE_COLUMNS) + 2),
 )
-_ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(9))
+_ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(len(delivery_attempts.c)))
 _RECEIPT = ManyRows(lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row="(?, ?, ?, 'sent', ?)")
 _DEAD_LETTER = """
     INSERT INTO delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class, error_summary,
         total_attempts, replay_count, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
 """
-_REFUSE = f"INSERT INTO delivery_refusals ({REFUSAL_COLUMNS}) VALUES ({', '.join('?' * 13)})"
+_REFUSE = f"INSERT INTO delivery_refusals ({', '.join(REFUSAL_COLUMNS)}) VALUES {marks(len(REFUSAL_COLUMNS))}"
 
 
 class SqliteLedger:
@@ -267,7 +263,7 @@ def _insert(driver: sqlite3.Connection, batch: Sequence[tuple[NewDelivery, Lease
         if lease is not None and new.status is Status.PENDING and new.order_key not in busy:
             leased[new.id] = lease
         busy.add(new.order_key)
-        rows.append((*insert_values(new, leased.get(new.id)), new.created_at_us, new.created_at_us))
+        rows.append(insert_values(new, leased.get(new.id)))
     written = {row[0] for row in _INSERT.run(driver, rows)}
     return [_inserted(driver, new, leased.get(new.id), written=new.id in written) for new, _ in batch]
 

@@ -11,7 +11,6 @@ from sqlalchemy import Connection, RowMapping, Select, or_, select
 
 from postroom.domain.time import to_text
 from postroom.store.archive import archived_of, hops_of, request_behind
-from postroom.store.ledger_rows import PRIORITIES
 from postroom.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
@@ -19,6 +18,7 @@ from postroom.store.tables.deliveries import (
     delivery_refusals,
     delivery_requests,
 )
+from postroom.store.tables.delivery_columns import PRIORITIES
 from postroom.store.tables.notifications_log import notifications_log
 
 _MOMENTS = frozenset(

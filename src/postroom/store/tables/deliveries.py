@@ -6,14 +6,12 @@ from typing import Final
 
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     CheckConstraint,
     Column,
     Float,
     ForeignKey,
     Index,
     Integer,
-    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -21,6 +19,7 @@ from sqlalchemy import (
 )
 
 from postroom.domain.delivery import Intent, OnUncertain, Outcome, QuarantineReason, Status
+from postroom.store.tables.delivery_columns import DELIVERY_COLUMNS
 from postroom.store.tables.metadata import MESSENGER, metadata, one_of
 
 _OPEN = text("status IN ('pending', 'in_progress')")
@@ -36,42 +35,7 @@ IS_RARE: Final = text("status IN ('awaiting_approval', 'failed', 'dead_lettered'
 delivery_requests = Table(
     "delivery_requests",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("idempotency_key", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("request_id", Text, nullable=False),
-    Column("origin_butler", Text, nullable=False),
-    Column("channel", Text, nullable=False),
-    Column("intent", Text, nullable=False),
-    Column("target_identity", Text, nullable=False),
-    Column("address", Text, nullable=False),
-    Column("thread", Text),
-    Column("order_key", Text, nullable=False),
-    Column("message_content", Text, nullable=False),
-    Column("subject", Text),
-    Column("emoji", Text),
-    Column("request_envelope", Text, nullable=False),
-    Column("priority", SmallInteger, nullable=False),
-    Column("on_uncertain", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("calls", Integer, nullable=False),
-    Column("parts_done", Integer, nullable=False),
-    Column("fence", Integer, nullable=False),
-    Column("sending", Boolean, nullable=False),
-    Column("possible_duplicate", Boolean, nullable=False),
-    Column("not_before", BigInteger, nullable=False),
-    Column("lease_until", BigInteger),
-    Column("waiting_reason", Text),
-    Column("terminal_error_class", Text),
-    Column("terminal_error_message", Text),
-    Column("provider_delivery_id", Text),
-    Column("trace_id", Text),
-    Column("replay_of", Text),
-    Column("replay_number", Integer),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
-    Column("terminal_at", BigInteger),
+    *(column.in_table() for column in DELIVERY_COLUMNS),
     UniqueConstraint("idempotency_key"),
     CheckConstraint(one_of("status", Status), name="status"),
     CheckConstraint(one_of("intent", Intent), name="intent"),

@@ -1,0 +1,167 @@
+"""Every column of a delivery, once: its type, what is written into it, and what is read out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Text
+from sqlalchemy.types import TypeEngine
+
+from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Status
+from postroom.domain.ledger import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
+
+PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryColumn:
+    """
+    A row is inserted, claimed, looked at and settled; each of these says what it does with the column.
+
+    `new` is the field of NewDelivery that an insert writes, `leased` computes it where a lease has a say, and
+    `initially` is the same SQL for every row. `claim` and `snapshot` are the fields of Claim and Snapshot that are
+    read from it, through `read`. `settled` computes what a settlement writes, where one that `keeps` leaves what was
+    there before if there is nothing new; `let_go` is the same SQL for every settlement.
+    """
+
+    name: str
+    type: type[TypeEngine[Any]] = Text
+    required: bool = True
+    primary: bool = False
+    new: str | None = None
+    leased: Callable[[NewDelivery, Lease | None], Any] | None = None
+    initially: str | None = None
+    claim: str | None = None
+    snapshot: str | None = None
+    read: Callable[[Any], Any] | None = None
+    settled: Callable[[Settlement], Any] | None = None
+    keeps: bool = False
+    let_go: str | None = None
+
+    def in_table(self) -> Column[Any]:
+        return Column(self.name, self.type, primary_key=self.primary, nullable=not self.required)
+
+
+def _status(new: NewDelivery, lease: Lease | None) -> str:
+    return str(Status.IN_PROGRESS if lease else new.status)
+
+
+def _final_failure(done: Settlement) -> Failure | None:
+    return done.failure if done.status in TERMINAL else None
+
+
+def _error_class(done: Settlement) -> str | None:
+    failure = _final_failure(done)
+    return str(failure.error_class) if failure else None
+
+
+def _error_message(done: Settlement) -> str | None:
+    failure = _final_failure(done)
+    return failure.message if failure else None
+
+
+DELIVERY_COLUMNS: Final = (
+    DeliveryColumn(name="id", primary=True, new="id", claim="id", snapshot="id"),
+    DeliveryColumn(name="idempotency_key", new="idempotency_key", snapshot="idempotency_key"),
+    DeliveryColumn(name="fingerprint", new="fingerprint", snapshot="fingerprint"),
+    DeliveryColumn(name="request_id", new="request_id", claim="request_id", snapshot="request_id"),
+    DeliveryColumn(name="origin_butler", new="origin_butler", claim="origin_butler", snapshot="origin_butler"),
+    DeliveryColumn(name="channel", new="channel", claim="channel", snapshot="channel"),
+    DeliveryColumn(
+        name="intent", leased=lambda new, _: str(new.intent), claim="intent", snapshot="intent", read=Intent
+    ),
+    DeliveryColumn(name="target_identity", new="target_identity"),
+    DeliveryColumn(name="address", new="address", claim="address"),
+    DeliveryColumn(name="thread", required=False, new="thread", claim="thread"),
+    DeliveryColumn(name="order_key", new="order_key"),
+    DeliveryColumn(name="message_content", new="message", claim="message"),
+    DeliveryColumn(name="subject", required=False, new="subject", claim="subject"),
+    DeliveryColumn(name="emoji", required=False, new="emoji", claim="emoji"),
+    DeliveryColumn(name="request_envelope", new="envelope"),
+    DeliveryColumn(
+        name="priority",
+        type=SmallInteger,
+        leased=lambda new, _: PRIORITY_RANK[new.priority],
+        claim="priority",
+        read=PRIORITIES.__getitem__,
+    ),
+    DeliveryColumn(
+        name="on_uncertain", leased=lambda new, _: str(new.on_uncertain), claim="on_uncertain", read=OnUncertain
+    ),
+    DeliveryColumn(
+        name="status", leased=_status, snapshot="status", read=Status, settled=lambda done: str(done.status)
+    ),
+    DeliveryColumn(
+        name="attempts",
+        type=Integer,
+        initially="0",
+        claim="attempts",
+        snapshot="attempts",
+        settled=lambda done: done.attempts,
+    ),
+    DeliveryColumn(
+        name="calls",
+        type=Integer,
+        initially="0",
+        claim="calls",
+        settled=lambda done: done.claim.calls + (1 if done.attempt else 0),
+    ),
+    DeliveryColumn(name="parts_done", type=Integer, initially="0", claim="parts_done"),
+    DeliveryColumn(name="fence", type=Integer, initially=str(FIRST_FENCE), claim="fence"),
+    DeliveryColumn(
+        name="sending",
+        type=Boolean,
+        leased=lambda _, lease: lease is not None and lease.sending,
+        claim="sending",
+        read=bool,
+        let_go="false",
+    ),
+    DeliveryColumn(
+        name="possible_duplicate",
+        type=Boolean,
+        initially="false",
+        claim="possible_duplicate",
+        snapshot="possible_duplicate",
+        read=bool,
+        settled=lambda done: done.possible_duplicate,
+    ),
+    DeliveryColumn(
+        name="not_before",
+        type=BigInteger,
+        new="created_at_us",
+        snapshot="not_before_us",
+        settled=lambda done: done.not_before_us,
+    ),
+    DeliveryColumn(
+        name="lease_until",
+        type=BigInteger,
+        required=False,
+        leased=lambda _, lease: lease.until_us if lease else None,
+        let_go="NULL",
+    ),
+    DeliveryColumn(
+        name="waiting_reason", required=False, snapshot="waiting_reason", settled=lambda done: done.waiting_reason
+    ),
+    DeliveryColumn(name="terminal_error_class", required=False, snapshot="error_class", settled=_error_class),
+    DeliveryColumn(name="terminal_error_message", required=False, snapshot="error_message", settled=_error_message),
+    DeliveryColumn(
+        name="provider_delivery_id",
+        required=False,
+        snapshot="provider_delivery_id",
+        settled=lambda done: done.receipt,
+        keeps=True,
+    ),
+    DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
+    DeliveryColumn(name="replay_of", required=False, new="replay_of"),
+    DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
+    DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
+    DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", settled=lambda done: done.at_us),
+    DeliveryColumn(
+        name="terminal_at",
+        type=BigInteger,
+        required=False,
+        settled=lambda done: done.at_us if done.status in TERMINAL else None,
+    ),
+)
