@@ -13,6 +13,7 @@ from benchmarks.plane import NoChannel, envelope, running
 from benchmarks.raw import raw_per_second
 from postroom.domain.ids import IdMint
 from postroom.domain.notify import parse_notify
+from postroom.messenger.deliver_envelope import deliver_envelope
 
 WARM_UP = 100  # connections are opened and statements prepared once, not once a run
 
@@ -38,7 +39,7 @@ async def throughput(url: str, *, count: int, submitters: int) -> Throughput:
 
         async def one() -> None:
             request_id = mint.mint(time.time_ns() // 1000)
-            answer = await plane.deliver(envelope(next(_numbers)), request_id=request_id, wait_seconds=60)
+            answer = await deliver_envelope(plane, envelope(next(_numbers)), request_id=request_id, wait_seconds=60)
             assert answer["status"] == "ok", answer
 
         async def submit() -> None:

@@ -16,6 +16,7 @@ from postroom.app.plane import dispatching
 from postroom.clock import SystemClock
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.first_write import FirstWrite
 from postroom.delivery.limits import LimitPolicy
 from postroom.delivery.outcomes import Outcomes
 from postroom.delivery.pipeline import Pipeline
@@ -128,7 +129,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             limits=limits,
             breakers=breakers,
             policy=policy,
-            pipeline=pipeline,
+            writer=FirstWrite(ledger=ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
             dispatcher=dispatcher,
             clock=clock,
             meter=meter,

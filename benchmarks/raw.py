@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from postroom.domain.delivery import Intent, OnUncertain, Outcome, Priority, Status
+from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, Priority, Status
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import Attempt, Lease, NewDelivery, Settlement
 from postroom.store import ledger_postgres as pg
@@ -66,7 +66,7 @@ def settlement(new: NewDelivery) -> Settlement:
         at_us=now,
         not_before_us=now,
         attempts=1,
-        attempt=Attempt(started_at_us=now, completed_at_us=now, outcome=Outcome.SUCCESS),
+        attempt=Attempt(started_at_us=now, completed_at_us=now, outcome=AttemptResult.SUCCESS),
         receipt="1",
     )
 

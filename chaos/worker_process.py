@@ -30,6 +30,7 @@ from postroom.delivery.plane import Plane
 from postroom.domain.delivery import IN_FLIGHT
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import IdMint
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.ports import Channel
 from postroom.settings import Settings, load
 from postroom.store.tables.deliveries import delivery_requests
@@ -118,8 +119,8 @@ class Worker:
 
     async def _submit(self, plane: Plane, parcel: Parcel) -> None:
         while True:
-            answer = await plane.deliver(
-                parcel.envelope(), request_id=parcel.token, wait_seconds=self._errand.wait_seconds
+            answer = await deliver_envelope(
+                plane, parcel.envelope(), request_id=parcel.token, wait_seconds=self._errand.wait_seconds
             )
             stored = "delivery_id" in (answer.get("delivery") or {})
             self._journal.note(Step.ANSWER, parcel.token, "stored" if stored else "refused")

@@ -19,7 +19,10 @@ from postroom.approvals.ruling import expiration
 from postroom.approvals.watch import APPROVALS_ORIGIN, Watch, approval_request
 from postroom.domain.approval import ActionStatus, Parking, Risk
 from postroom.domain.ids import DeliveryId
-from postroom.domain.notify import parse_notify
+from postroom.domain.notify import notify_document, parse_notify
+from postroom.domain.notify_response import read_response
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.store.approvals import StoredApprovals
 
 CHANNELS = frozenset({"telegram", "email"})
@@ -33,10 +36,10 @@ class Told:
     envelopes: list[Mapping[str, Any]] = field(default_factory=list)
     heard: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def deliver(self, envelope: Mapping[str, Any]) -> Mapping[str, Any]:
-        self.envelopes.append(envelope)
+    async def submit(self, outgoing: Outgoing) -> Outcome:
+        self.envelopes.append(notify_document(outgoing))
         self.heard.set()
-        return self.answers.pop(0) if self.answers else {"status": "accepted"}
+        return read_response(self.answers.pop(0) if self.answers else {"status": "accepted"})
 
 
 @pytest.fixture
@@ -54,14 +57,14 @@ async def park(record: StoredApprovals, clock: FakeClock, **changes: Any) -> Del
 
 def watch_of(record: StoredApprovals, clock: FakeClock, told: Told, channel: str | None = "telegram") -> Watch:
     policy = ApprovalPolicy(sweep_seconds=60)
-    return Watch(record=record, policy=policy, clock=clock, deliver=told.deliver, ask_channel=channel)
+    return Watch(record=record, policy=policy, clock=clock, submit=told.submit, ask_channel=channel)
 
 
 def test_the_owner_is_told_who_wants_what_and_not_the_message() -> None:
     action = pending_action()
     action = replace(action, content=replace(action.content, message="secret words", address="p\u0430ypal"))
 
-    sent = parse_notify(approval_request(action, "email"), CHANNELS)
+    sent = parse_notify(notify_document(approval_request(action, "email")), CHANNELS)
 
     assert (sent.origin_butler, sent.recipient, sent.subject) == (APPROVALS_ORIGIN, None, "Approval needed")
     assert "secret words" not in sent.message

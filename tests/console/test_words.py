@@ -18,11 +18,11 @@ from postroom.console.words import (
     state_word,
 )
 from postroom.domain.breaker import State
-from postroom.domain.delivery import Outcome, Status
+from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
 
 
-@pytest.mark.parametrize("kind", [Status, Outcome, State])
+@pytest.mark.parametrize("kind", [Status, AttemptResult, State])
 def test_every_state_has_a_word_and_a_tone(kind: type[StrEnum]) -> None:
     assert all(STATES[one][0] and STATES[one][1] for one in kind)
 

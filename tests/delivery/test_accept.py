@@ -18,6 +18,7 @@ from tests.system.counted import CountedLoops
 from postroom.delivery.limits import LimitPolicy
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.domain.errors import TargetUnavailable, ValidationError
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.store.ledger_postgres import PostgresLedger
 from postroom.store.limits_redis import RedisLimits
 from postroom.store.notices import listening
@@ -48,7 +49,7 @@ async def many_times(worlds: list[World], times: int) -> list[dict[str, Any]]:
     """The same envelope again and again, spread over the planes, all at once."""
     again = envelope(idempotency_key="pay-day")
     calls = [
-        worlds[number % len(worlds)].plane.deliver(again, request_id="request-1", wait_seconds=60)
+        deliver_envelope(worlds[number % len(worlds)].plane, again, request_id="request-1", wait_seconds=60)
         for number in range(times)
     ]
     async with asyncio.timeout(60):
@@ -110,8 +111,11 @@ async def test_planes_that_write_the_same_keys_at_once_do_not_lock_each_other_ou
         ]
         keys = [f"key-{number}" for number in range(60)]
         calls = [
-            world.plane.deliver(
-                envelope(idempotency_key=key, recipient=str(keys.index(key))), request_id=key, wait_seconds=0
+            deliver_envelope(
+                world.plane,
+                envelope(idempotency_key=key, recipient=str(keys.index(key))),
+                request_id=key,
+                wait_seconds=0,
             )
             for place, world in enumerate(worlds)
             for key in (keys if place % 2 else reversed(keys))
@@ -251,8 +255,8 @@ async def test_limits_are_exact_at_the_door_under_32_workers(
 
         async def worker(number: int) -> list[dict[str, Any]]:
             return [
-                await world.plane.deliver(
-                    envelope(**spread(number * 5 + turn)), request_id=f"{number}-{turn}", wait_seconds=0
+                await deliver_envelope(
+                    world.plane, envelope(**spread(number * 5 + turn)), request_id=f"{number}-{turn}", wait_seconds=0
                 )
                 for turn in range(5)
             ]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from postroom.delivery.idempotency import content_hash, identify, replay_key
 from postroom.domain.delivery import Intent, Priority
-from postroom.domain.notify import Notify, RequestContext
+from postroom.domain.outgoing import Outgoing, RequestContext
 
-NOTIFY = Notify(
+NOTIFY = Outgoing(
     origin_butler="health",
     intent=Intent.SEND,
     channel="telegram",
@@ -25,7 +25,6 @@ NOTIFY = Notify(
     idempotency_key=None,
     priority=Priority.MEDIUM,
     on_uncertain=None,
-    document={},
 )
 CONTEXT = RequestContext(
     request_id="r", source_channel="telegram", source_endpoint_identity="bot", source_sender_identity="1"

@@ -13,6 +13,7 @@ from tests.domain.envelopes import spoiled
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.notify import parse_notify
+from postroom.messenger.deliver_envelope import deliver_envelope
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def test_ten_thousand_wrong_envelopes_leave_no_row_and_no_message(world: W
             continue  # still a good one
         except ValidationError:
             refused += 1
-        answer = await world.plane.deliver(wrong, request_id="r", wait_seconds=5)
+        answer = await deliver_envelope(world.plane, wrong, request_id="r", wait_seconds=5)
         assert (answer["status"], answer["error_class"], answer["retryable"]) == ("error", "validation_error", False)
         assert answer["error"]["fields"]
 
@@ -50,8 +51,8 @@ async def test_an_answer_carries_the_request_it_belongs_to(world: World) -> None
         "source_sender_identity": "1000",
         "source_thread_identity": "1000:5",
     }
-    reply = await world.plane.deliver(
-        envelope(intent="reply", request_context=context), request_id="r-8", wait_seconds=5
+    reply = await deliver_envelope(
+        world.plane, envelope(intent="reply", request_context=context), request_id="r-8", wait_seconds=5
     )
 
     assert plain["request_context"] == {"request_id": "r-7"}

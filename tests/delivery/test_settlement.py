@@ -10,7 +10,7 @@ from tests.store.deliveries import NOON_US, new_delivery
 from postroom.delivery.retry import RetryPolicy
 from postroom.delivery.settlement import delivered, failed, outcome_of, put_back
 from postroom.delivery.sweep import conclude
-from postroom.domain.delivery import Event, OnUncertain, Outcome, QuarantineReason, Status, Verdict
+from postroom.domain.delivery import AttemptResult, Event, OnUncertain, QuarantineReason, Status, Verdict
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 
 CLAIM = replace(new_delivery().claimed(sending=True), attempts=1, calls=4)
@@ -61,12 +61,12 @@ def test_a_move_that_is_not_in_the_table_is_a_bug() -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (UNCERTAIN, Outcome.UNCERTAIN),
-        (TargetUnavailable("x"), Outcome.RETRYABLE_ERROR),
-        (ValidationError("x"), Outcome.NON_RETRYABLE_ERROR),
+        (UNCERTAIN, AttemptResult.UNCERTAIN),
+        (TargetUnavailable("x"), AttemptResult.RETRYABLE_ERROR),
+        (ValidationError("x"), AttemptResult.NON_RETRYABLE_ERROR),
     ],
 )
-def test_an_attempt_s_outcome(error: PostroomError, outcome: Outcome) -> None:
+def test_an_attempt_s_outcome(error: PostroomError, outcome: AttemptResult) -> None:
     assert outcome_of(error) is outcome
 
 

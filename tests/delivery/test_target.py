@@ -12,7 +12,7 @@ from tests.delivery.world import Book, ScriptedChannel
 from postroom.delivery.target import Target, resolve_target
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import ValidationError
-from postroom.domain.notify import Notify
+from postroom.domain.outgoing import Outgoing
 
 
 class Nobody(Book):
@@ -20,7 +20,7 @@ class Nobody(Book):
         return None
 
 
-def reply(channel: str, thread: str | None, sender: str = "ann@example.com") -> Notify:
+def reply(channel: str, thread: str | None, sender: str = "ann@example.com") -> Outgoing:
     context = replace(CONTEXT, source_thread_identity=thread, source_sender_identity=sender)
     return replace(NOTIFY, intent=Intent.REPLY, channel=channel, context=context)
 
@@ -40,7 +40,7 @@ def reply(channel: str, thread: str | None, sender: str = "ann@example.com") -> 
     ],
     ids=["address", "group", "contact", "owner", "reply", "reply in a group", "reply to mail", "mail without thread"],
 )
-async def test_a_target_is_found(notify: Notify, target: Target) -> None:
+async def test_a_target_is_found(notify: Outgoing, target: Target) -> None:
     assert await resolve_target(notify, ScriptedChannel(notify.channel, FakeClock()), Book()) == target
 
 
@@ -56,7 +56,7 @@ async def test_a_target_is_found(notify: Notify, target: Target) -> None:
     ],
     ids=["unknown", "ambiguous", "no owner", "no message id", "no thread", "no mailbox"],
 )
-async def test_a_target_that_is_not_certain_is_refused(notify: Notify, field: str, code: str) -> None:
+async def test_a_target_that_is_not_certain_is_refused(notify: Outgoing, field: str, code: str) -> None:
     with pytest.raises(ValidationError) as caught:
         await resolve_target(notify, ScriptedChannel(notify.channel, FakeClock()), Nobody())
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.delivery.why import Around, why, why_deferred, why_refused
-from postroom.domain.delivery import Outcome, QuarantineReason, Status
+from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
 from postroom.domain.time import seconds, to_text
 
 NOW = seconds(1_800_000_000)
@@ -213,7 +213,7 @@ def test_an_email_copy_says_what_it_waits_for(copy: dict[str, Any], paragraph: s
 
 @given(
     status=st.sampled_from(list(Status)),
-    attempts=st.lists(st.builds(attempt, st.sampled_from(list(Outcome)), st.none() | st.text()), max_size=4),
+    attempts=st.lists(st.builds(attempt, st.sampled_from(list(AttemptResult)), st.none() | st.text()), max_size=4),
     reason=st.none() | st.sampled_from(["the circuit of telegram is open", "telegram asked us to wait", "odd"]),
     duplicate=st.booleans(),
     quarantine=st.none() | st.sampled_from(list(QuarantineReason)),

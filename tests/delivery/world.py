@@ -17,6 +17,7 @@ from tests.system.counted import CountedLoops
 
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.first_write import FirstWrite
 from postroom.delivery.limits import LimitPolicy
 from postroom.delivery.outcomes import Outcomes
 from postroom.delivery.pipeline import Pipeline
@@ -27,6 +28,7 @@ from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.ledger import Claim, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.domain.time import seconds
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.ports import Breakers, Clock, Ledger, Limits, Pace
 from postroom.store.breakers_memory import MemoryBreakers
 from postroom.store.circuits import StoredCircuits
@@ -221,7 +223,9 @@ class World:
         """A send as the messenger receives it; fields of the delivery or of the envelope."""
         self._asked += 1
         request_id = fields.pop("request_id", f"request-{self._asked}")
-        answer = await self.plane.deliver(envelope(message, **fields), request_id=request_id, wait_seconds=wait_seconds)
+        answer = await deliver_envelope(
+            self.plane, envelope(message, **fields), request_id=request_id, wait_seconds=wait_seconds
+        )
         await self.idle()
         return answer
 
@@ -230,7 +234,7 @@ class World:
         self._asked += 1
         request_id = fields.pop("request_id", f"request-{self._asked}")
         return asyncio.create_task(
-            self.plane.deliver(envelope(message, **fields), request_id=request_id, wait_seconds=wait_seconds)
+            deliver_envelope(self.plane, envelope(message, **fields), request_id=request_id, wait_seconds=wait_seconds)
         )
 
     async def idle(self) -> None:
@@ -347,7 +351,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         limits=limits,
         breakers=breakers,
         policy=parts.policy,
-        pipeline=pipeline,
+        writer=FirstWrite(ledger=ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
         dispatcher=dispatcher,
         clock=clock,
         meter=tally,

@@ -14,7 +14,7 @@ from tests.domain.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
 
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.errors import ValidationError
-from postroom.domain.notify import NotifyRequestContextInput, parse_notify, split_telegram_thread
+from postroom.domain.notify import NotifyRequestContextInput, notify_document, parse_notify, split_telegram_thread
 
 CHANNELS = frozenset({"telegram", "email"})
 SCHEMA = jsonschema_rs.validator_for(
@@ -44,10 +44,11 @@ def complaints(envelope: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.requirement("notify:notify-v1-envelope-schema", "notify:delivery-intent-validation")
 @pytest.mark.parametrize("envelope", GOOD.values(), ids=GOOD.keys())
-def test_a_good_envelope_is_read_and_kept_as_it_came(envelope: dict[str, Any]) -> None:
+def test_a_good_envelope_is_read_and_can_be_written_again(envelope: dict[str, Any]) -> None:
     notify = parse_notify(envelope, CHANNELS)
 
-    assert notify.document is envelope
+    assert parse_notify(notify_document(notify), CHANNELS) == notify
+    assert SCHEMA.is_valid(notify_document(notify))
     assert notify.intent == envelope["delivery"]["intent"]
     assert (notify.context is not None) is ("request_context" in envelope)
     assert SCHEMA.is_valid(envelope)

@@ -17,7 +17,8 @@ from postroom.domain.errors import (
     ProviderThrottled,
     ValidationError,
 )
-from postroom.domain.route import build_notify_route, error_object, notify_error, parse_route, route_response
+from postroom.domain.notify_response import notify_error
+from postroom.domain.route import build_notify_route, error_object, parse_route, route_response
 
 ROUTE = build_notify_route(request_id="r-1", received_at="2026-01-01T00:00:00Z", envelope=SEND)
 

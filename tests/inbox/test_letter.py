@@ -14,9 +14,9 @@ from postroom.domain.delivery import Intent, Message, Priority
 from postroom.domain.email_copy import Batch
 from postroom.domain.ids import DeliveryId
 from postroom.domain.notification import Notification, NotificationType
-from postroom.domain.notify import parse_notify
+from postroom.domain.notify import notify_document, parse_notify
 from postroom.domain.time import to_datetime
-from postroom.inbox.letter import envelope, shortened
+from postroom.inbox.letter import outgoing, shortened
 
 
 def a_batch(notifications: Sequence[Notification], zone: str = "UTC") -> Batch:
@@ -33,7 +33,7 @@ def a_batch(notifications: Sequence[Notification], zone: str = "UTC") -> Batch:
 
 def test_one_notification_is_its_own_letter() -> None:
     note = a_notification(message="Milk\nand bread", link="https://example.com/list")
-    sent = envelope(a_batch([note]))
+    sent = notify_document(outgoing(a_batch([note])))
 
     assert (sent["origin_butler"], sent["idempotency_key"]) == ("inbox", "inbox-email:b1")
     assert sent["delivery"] == {
@@ -48,7 +48,7 @@ def test_one_notification_is_its_own_letter() -> None:
 def test_several_are_listed_with_their_local_times_and_travel_as_urgently_as_the_most_urgent() -> None:
     first = a_notification(message="One")
     second = a_notification(message="Two", type=NotificationType.WARNING, priority=Priority.HIGH)
-    sent = envelope(a_batch([first, second], "Europe/Berlin"))
+    sent = notify_document(outgoing(a_batch([first, second], "Europe/Berlin")))
 
     assert sent["priority"] == "high"
     assert sent["delivery"]["subject"] == "2 notifications"
@@ -58,7 +58,7 @@ def test_several_are_listed_with_their_local_times_and_travel_as_urgently_as_the
 def test_the_same_batch_is_the_same_letter() -> None:
     notes = [a_notification(), a_notification()]
 
-    assert envelope(a_batch(notes)) == envelope(a_batch(notes))
+    assert outgoing(a_batch(notes)) == outgoing(a_batch(notes))
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=500)
@@ -66,8 +66,8 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 @given(texts.filter(str.strip))
 def test_whatever_a_model_writes_makes_a_letter_that_the_channel_takes(text: str) -> None:
-    sent = envelope(a_batch([a_notification(message=text.strip())]))
-    notify = parse_notify(sent, frozenset({"email"}))
+    sent = outgoing(a_batch([a_notification(message=text.strip())]))
+    notify = parse_notify(notify_document(sent), frozenset({"email"}))
     message = Message(
         delivery_id=DeliveryId("d1"),
         intent=Intent.SEND,

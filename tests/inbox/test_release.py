@@ -17,8 +17,9 @@ from tests.system.counted import CountedLoops
 
 from postroom.domain.email_copy import Ending, GivenUp, HandedOver, Send, TryAgain
 from postroom.domain.notification import Change, DeliveryChannel
+from postroom.domain.notify_response import read_response
 from postroom.inbox.change import apply
-from postroom.inbox.letter import envelope
+from postroom.inbox.letter import outgoing
 from postroom.inbox.release import ending_of
 
 SEVEN_HOURS = 7 * 3600
@@ -99,7 +100,7 @@ async def test_a_letter_that_was_handed_over_but_not_settled_is_not_sent_again(s
         judge=lambda *_: Send("ada@example.com"),
         mint=releaser.mint,
     )
-    await shop.plane.deliver(envelope(batch), request_id=batch.id, wait_seconds=0)
+    await shop.plane.submit(outgoing(batch), request_id=batch.id, wait_seconds=0)
     await shop.mails(1)
     await shop.wish(replace(AT_NIGHT, quiet_hours_timezone="Asia/Tokyo", email="new@example.com"))
 
@@ -200,4 +201,4 @@ NOW = 1_000_000_000
     ],
 )
 def test_how_a_hand_over_ends(answer: dict[str, Any], attempts: int, expected: Ending) -> None:
-    assert ending_of(answer, attempts, NOW) == expected
+    assert ending_of(read_response(answer), attempts, NOW) == expected

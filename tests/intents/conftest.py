@@ -20,7 +20,10 @@ from postroom.domain.contact import Contact
 from postroom.domain.errors import OverloadRejected, TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.intent import Intent
-from postroom.domain.route import notify_error
+from postroom.domain.notify import notify_document
+from postroom.domain.notify_response import notify_error, read_response
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import to_text
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import Courier
@@ -45,9 +48,10 @@ class Post:
     sent: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
 
-    async def deliver(self, envelope: Mapping[str, Any], *, request_id: str, wait_seconds: float) -> dict[str, Any]:
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        envelope = notify_document(outgoing)
         self.sent.append({**envelope["delivery"], "key": envelope["idempotency_key"], "request_id": request_id})
-        return self.answers.pop(0) if self.answers else {"status": "ok"}
+        return read_response(self.answers.pop(0) if self.answers else {"status": "ok"})
 
     @property
     def said(self) -> list[tuple[str, str]]:

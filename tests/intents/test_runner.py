@@ -9,8 +9,9 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.delivery import Status
 from postroom.domain.errors import ValidationError
 from postroom.domain.intent import EventType, IntentStatus, WaitingReason
+from postroom.domain.notify_response import notify_error
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.refused import Code, Refused
-from postroom.domain.route import notify_error
 from postroom.domain.time import seconds, to_text
 from postroom.intents.moves import Moment
 from postroom.intents.runner import followed, worked
@@ -56,9 +57,8 @@ async def test_a_restart_continues_where_the_last_process_stopped(office: Office
     bob = await office.person("Bob", telegram="2001")
     intent = await office.ask(bob.agent_address)
     if crash == "after":
-        await office.runner.courier.outbound.deliver(
-            {"delivery": {}, "idempotency_key": f"{intent.id}:0"}, request_id=intent.id, wait_seconds=0
-        )
+        again = Outgoing(origin_butler="intents", channel="telegram", message="", idempotency_key=f"{intent.id}:0")
+        await office.runner.courier.outbound.submit(again, request_id=intent.id, wait_seconds=0)
 
     restarted = build_office(office.database, office.clock)
     await restarted.work()
@@ -170,18 +170,15 @@ async def test_a_delivery_that_can_never_work_fails_the_ask(office: Office) -> N
     )
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"), [("pending_approval", WaitingReason.HUMAN), ("deferred", WaitingReason.TIME)]
-)
-async def test_a_delivery_that_waits_makes_the_ask_wait(office: Office, answer: str, reason: WaitingReason) -> None:
+async def test_a_delivery_that_waits_for_approval_makes_the_ask_wait(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
-    office.post.answers = [{"status": answer}]
+    office.post.answers = [{"status": "pending_approval"}]
 
     intent = await office.ask(bob.agent_address)
     await office.work()
 
     found = await office.now(intent)
-    assert (found.status, found.waiting_reason, found.carried) == (IntentStatus.WAITING, reason, True)
+    assert (found.status, found.waiting_reason, found.carried) == (IntentStatus.WAITING, WaitingReason.HUMAN, True)
 
 
 async def test_a_reply_is_done_when_it_is_delivered(office: Office) -> None:

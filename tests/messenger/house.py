@@ -28,6 +28,7 @@ from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import Snapshot
 from postroom.domain.principal import OPERATOR, TOKEN_META, Principal, Role
 from postroom.guard.tokens import TokenFile
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.messenger.server import build_server
 from postroom.sandbox.faults import parse
 from postroom.sandbox.records import Mail, Reaction, TelegramMessage
@@ -82,8 +83,8 @@ class House:
         return {TOKEN_META: self.tokens.token_of(principal) or ""}
 
     async def notify(self, message: str = "hello", **changes: Any) -> dict[str, Any]:
-        return await self.plane.deliver(
-            envelope(message, **changes), request_id=self.new_id(), wait_seconds=WAIT_SECONDS
+        return await deliver_envelope(
+            self.plane, envelope(message, **changes), request_id=self.new_id(), wait_seconds=WAIT_SECONDS
         )
 
     async def dead_letter(self, message: str = "hello", *, uncertain: bool = False, **changes: Any) -> dict[str, Any]:

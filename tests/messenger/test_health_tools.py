@@ -9,6 +9,7 @@ import pytest
 from tests.messenger.house import House, context, envelope, opened, settings_for, together
 
 from postroom.domain.time import parse_text
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.settings import Settings
 from postroom.settings.secret import Secret
 
@@ -158,7 +159,7 @@ async def test_a_dry_run_sees_open_circuits_throttles_and_what_a_channel_cannot_
         for _ in range(2):
             await house.notify(channel="email")
         house.break_channel(status=429, retry_after=30)
-        await house.plane.deliver(envelope(), request_id="throttled", wait_seconds=1)
+        await deliver_envelope(house.plane, envelope(), request_id="throttled", wait_seconds=1)
 
         email = await dry_run(house, envelope(channel="email"))
         telegram = await dry_run(house, envelope())
@@ -269,7 +270,7 @@ async def test_rate_limits_are_those_the_plane_decides_with(settings: Settings) 
 async def test_a_throttle_and_what_is_in_flight_are_shown(settings: Settings) -> None:
     async with opened(settings) as house:
         house.break_channel(status=429, retry_after=40)
-        await house.plane.deliver(envelope(), request_id="r1", wait_seconds=1)
+        await deliver_envelope(house.plane, envelope(), request_id="r1", wait_seconds=1)
 
         told = await house.call("messenger_rate_limit_status", {"channel": "telegram"})
 
@@ -283,7 +284,7 @@ async def test_the_queue_is_counted_by_status_and_channel(settings: Settings) ->
         empty = await house.call("messenger_queue_depth")
         house.break_channel(delay_seconds=1)
         for n in range(3):
-            await house.plane.deliver(envelope(f"number {n}"), request_id=f"r{n}", wait_seconds=0)
+            await deliver_envelope(house.plane, envelope(f"number {n}"), request_id=f"r{n}", wait_seconds=0)
 
         told = await house.call("messenger_queue_depth")
         email = await house.call("messenger_queue_depth", {"channel": "email"})

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.messenger.house import House, context, opened, together
 
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.settings import Settings
 
 UNKNOWN = "01980000-0000-7000-8000-000000000000"
@@ -53,7 +54,8 @@ async def test_a_message_that_waits_says_for_what_and_until_when(settings: Setti
     patient = settings.model_copy(update={"retry": settings.retry.model_copy(update={"base_seconds": 50.0})})
     async with opened(patient) as house:
         house.break_channel(status=503)
-        answer = await house.plane.deliver(
+        answer = await deliver_envelope(
+            house.plane,
             {
                 "schema_version": "notify.v1",
                 "origin_butler": "health",

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database
 from tests.store.deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
-from postroom.domain.delivery import TRANSITIONS, Event, Failure, Outcome, Priority, Receipt, Status
+from postroom.domain.delivery import TRANSITIONS, AttemptResult, Event, Failure, Priority, Receipt, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal
@@ -538,12 +538,12 @@ async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) ->
 @pytest.mark.parametrize(
     ("event", "reason", "outcome"),
     [
-        (Event.EXHAUST, "retries_exhausted", Outcome.RETRYABLE_ERROR),
-        (Event.HOLD, "outcome_uncertain", Outcome.UNCERTAIN),
+        (Event.EXHAUST, "retries_exhausted", AttemptResult.RETRYABLE_ERROR),
+        (Event.HOLD, "outcome_uncertain", AttemptResult.UNCERTAIN),
     ],
 )
 async def test_what_cannot_be_delivered_is_quarantined_with_its_reason(
-    store: Store, event: Event, reason: str, outcome: Outcome
+    store: Store, event: Event, reason: str, outcome: AttemptResult
 ) -> None:
     claim = await store.leased(new_delivery())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 
 from postroom.app.address_book import address_on, stored_contacts
 from postroom.app.channels import known_channels, owner_of
@@ -17,6 +16,8 @@ from postroom.approvals.ruling import expiration
 from postroom.approvals.watch import Watch
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.ports import Channel
 from postroom.settings import Settings
 from postroom.store.approvals import StoredApprovals
@@ -76,15 +77,15 @@ async def approving(
         yield None
         return
 
-    async def deliver(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
-        return await plane.deliver(envelope, request_id=mint.mint(clock.now_us()), wait_seconds=0)
+    async def submit(outgoing: Outgoing) -> Outcome:
+        return await plane.submit(outgoing, request_id=mint.mint(clock.now_us()), wait_seconds=0)
 
     record = StoredApprovals(database, mint.mint, expiration)
     watch = Watch(
         record=record,
         policy=gate.policy,
         clock=clock,
-        deliver=deliver,
+        submit=submit,
         ask_channel=ask_channel(settings, channels),
         bell=gate.bell,
     )

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from postroom.domain.errors import PostroomError
-from postroom.domain.route import notify_error
+from postroom.domain.notify import notify_document
+from postroom.domain.notify_response import read_response
+from postroom.domain.outcome import Outcome, refused
+from postroom.domain.outgoing import Outgoing
 from postroom.ports import Peer
 
 _MARGIN_SECONDS = 10.0
@@ -18,12 +21,13 @@ class PeerOutbound:
     def __init__(self, switchboard: Peer) -> None:
         self._switchboard = switchboard
 
-    async def deliver(self, envelope: Mapping[str, Any], *, request_id: str, wait_seconds: float) -> dict[str, Any]:
-        arguments = {"notify_request": dict(envelope), "request_id": request_id, "wait_seconds": wait_seconds}
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        envelope = notify_document(outgoing)
+        arguments = {"notify_request": envelope, "request_id": request_id, "wait_seconds": wait_seconds}
         try:
-            return await self._switchboard.call("deliver", arguments, wait_seconds + _MARGIN_SECONDS)
+            return read_response(await self._switchboard.call("deliver", arguments, wait_seconds + _MARGIN_SECONDS))
         except PostroomError as error:
-            return notify_error(error, request_id=request_id)
+            return refused(error, request_id=request_id, channel=outgoing.channel)
 
 
 class PeerRoutes:

@@ -18,6 +18,7 @@ from postroom.app.store import OpenedStore, sole_worker
 from postroom.clock import SystemClock
 from postroom.delivery.accept import Acceptance
 from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.first_write import FirstWrite
 from postroom.delivery.outcomes import Outcomes
 from postroom.delivery.pipeline import Pipeline
 from postroom.delivery.plane import Plane
@@ -69,7 +70,7 @@ def build_plane(
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,
-        pipeline=pipeline,
+        writer=FirstWrite(ledger=store.ledger, dispatcher=dispatcher, pipeline=pipeline, clock=clock),
         dispatcher=dispatcher,
         clock=clock,
         meter=meter,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from postroom.approvals.policy import ApprovalPolicy
 from postroom.approvals.record import DecisionRecord
 from postroom.approvals.visible import reveal
 from postroom.domain.approval import Action
-from postroom.domain.notify import NOTIFY_V1
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds, to_text
 from postroom.ports import Clock
 
 APPROVALS_ORIGIN: Final = "approvals"
 _ASK_BATCH: Final = 20
 
-Deliver = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+Submit = Callable[[Outgoing], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class Watch:
     record: DecisionRecord
     policy: ApprovalPolicy
     clock: Clock
-    deliver: Deliver
+    submit: Submit
     ask_channel: str | None = None
     bell: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -44,13 +45,13 @@ class Watch:
             return
         for action in await self.record.unasked(_ASK_BATCH):
             if action.origin_butler != APPROVALS_ORIGIN:  # asking about asking would never end
-                answer = await self.deliver(approval_request(action, self.ask_channel))
-                if answer.get("status") == "error" and answer.get("retryable"):
+                outcome = await self.submit(approval_request(action, self.ask_channel))
+                if outcome.retryable:
                     return  # the limits or the provider say not now; the next round asks again
             await self.record.asked(action.id, self.clock.now_us())
 
 
-def approval_request(action: Action, channel: str) -> dict[str, Any]:
+def approval_request(action: Action, channel: str) -> Outgoing:
     """Who wants what from whom, and not a word of the message: it may not be fit for a lock screen."""
     content = action.content
     text = (
@@ -59,12 +60,10 @@ def approval_request(action: Action, channel: str) -> dict[str, Any]:
         f"It expires at {to_text(action.expires_at_us)}.\n"
         f"Action {action.id}"
     )
-    delivery = {"intent": "send", "channel": channel, "message": text}
-    if channel == "email":
-        delivery["subject"] = "Approval needed"
-    return {
-        "schema_version": NOTIFY_V1,
-        "origin_butler": APPROVALS_ORIGIN,
-        "delivery": delivery,
-        "idempotency_key": f"approval:{action.id}",
-    }
+    return Outgoing(
+        origin_butler=APPROVALS_ORIGIN,
+        channel=channel,
+        message=text,
+        subject="Approval needed" if channel == "email" else None,
+        idempotency_key=f"approval:{action.id}",
+    )

@@ -13,8 +13,8 @@ from postroom.butler.notify import NotifyArguments, argument_error, notify
 from postroom.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
 from postroom.butler.scheduler import Scheduler
 from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.notify_response import notify_error
 from postroom.domain.principal import Principal
-from postroom.domain.route import notify_error
 from postroom.domain.session import Session, Status
 from postroom.domain.time import SECOND_US
 from postroom.guard.http import Verifier

@@ -12,7 +12,7 @@ from postroom.domain.delivery import Intent
 from postroom.domain.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.notify import NOTIFY_V1, parse_notify
-from postroom.domain.route import notify_error
+from postroom.domain.notify_response import notify_error
 from postroom.ports import Peer
 
 MAX_WAIT_SECONDS: Final = 600.0

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from postroom.console.revealed import pieces
 from postroom.domain.breaker import State
-from postroom.domain.delivery import Outcome, Status
+from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import parse_text, to_datetime, to_text
@@ -22,10 +22,10 @@ STATES: Final[dict[str, tuple[str, str]]] = {
     Status.DELIVERED: ("Delivered", "good"),
     Status.FAILED: ("Failed", "bad"),
     Status.DEAD_LETTERED: ("Dead letter", "bad"),
-    Outcome.SUCCESS: ("Success", "good"),
-    Outcome.RETRYABLE_ERROR: ("Failed, may be retried", "warn"),
-    Outcome.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
-    Outcome.UNCERTAIN: ("No clear answer", "warn"),
+    AttemptResult.SUCCESS: ("Success", "good"),
+    AttemptResult.RETRYABLE_ERROR: ("Failed, may be retried", "warn"),
+    AttemptResult.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
+    AttemptResult.UNCERTAIN: ("No clear answer", "warn"),
     State.CLOSED: ("Working", "good"),
     State.OPEN: ("Circuit open", "bad"),
     State.HALF_OPEN: ("Trying again", "warn"),

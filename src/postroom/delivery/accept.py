@@ -1,4 +1,4 @@
-"""From a valid envelope to a stored delivery, or to the reason why not."""
+"""From an outgoing message to a stored delivery, or to the reason why not."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 from postroom.delivery import breaker, limits
 from postroom.delivery.arrival import Arrival
 from postroom.delivery.dispatcher import Dispatcher
+from postroom.delivery.first_write import FirstWrite
 from postroom.delivery.idempotency import Identity, identify
 from postroom.delivery.lineage import span, trace_id_for_delivery
-from postroom.delivery.pipeline import Pipeline, Ready
+from postroom.delivery.pipeline import Ready
 from postroom.delivery.policy import DeliveryPolicy
 from postroom.delivery.target import Target, resolve_target
-from postroom.domain.breaker import Permit
+from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.delivery import Failure, Status
 from postroom.domain.errors import (
     FieldError,
@@ -28,15 +29,14 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Snapshot
-from postroom.domain.limits import Admission
-from postroom.domain.notify import Notify
+from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
+from postroom.domain.limits import Admission, Decision
+from postroom.domain.notify import notify_document
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.record import record
-from postroom.domain.time import SECOND_US
 from postroom.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
 
 _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 
 
 @record
@@ -49,6 +49,35 @@ class Accepted:
     permit: Permit | None = None
 
 
+@record
+class Draft:
+    """What would be stored, under which identity, and the calls that would be made."""
+
+    new: NewDelivery
+    identity: Identity
+    parts: Sequence[Any]
+
+
+@record
+class Judgement:
+    """Whether the circuit and the limits let a draft in; `decision` is missing where the circuit alone said no."""
+
+    asked: Admission
+    circuit: Circuit
+    decision: Decision | None
+    error: PostroomError | None
+
+
+@record
+class Forecast:
+    """What acceptance would do with a draft."""
+
+    draft: Draft
+    known: Snapshot | None
+    judgement: Judgement
+    needs_approval: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
     ledger: Ledger
@@ -57,7 +86,7 @@ class Acceptance:
     limits: Limits
     breakers: Breakers
     policy: DeliveryPolicy
-    pipeline: Pipeline
+    writer: FirstWrite
     dispatcher: Dispatcher
     clock: Clock
     meter: Meter
@@ -65,36 +94,51 @@ class Acceptance:
     gate: Gate | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
-    async def accept(self, notify: Notify, *, request_id: str) -> Accepted:
+    async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
         """
         Raises one of our errors when nothing was stored.
 
         A caller who hangs up in the middle cancels nothing: the work runs in a task
         of its own, which requests with the same key that arrive together share.
         """
-        with span("postroom.accept", {"postroom.channel": notify.channel}):
-            channel = self._channel(notify.channel)
-            target = await resolve_target(notify, channel, self.book)
-            identity = identify(notify, request_id=request_id, target_identity=target.identity)
-            new = self._new(notify, target, identity, request_id)
-            parts = prepared(channel, new, self.meter)
-            if arrival := self._arriving.get(identity.key):
-                accepted = _same(await arrival.heard(), new)
+        with span("postroom.accept", {"postroom.channel": outgoing.channel}):
+            draft = await self._draft(outgoing, request_id)
+            if arrival := self._arriving.get(draft.identity.key):
+                accepted = _same(await arrival.heard(), draft.new)
                 self.meter.repeated(accepted.snapshot)
                 return accepted
-            arrival = self._arriving[identity.key] = Arrival()
-            arrival.task = asyncio.create_task(self._arrive(arrival, identity, new, parts))
+            arrival = self._arriving[draft.identity.key] = Arrival()
+            arrival.task = asyncio.create_task(self._arrive(arrival, draft))
             return await arrival.heard()
+
+    async def forecast(self, outgoing: Outgoing, *, request_id: str) -> Forecast:
+        """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
+        draft = await self._draft(outgoing, request_id)
+        known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
+        if known is not None:
+            _same(Accepted(snapshot=known, created=False), draft.new)
+        return Forecast(
+            draft=draft,
+            known=known,
+            judgement=await self._judge(draft.new, consume=False),
+            needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
+        )
+
+    async def _draft(self, outgoing: Outgoing, request_id: str) -> Draft:
+        channel = self._channel(outgoing.channel)
+        target = await resolve_target(outgoing, channel, self.book)
+        identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
+        new = self._new(outgoing, target, identity, request_id)
+        return Draft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
 
-    async def _arrive(
-        self, arrival: Arrival[Accepted], identity: Identity, new: NewDelivery, parts: Sequence[Any]
-    ) -> None:
+    async def _arrive(self, arrival: Arrival[Accepted], draft: Draft) -> None:
         """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
+        identity, new = draft.identity, draft.new
         try:
             accepted = await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
         except BaseException as error:
@@ -106,7 +150,7 @@ class Acceptance:
             del self._arriving[identity.key]
         arrival.tell(accepted)
         if accepted.claim is not None:
-            await self.dispatcher.carry(accepted.claim, Ready(parts=parts, permit=accepted.permit))
+            await self.dispatcher.carry(accepted.claim, Ready(parts=draft.parts, permit=accepted.permit))
 
     async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
         if found := await self.ledger.find(identity.key):
@@ -135,48 +179,27 @@ class Acceptance:
     async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new), None
-        if not self.dispatcher.reserve(new.channel):
-            return await self._write(new, None), None
-        try:
-            return await self._insert_ours(new)
-        finally:
-            self.dispatcher.unreserve(new.channel)
-
-    async def _insert_ours(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
-        """Written with the mark when nothing else stands between it and its call."""
-        permit = await self.pipeline.go_ahead(new.channel, new.address)
-        marked, asked_at_us = False, self.clock.now_us()
-        try:
-            inserted = await self._write(new, self.dispatcher.lease(new.channel, sending=permit is not None))
-            if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
-                inserted = _unmarked(inserted)
-            marked = inserted.claim is not None and inserted.claim.sending
-        except StoreUnavailable:
-            if permit is not None:
-                self.dispatcher.withdraw(new.claimed(sending=True))
-            raise
-        finally:
-            if permit is not None and not marked:
-                await self.pipeline.unused(permit)
-        return inserted, permit if marked else None
-
-    async def _write(self, new: NewDelivery, lease: Lease | None) -> Inserted:
-        try:
-            return await self.ledger.insert(new, lease)
-        except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
-            return await self.ledger.insert(new, lease)
+        return await self.writer.write(new)
 
     async def _admit(self, new: NewDelivery) -> Admission:
+        judgement = await self._judge(new, consume=True)
+        if judgement.error is not None:
+            await self._refuse(new, judgement.error)
+            raise judgement.error
+        return judgement.asked
+
+    async def _judge(self, new: NewDelivery, *, consume: bool) -> Judgement:
+        """A refusal by the circuit takes nothing from the limits; who only asks sees both."""
         asked = limits.admission(
             self.policy.limits, lease_id=new.id, channel=new.channel, intent=new.intent, address=new.address
         )
         circuit = await self.breakers.circuit(new.channel)
         error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
-        error = error or limits.refusal(await self.limits.admit(asked), new.channel)
-        if error is not None:
-            await self._refuse(new, error)
-            raise error
-        return asked
+        decision: Decision | None = None
+        if error is None or not consume:
+            decision = await self.limits.admit(asked, consume=consume)
+            error = error or limits.refusal(decision, new.channel)
+        return Judgement(asked=asked, circuit=circuit, decision=decision, error=error)
 
     async def _refuse(self, new: NewDelivery, error: PostroomError) -> None:
         refusal = Refusal(
@@ -196,7 +219,7 @@ class Acceptance:
         with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
             await self.ledger.refuse(refusal)
 
-    def _new(self, notify: Notify, target: Target, identity: Identity, request_id: str) -> NewDelivery:
+    def _new(self, outgoing: Outgoing, target: Target, identity: Identity, request_id: str) -> NewDelivery:
         now = self.clock.now_us()
         delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
@@ -204,37 +227,31 @@ class Acceptance:
             idempotency_key=identity.key,
             fingerprint=identity.fingerprint,
             request_id=request_id,
-            origin_butler=notify.origin_butler,
-            channel=notify.channel,
-            intent=notify.intent,
+            origin_butler=outgoing.origin_butler,
+            channel=outgoing.channel,
+            intent=outgoing.intent,
             target_identity=target.identity,
             address=target.address,
             thread=target.thread,
-            message=notify.message,
-            subject=notify.subject,
-            emoji=notify.emoji,
-            envelope=_document(dict(notify.document)),
-            priority=notify.priority,
-            on_uncertain=self.policy.uncertain(notify.channel, notify.on_uncertain),
+            message=outgoing.message,
+            subject=outgoing.subject,
+            emoji=outgoing.emoji,
+            envelope=_document(notify_document(outgoing)),
+            priority=outgoing.priority,
+            on_uncertain=self.policy.uncertain(outgoing.channel, outgoing.on_uncertain),
             created_at_us=now,
             trace_id=trace_id_for_delivery(delivery_id),
         )
 
-
-def _unmarked(inserted: Inserted) -> Inserted:
-    """To be marked anew, with a whole lease, and only if it is still ours."""
-    return replace(inserted, claim=inserted.claim and replace(inserted.claim, sending=False))
-
-
-def prepared(channel: Channel, new: NewDelivery, meter: Meter) -> Sequence[Any]:
-    """What a channel can never carry is refused at the door."""
-    try:
-        return channel.prepare(new.to_message())
-    except PostroomError:
-        raise
-    except Exception as error:  # its words may be the message's
-        meter.bug(None, error)
-        raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
+    def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:
+        """What a channel can never carry is refused at the door."""
+        try:
+            return channel.prepare(new.to_message())
+        except PostroomError:
+            raise
+        except Exception as error:  # its words may be the message's
+            self.meter.bug(None, error)
+            raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
 
 
 def _same(accepted: Accepted, new: NewDelivery) -> Accepted:

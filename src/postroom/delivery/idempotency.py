@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from postroom.domain.notify import Notify
+from postroom.domain.outgoing import Outgoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,31 +17,35 @@ class Identity:
     fresh: bool  # nobody can have used this key before, so there is nothing to look up
 
 
-def identify(notify: Notify, *, request_id: str, target_identity: str) -> Identity:
+def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Identity:
     """
     A caller's own key stands for itself within its butler. Otherwise the key is
     the request and everything that would make it another message.
     """
-    origin = _normal(notify.origin_butler)
-    derived = _digest(
-        [
-            request_id.strip(),
-            origin,
-            _normal(notify.intent),
-            _normal(notify.channel),
-            _normal(target_identity),
-            content_hash(notify),
-        ]
-    )
-    if notify.idempotency_key is None:
-        return Identity(derived, derived, fresh=notify.context is None)
-    same = [origin, _normal(notify.intent), _normal(notify.channel), _normal(target_identity), content_hash(notify)]
-    return Identity(_digest(["caller", origin, notify.idempotency_key.strip()]), _digest(same), fresh=False)
+    origin = _normal(outgoing.origin_butler)
+    same = [
+        origin,
+        _normal(outgoing.intent),
+        _normal(outgoing.channel),
+        _normal(target_identity),
+        content_hash(outgoing),
+    ]
+    derived = _digest([request_id.strip(), *same])
+    if outgoing.idempotency_key is None:
+        return Identity(derived, derived, fresh=outgoing.context is None)
+    same = [
+        origin,
+        _normal(outgoing.intent),
+        _normal(outgoing.channel),
+        _normal(target_identity),
+        content_hash(outgoing),
+    ]
+    return Identity(_digest(["caller", origin, outgoing.idempotency_key.strip()]), _digest(same), fresh=False)
 
 
-def content_hash(notify: Notify) -> str:
+def content_hash(outgoing: Outgoing) -> str:
     """Trimmed, but in its own case: "US" is not "us"."""
-    return _digest([(notify.subject or "").strip(), notify.message.strip(), (notify.emoji or "").strip()])
+    return _digest([(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()])
 
 
 def replay_key(original_key: str, number: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.delivery import Event, Failure, Outcome, QuarantineReason, Status, Verdict, after
+from postroom.domain.delivery import AttemptResult, Event, Failure, QuarantineReason, Status, Verdict, after
 from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderFailed
 from postroom.domain.ids import DeadLetterId
 from postroom.domain.ledger import Attempt, Claim, Quarantine, Settlement
@@ -18,7 +18,7 @@ def delivered(claim: Claim, receipt: str, *, started_us: int, now_us: int) -> Se
         at_us=now_us,
         not_before_us=claim.created_at_us,
         attempts=claim.attempts + 1,
-        attempt=Attempt(started_at_us=started_us, completed_at_us=now_us, outcome=Outcome.SUCCESS),
+        attempt=Attempt(started_at_us=started_us, completed_at_us=now_us, outcome=AttemptResult.SUCCESS),
         receipt=receipt,
         possible_duplicate=claim.possible_duplicate,
     )
@@ -58,10 +58,10 @@ def put_back(claim: Claim, event: Event, *, now_us: int, delay_seconds: float = 
     )
 
 
-def outcome_of(error: PostroomError) -> Outcome:
+def outcome_of(error: PostroomError) -> AttemptResult:
     if isinstance(error, OutcomeUncertain):
-        return Outcome.UNCERTAIN
-    return Outcome.RETRYABLE_ERROR if error.retryable else Outcome.NON_RETRYABLE_ERROR
+        return AttemptResult.UNCERTAIN
+    return AttemptResult.RETRYABLE_ERROR if error.retryable else AttemptResult.NON_RETRYABLE_ERROR
 
 
 def _reason(error: PostroomError, verdict: Verdict) -> str:

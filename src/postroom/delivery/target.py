@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, ValidationError
-from postroom.domain.notify import Notify, RequestContext, split_telegram_thread
+from postroom.domain.notify import split_telegram_thread
+from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.ports import AddressBook, Channel
 
 
@@ -20,19 +21,19 @@ class Target:
         return f"{self.address}:{self.thread}" if self.thread else self.address
 
 
-async def resolve_target(notify: Notify, channel: Channel, book: AddressBook) -> Target:
-    if notify.intent is not Intent.SEND and notify.context is not None:
-        return _thread_target(notify, notify.context, channel)
-    if notify.recipient is None:
+async def resolve_target(outgoing: Outgoing, channel: Channel, book: AddressBook) -> Target:
+    if outgoing.intent is not Intent.SEND and outgoing.context is not None:
+        return _thread_target(outgoing, outgoing.context, channel)
+    if outgoing.recipient is None:
         return await _owner(channel, book)
-    if address := channel.address(notify.recipient):
+    if address := channel.address(outgoing.recipient):
         return Target(address)
-    return await _contact(notify.recipient, channel, book)
+    return await _contact(outgoing.recipient, channel, book)
 
 
-def _thread_target(notify: Notify, context: RequestContext, channel: Channel) -> Target:
+def _thread_target(outgoing: Outgoing, context: RequestContext, channel: Channel) -> Target:
     thread = context.source_thread_identity
-    if notify.channel == "telegram":
+    if outgoing.channel == "telegram":
         split = split_telegram_thread(thread or "")
         if split is None:
             raise _refused("request_context.source_thread_identity", "must be <chat_id>:<message_id>", "thread_format")
@@ -40,7 +41,7 @@ def _thread_target(notify: Notify, context: RequestContext, channel: Channel) ->
     address = channel.address(context.source_sender_identity)
     if address is None:
         raise _refused(
-            "request_context.source_sender_identity", f"is not an address on {notify.channel}", "not_an_address"
+            "request_context.source_sender_identity", f"is not an address on {outgoing.channel}", "not_an_address"
         )
     return Target(address, thread)
 

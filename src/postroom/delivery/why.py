@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 from postroom.domain.breaker import State
-from postroom.domain.delivery import Outcome, QuarantineReason, Status
+from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import SECOND_US, parse_text
 
@@ -153,7 +153,7 @@ def _delivered(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]
     told = [f"It was delivered over {delivery['channel']} {when}, {_which_attempt(attempts)}."]
     if provider_id := delivery.get("provider_delivery_id"):
         told.append(f"The provider's own name for it is {provider_id}.")
-    failures = [one for one in attempts if one["outcome"] != Outcome.SUCCESS]
+    failures = [one for one in attempts if one["outcome"] != AttemptResult.SUCCESS]
     if failures:
         told.append(f"Before that, the last failure was: {_error(failures[-1])}.")
     return [*told, *_duplicate(delivery)]
@@ -233,7 +233,7 @@ def _attempt_count(delivery: Row, around: Around) -> str:
 
 
 def _error(attempt: Row) -> str:
-    if attempt["outcome"] == Outcome.UNCERTAIN:
+    if attempt["outcome"] == AttemptResult.UNCERTAIN:
         return f"no clear answer, {attempt['error_message']}" if attempt.get("error_message") else "no clear answer"
     return str(attempt.get("error_message") or attempt.get("error_class") or attempt["outcome"])
 

@@ -73,7 +73,7 @@ class OnUncertain(StrEnum):
     HOLD = "hold"
 
 
-class Outcome(StrEnum):
+class AttemptResult(StrEnum):
     """How one attempt ended."""
 
     SUCCESS = "success"

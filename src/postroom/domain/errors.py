@@ -117,3 +117,18 @@ class OutcomeUncertain(PostroomError):
 
 class InternalError(PostroomError):
     error_class = ErrorClass.INTERNAL
+
+
+_PLAIN: dict[ErrorClass, type[PostroomError]] = {
+    ErrorClass.VALIDATION: ValidationError,
+    ErrorClass.UNAVAILABLE: TargetUnavailable,
+    ErrorClass.TIMEOUT: DeliveryTimeout,
+    ErrorClass.INTERNAL: InternalError,
+}
+
+
+def error_of(error_class: ErrorClass, message: str) -> PostroomError:
+    """An error as it was noted or told, when only its class and its words are left."""
+    if error_class is ErrorClass.OVERLOAD:
+        return OverloadRejected(message, limit_type="", retry_after_seconds=0.0)
+    return _PLAIN[error_class](message)

@@ -7,11 +7,11 @@ from operator import attrgetter
 from typing import Any, Final
 
 from postroom.domain.delivery import (
+    AttemptResult,
     Failure,
     Intent,
     Message,
     OnUncertain,
-    Outcome,
     Priority,
     QuarantineReason,
     Status,
@@ -144,7 +144,7 @@ class Attempt:
 
     started_at_us: int
     completed_at_us: int
-    outcome: Outcome
+    outcome: AttemptResult
     failure: Failure | None = None
 
     @property

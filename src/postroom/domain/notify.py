@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import fields
 from typing import Any, Final, TypedDict
 
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.fields import Fields
-from postroom.domain.record import record
+from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.time import parse_text
 
 NOTIFY_V1: Final = "notify.v1"
@@ -23,6 +22,7 @@ _FIELDS: Final = frozenset(
     {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
 )
 _DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "recipient", "subject", "emoji"})
+_CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
 _INTENTS: Final = {str(one): one for one in Intent}
 _PRIORITIES: Final = {str(one): one for one in Priority}
 _ON_UNCERTAIN: Final = {str(one): one for one in OnUncertain}
@@ -44,35 +44,7 @@ class NotifyRequestContextInput(_Lineage, total=False):
     received_at: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContext:
-    request_id: str
-    source_channel: str
-    source_endpoint_identity: str
-    source_sender_identity: str
-    source_thread_identity: str | None = None
-    received_at: str | None = None
-
-
-@record
-class Notify:
-    """A notify.v1 envelope that passed validation; `document` is the envelope as it came."""
-
-    origin_butler: str
-    intent: Intent
-    channel: str
-    message: str
-    recipient: str | None
-    subject: str | None
-    emoji: str | None
-    context: RequestContext | None
-    idempotency_key: str | None
-    priority: Priority
-    on_uncertain: OnUncertain | None
-    document: Mapping[str, Any]
-
-
-def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
+def parse_notify(payload: object, channels: frozenset[str]) -> Outgoing:
     """Raises ValidationError listing every field that is wrong."""
     top = Fields(payload)
     top.refuse_unknown(_FIELDS)
@@ -100,7 +72,7 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
         if channel and channel != "telegram":
             delivery.complain("intent", f"{channel} has no reactions", "react_unsupported")
     top.finish()
-    return Notify(
+    return Outgoing(
         origin_butler=origin,
         intent=_INTENTS[intent],
         channel=channel,
@@ -112,8 +84,35 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Notify:
         idempotency_key=key,
         priority=_PRIORITIES[priority],
         on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
-        document=payload if isinstance(payload, Mapping) else {},
     )
+
+
+def notify_document(outgoing: Outgoing) -> dict[str, Any]:
+    """The envelope that says the same; what is not set is left out."""
+    delivery = {
+        "intent": str(outgoing.intent),
+        "channel": outgoing.channel,
+        "message": outgoing.message,
+        "recipient": outgoing.recipient,
+        "subject": outgoing.subject,
+        "emoji": outgoing.emoji,
+    }
+    envelope = {
+        "schema_version": NOTIFY_V1,
+        "origin_butler": outgoing.origin_butler,
+        "delivery": _given(delivery),
+        "request_context": _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
+        if outgoing.context
+        else None,
+        "idempotency_key": outgoing.idempotency_key,
+        "priority": str(outgoing.priority) if outgoing.priority is not Priority.MEDIUM else None,
+        "on_uncertain": outgoing.on_uncertain and str(outgoing.on_uncertain),
+    }
+    return _given(envelope)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _message(delivery: Fields, intent: str) -> str:
@@ -130,19 +129,19 @@ def _context(top: Fields, intent: str, channel: str) -> RequestContext | None:
         if intent in (Intent.REPLY, Intent.REACT):
             top.complain("request_context", f"is required for a {intent}", f"{intent}_context_required")
         return None
-    fields = top.nested("request_context")
-    fields.refuse_unknown(NotifyRequestContextInput.__annotations__)
+    given = top.nested("request_context")
+    given.refuse_unknown(NotifyRequestContextInput.__annotations__)
     context = RequestContext(
-        request_id=fields.text("request_id", maximum=MAX_REQUEST_ID_CHARACTERS).strip(),
-        source_channel=fields.text("source_channel", maximum=64).strip(),
-        source_endpoint_identity=fields.text("source_endpoint_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
-        source_sender_identity=fields.text("source_sender_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
-        source_thread_identity=fields.optional_text("source_thread_identity", maximum=1000),
-        received_at=fields.optional_text("received_at", maximum=64),
+        request_id=given.text("request_id", maximum=MAX_REQUEST_ID_CHARACTERS).strip(),
+        source_channel=given.text("source_channel", maximum=64).strip(),
+        source_endpoint_identity=given.text("source_endpoint_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_sender_identity=given.text("source_sender_identity", maximum=MAX_ADDRESS_CHARACTERS).strip(),
+        source_thread_identity=given.optional_text("source_thread_identity", maximum=1000),
+        received_at=given.optional_text("received_at", maximum=64),
     )
     if context.received_at is not None:
-        _check_received_at(fields, fields.raw("received_at"))
-    _check_thread(fields, intent, channel, context.source_thread_identity)
+        _check_received_at(given, given.raw("received_at"))
+    _check_thread(given, intent, channel, context.source_thread_identity)
     return context
 
 

@@ -97,19 +97,6 @@ def error_object(error: PostroomError) -> dict[str, Any]:
     return shape
 
 
-def notify_error(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> dict[str, Any]:
-    """A notify_response.v1 for something that was not stored."""
-    answer: dict[str, Any] = {"schema_version": NOTIFY_RESPONSE_V1, "status": "error"}
-    if request_id:
-        answer["request_context"] = {"request_id": request_id}
-    if channel:
-        answer["delivery"] = {"channel": channel}
-    answer["error"] = error_object(error)
-    answer["error_class"] = str(error.error_class)
-    answer["retryable"] = error.retryable
-    return answer
-
-
 def route_response(
     route_context: Mapping[str, Any] | None,
     notify_response: Mapping[str, Any],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from postroom.domain.delivery import Intent, Priority
+from postroom.domain.delivery import Priority
 from postroom.domain.email_copy import Batch
 from postroom.domain.ledger import PRIORITY_RANK
 from postroom.domain.notification import Notification
-from postroom.domain.notify import NOTIFY_V1
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import to_datetime
 from postroom.inbox.quiet_hours import known_zone
 
@@ -18,21 +18,17 @@ ORIGIN: Final = "inbox"
 _SUBJECT_CHARACTERS: Final = 60
 
 
-def envelope(batch: Batch) -> dict[str, Any]:
-    """A notify.v1 like any other. The batch's id is the key: whoever hands it over again sends nothing new."""
-    return {
-        "schema_version": NOTIFY_V1,
-        "origin_butler": ORIGIN,
-        "idempotency_key": f"inbox-email:{batch.id}",
-        "priority": str(_most_urgent(batch.notifications)),
-        "delivery": {
-            "intent": str(Intent.SEND),
-            "channel": "email",
-            "recipient": batch.address,
-            "subject": subject(batch.notifications),
-            "message": body(batch.notifications, batch.zone),
-        },
-    }
+def outgoing(batch: Batch) -> Outgoing:
+    """The batch's id is the key: whoever hands it over again sends nothing new."""
+    return Outgoing(
+        origin_butler=ORIGIN,
+        idempotency_key=f"inbox-email:{batch.id}",
+        priority=_most_urgent(batch.notifications),
+        channel="email",
+        recipient=batch.address,
+        subject=subject(batch.notifications),
+        message=body(batch.notifications, batch.zone),
+    )
 
 
 def subject(notifications: Sequence[Notification]) -> str:

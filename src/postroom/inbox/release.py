@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from postroom.delivery.plane import Plane
 from postroom.domain.email_copy import Batch, Ending, GivenUp, HandedOver, TryAgain
+from postroom.domain.errors import ValidationError
+from postroom.domain.outcome import Outcome
 from postroom.domain.time import seconds
 from postroom.inbox.deferral import judge
-from postroom.inbox.letter import envelope
+from postroom.inbox.letter import outgoing
 from postroom.inbox.ports import EmailQueue, InboxMeter
 from postroom.ports import Clock
 
@@ -68,9 +70,9 @@ class Releaser:
         return len(batches)
 
     async def _release(self, batch: Batch) -> None:
-        answer = await self.plane.deliver(envelope(batch), request_id=batch.id, wait_seconds=0)
+        outcome = await self.plane.submit(outgoing(batch), request_id=batch.id, wait_seconds=0)
         now_us = self.clock.now_us()
-        ending = ending_of(answer, batch.attempts, now_us)
+        ending = ending_of(outcome, batch.attempts, now_us)
         if await self.emails.settle(batch, ending, now_us):
             self.meter.handed_over(batch, ending)
 
@@ -83,16 +85,15 @@ class Releaser:
         return min(due_us if due_us > now_us else now_us + seconds(_RIVAL_PAUSE_SECONDS), sweep_us)
 
 
-def ending_of(answer: Mapping[str, Any], attempts: int, now_us: int) -> Ending:
+def ending_of(outcome: Outcome, attempts: int, now_us: int) -> Ending:
     """The plane keeps whatever it accepted; from here on only a refusal is ours to deal with."""
-    error = answer.get("error") or {}
-    delivery_id = answer.get("delivery", {}).get("delivery_id")
-    if answer["status"] != "error" or delivery_id is not None:
-        return HandedOver(delivery_id)
-    if any(item["code"] == "key_reused" for item in error.get("fields", ())):
+    error = outcome.error
+    if error is None or outcome.delivery_id is not None:
+        return HandedOver(outcome.delivery_id)
+    if isinstance(error, ValidationError) and any(one.code == "key_reused" for one in error.fields):
         return HandedOver(None)  # accepted before, in words an earlier version of us chose
-    reason = str(error.get("class", "internal_error"))
-    if not answer.get("retryable") or attempts + 1 >= _MOST_ATTEMPTS:
+    reason = str(error.error_class)
+    if not outcome.retryable or attempts + 1 >= _MOST_ATTEMPTS:
         return GivenUp(reason)
-    pause = max(min(2.0**attempts, _LONGEST_PAUSE_SECONDS), float(error.get("retry_after_seconds") or 0.0))
+    pause = max(min(2.0**attempts, _LONGEST_PAUSE_SECONDS), error.retry_after_seconds or 0.0)
     return TryAgain(now_us + seconds(pause), reason)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, assert_never
 
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import InternalError, PostroomError
 from postroom.domain.intent import (
     REPLY,
     Change,
@@ -17,11 +17,14 @@ from postroom.domain.intent import (
     StepKind,
     WaitingReason,
 )
+from postroom.domain.notify_response import read_response
+from postroom.domain.outcome import AnswerStatus, Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds, to_text
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Butler, Correspondent, Directory, Person, book_of
-from postroom.intents.dispatch import butler_answer, butler_route, completion_envelope, person_envelope
+from postroom.intents.dispatch import butler_answer, butler_route, completion, to_person
 from postroom.intents.moves import Moment, moved, noted, then, unchanged
 from postroom.intents.store import IntentStore
 from postroom.ports import Clock
@@ -35,7 +38,7 @@ _GIVE_UP_SECONDS: Final = 86_400.0
 class Outbound(Protocol):
     """The one way out to people."""
 
-    async def deliver(self, envelope: Mapping[str, Any], *, request_id: str, wait_seconds: float) -> dict[str, Any]: ...
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
 
 
 class ButlerRoutes(Protocol):
@@ -88,9 +91,9 @@ class Courier:
                 return
             if isinstance(target, Person):
                 sender = await self.directory.display_name(intent.handler, book_of(intent.from_agent))
-                envelope = completion_envelope(intent, target, sender)
-                answer = await self.outbound.deliver(envelope, request_id=intent.id, wait_seconds=0)
-                if answer.get("status") == "error" and answer.get("retryable"):
+                outgoing = completion(intent, target, sender)
+                outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=0)
+                if outcome.retryable:
                     return
         await self.store.update(intent.id, lambda found: unchanged(replace(found, carried=False)))
 
@@ -105,16 +108,20 @@ class Courier:
 
     async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
-        envelope = person_envelope(intent, step, person, sender)
-        answer = await self.outbound.deliver(envelope, request_id=intent.id, wait_seconds=self.wait_seconds)
-        await self._change(intent, lambda found: self._told(found, answer))
+        outgoing = to_person(intent, step, person, sender)
+        outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=self.wait_seconds)
+        await self._change(intent, lambda found: self._after(found, outcome))
 
     async def _to_butler(self, intent: Intent, butler: Butler) -> None:
         route = butler_route(intent, to_text(self.clock.now_us()))
         try:
             answer = await self.routes.route(butler.name, route, self.route_seconds)
         except PostroomError as error:
-            answer = {"status": "error", "error": {"class": str(error.error_class), "retryable": error.retryable}}
+            unreached = error
+            await self._change(
+                intent, lambda found: self._not_delivered(found, unreached, retryable=unreached.retryable)
+            )
+            return
         await self._change(intent, lambda found: self._routed(found, butler, answer))
 
     async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
@@ -126,33 +133,30 @@ class Courier:
         if change.events:
             self.bulletin.ring()
 
-    def _told(self, intent: Intent, answer: Mapping[str, Any]) -> Change:
+    def _after(self, intent: Intent, outcome: Outcome) -> Change:
         """What became of the delivery, as far as it is known now; the rest is seen to later."""
-        status = answer.get("status")
-        if status == "error":
-            return self._not_delivered(intent, answer)
-        advanced = self._advanced(intent, carried=status != "ok")
-        if status == "ok":
+        if outcome.error is not None:
+            return self._not_delivered(intent, outcome.error, retryable=outcome.retryable)
+        delivered = outcome.status is AnswerStatus.OK
+        advanced = self._advanced(intent, carried=not delivered)
+        if delivered:
             return then(advanced, lambda found: arrived(found, self._moment(SYSTEM)))
-        reason = _WAITS.get(str(status))
-        if reason is None or intent.status is IntentStatus.WAITING:
+        if outcome.status is not AnswerStatus.PENDING_APPROVAL or intent.status is IntentStatus.WAITING:
             return advanced
         return then(
             advanced,
-            lambda found: moved(found, IntentStatus.WAITING, self._moment(SYSTEM), waiting_reason=reason),
+            lambda found: moved(found, IntentStatus.WAITING, self._moment(SYSTEM), waiting_reason=WaitingReason.HUMAN),
         )
 
-    def _not_delivered(self, intent: Intent, answer: Mapping[str, Any]) -> Change:
-        error = answer.get("error")
-        error = error if isinstance(error, Mapping) else {}
+    def _not_delivered(self, intent: Intent, error: PostroomError, *, retryable: bool) -> Change:
         step = intent.plan[intent.position]
-        if answer.get("retryable") and self.clock.now_us() - step.at_us < seconds(_GIVE_UP_SECONDS):
-            return self._postponed(intent, error.get("retry_after_seconds"))
-        return self._refused(intent, str(answer.get("error_class", "internal_error")), str(error.get("message", "")))
+        if retryable and self.clock.now_us() - step.at_us < seconds(_GIVE_UP_SECONDS):
+            return self._postponed(intent, error.retry_after_seconds)
+        return self._refused(intent, str(error.error_class), error.message)
 
-    def _postponed(self, intent: Intent, retry_after: object) -> Change:
+    def _postponed(self, intent: Intent, retry_after_seconds: float | None) -> Change:
         """Our limits or a provider in trouble: the step waits and loses nothing."""
-        pause = float(retry_after) if isinstance(retry_after, int | float) else 5.0
+        pause = 5.0 if retry_after_seconds is None else retry_after_seconds
         pause = min(max(pause, _SHORTEST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
         later = replace(intent, next_at_us=self.clock.now_us() + seconds(pause))
         if intent.status in (IntentStatus.WAITING, IntentStatus.DELIVERED):
@@ -174,11 +178,11 @@ class Courier:
         return then(advanced, lambda found: noted(found, EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload))
 
     def _routed(self, intent: Intent, butler: Butler, answer: Mapping[str, Any]) -> Change:
-        error = answer.get("error")
-        error = error if isinstance(error, Mapping) else {}
         if answer.get("status") == "error":
-            told = {"error_class": error.get("class", "internal_error"), "retryable": error.get("retryable", False)}
-            return self._not_delivered(intent, {"error": error, **told})
+            told = read_response(answer)
+            return self._not_delivered(
+                intent, told.error or InternalError("the butler failed"), retryable=told.retryable
+            )
         finished = answer.get("status") == "ok"
         advanced = then(
             self._advanced(intent, carried=not finished),
@@ -220,9 +224,6 @@ class Courier:
 
     def _moment(self, actor: str) -> Moment:
         return Moment(self.clock.now_us(), actor, self.mint)
-
-
-_WAITS: Final = {"pending_approval": WaitingReason.HUMAN, "deferred": WaitingReason.TIME}
 
 
 def arrived(intent: Intent, moment: Moment) -> Change:

@@ -1,4 +1,4 @@
-"""What leaves the household for an intent: a notify.v1 to a person, a route.v1 to a butler."""
+"""What leaves the household for an intent: a message to a person, a route.v1 to a butler."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from postroom.domain.intent import Intent, Step
-from postroom.domain.notify import NOTIFY_V1
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.route import ROUTE_V1
 from postroom.intents.directory import Person
 from postroom.intents.wording import Letter, answer_letter, letter
@@ -14,30 +14,24 @@ from postroom.intents.wording import Letter, answer_letter, letter
 ORIGIN: Final = "intents"
 
 
-def person_envelope(intent: Intent, step: Step, person: Person, sender: str) -> dict[str, Any]:
-    """A notify.v1 that is the same however often the step is tried."""
-    return _notify(letter(intent, step.kind, sender, person.channel), person, f"{intent.id}:{intent.position}")
+def to_person(intent: Intent, step: Step, person: Person, sender: str) -> Outgoing:
+    """The same however often the step is tried."""
+    return _outgoing(letter(intent, step.kind, sender, person.channel), person, f"{intent.id}:{intent.position}")
 
 
-def completion_envelope(intent: Intent, person: Person, sender: str) -> dict[str, Any]:
-    return _notify(answer_letter(intent, sender), person, f"{intent.id}:completion")
+def completion(intent: Intent, person: Person, sender: str) -> Outgoing:
+    return _outgoing(answer_letter(intent, sender), person, f"{intent.id}:completion")
 
 
-def _notify(written: Letter, person: Person, key: str) -> dict[str, Any]:
-    delivery = {
-        "intent": "send",
-        "channel": person.channel,
-        "recipient": person.address,
-        "message": written.text,
-    }
-    if person.channel == "email":
-        delivery["subject"] = written.subject
-    return {
-        "schema_version": NOTIFY_V1,
-        "origin_butler": ORIGIN,
-        "delivery": delivery,
-        "idempotency_key": key,
-    }
+def _outgoing(written: Letter, person: Person, key: str) -> Outgoing:
+    return Outgoing(
+        origin_butler=ORIGIN,
+        channel=person.channel,
+        recipient=person.address,
+        message=written.text,
+        subject=written.subject if person.channel == "email" else None,
+        idempotency_key=key,
+    )
 
 
 def butler_route(intent: Intent, received_at: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, TextContent
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import printable
-from postroom.domain.route import notify_error
+from postroom.domain.notify_response import notify_error
 from postroom.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES, READING_TOOL_NAMES, REPAIRING_TOOL_NAMES
 
 _RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))

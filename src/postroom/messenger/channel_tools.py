@@ -15,6 +15,7 @@ from postroom.domain.delivery import Intent
 from postroom.domain.notify import NOTIFY_V1
 from postroom.messenger.answers import NotifyResponse
 from postroom.messenger.arguments import ChatId, MessageId, OptionalText, Text
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.ports import Clock
 
 ORIGIN: Final = "messenger"
@@ -52,7 +53,7 @@ class ChannelTools:
         return self.mint(self.clock.now_us())
 
     async def _deliver(self, envelope: dict[str, Any], request_id: str) -> NotifyResponse:
-        answer = await self.plane.deliver(envelope, request_id=request_id, wait_seconds=self.wait_seconds)
+        answer = await deliver_envelope(self.plane, envelope, request_id=request_id, wait_seconds=self.wait_seconds)
         return cast(NotifyResponse, answer)
 
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from postroom.delivery.plane import Plane
 from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.notify_response import notify_error
 from postroom.domain.principal import Principal, Role
-from postroom.domain.route import notify_error, parse_route, route_response
+from postroom.domain.route import parse_route, route_response
+from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.ports import Clock
 
 
@@ -28,7 +30,7 @@ class Execute:
             _check_lineage(caller, route.sender, envelope)
         except ValidationError as error:
             return route_response(context, notify_error(error), self._elapsed_ms(started))
-        answer = await self.plane.deliver(envelope, request_id=route.request_id, wait_seconds=wait_seconds)
+        answer = await deliver_envelope(self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds)
         return route_response(context, answer, self._elapsed_ms(started))
 
     def _elapsed_ms(self, started_us: int) -> float:

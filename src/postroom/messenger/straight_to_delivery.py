@@ -7,6 +7,7 @@ from typing import Any
 
 from postroom.delivery.plane import Plane
 from postroom.domain.errors import InternalError
+from postroom.messenger.deliver_envelope import deliver_envelope
 
 
 class StraightToDelivery:
@@ -20,6 +21,9 @@ class StraightToDelivery:
             raise InternalError(f"the messenger has no {tool}")
         if "refusal" in arguments:
             return {}  # it never became an envelope, and the switchboard's record is not ours
-        return await self._plane.deliver(
-            arguments["notify_request"], request_id=arguments["request_id"], wait_seconds=arguments["wait_seconds"]
+        return await deliver_envelope(
+            self._plane,
+            arguments["notify_request"],
+            request_id=arguments["request_id"],
+            wait_seconds=arguments["wait_seconds"],
         )

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, func, insert, or_, select, text, update
 
 from postroom.domain.dead_letter import DeadLetter, Discard, EarlierReplay, Replay, ReplayRefused
-from postroom.domain.delivery import Intent, Outcome, QuarantineReason, Status
+from postroom.domain.delivery import AttemptResult, Intent, QuarantineReason, Status
 from postroom.domain.enquiry import DeadLetterQuery
 from postroom.domain.ids import DeadLetterId, DeliveryId
 from postroom.store.database import Database
@@ -186,7 +186,7 @@ def _uncertain(connection: Connection, originals: Iterable[str]) -> set[str]:
         select(_original)
         .join(delivery_attempts, _attempts.delivery_request_id == _requests.id)
         .where(or_(_requests.id.in_(listed), _requests.replay_of.in_(listed)))
-        .where(_attempts.outcome == str(Outcome.UNCERTAIN))
+        .where(_attempts.outcome == str(AttemptResult.UNCERTAIN))
         .distinct()
     )
     return set(connection.execute(found).scalars())

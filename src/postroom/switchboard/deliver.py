@@ -15,8 +15,9 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.notify import parse_notify
+from postroom.domain.notify_response import notify_error
 from postroom.domain.principal import Principal, Role
-from postroom.domain.route import ROUTE_RESPONSE_V1, build_notify_route, notify_error
+from postroom.domain.route import ROUTE_RESPONSE_V1, build_notify_route
 from postroom.domain.time import to_text
 from postroom.ports import Clock, Peer
 from postroom.switchboard.registry import Registry, look_up

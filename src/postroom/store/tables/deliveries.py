@@ -18,7 +18,7 @@ from sqlalchemy import (
     text,
 )
 
-from postroom.domain.delivery import Intent, OnUncertain, Outcome, QuarantineReason, Status
+from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, QuarantineReason, Status
 from postroom.store.tables.delivery_columns import DELIVERY_COLUMNS
 from postroom.store.tables.metadata import MESSENGER, metadata, one_of
 
@@ -79,7 +79,7 @@ delivery_attempts = Table(
     Column("error_class", Text),
     Column("error_message", Text),
     Column("provider_response", Text),
-    CheckConstraint(one_of("outcome", Outcome), name="outcome"),
+    CheckConstraint(one_of("outcome", AttemptResult), name="outcome"),
     schema=MESSENGER,
 )
 

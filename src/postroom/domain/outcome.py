@@ -1,0 +1,80 @@
+"""What became of an outgoing message, as far as it is known when the waiting ends."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from postroom.domain.delivery import Status
+from postroom.domain.errors import RETRYABLE, ErrorClass, PostroomError, error_of
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Snapshot
+from postroom.domain.record import record
+
+
+class AnswerStatus(StrEnum):
+    OK = "ok"  # delivered
+    ACCEPTED = "accepted"  # stored, and still being tried
+    PENDING_APPROVAL = "pending_approval"
+    ERROR = "error"
+
+
+@record
+class Outcome:
+    """`error` says why nothing was stored or why it failed; `retryable` whether asking again can help."""
+
+    status: AnswerStatus
+    request_id: str | None
+    channel: str | None = None
+    delivery_id: DeliveryId | None = None
+    delivery_status: Status | None = None
+    provider_delivery_id: str | None = None
+    possible_duplicate: bool = False
+    waiting_reason: str | None = None
+    error: PostroomError | None = None
+    retryable: bool = False
+
+
+def refused(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> Outcome:
+    """Nothing was stored."""
+    return Outcome(
+        status=AnswerStatus.ERROR, request_id=request_id, channel=channel, error=error, retryable=error.retryable
+    )
+
+
+def outcome_of(snapshot: Snapshot, *, request_id: str) -> Outcome:
+    """A failed delivery is never wrapped in an `ok`."""
+    status = _ANSWERS[snapshot.status]
+    failed = status is AnswerStatus.ERROR
+    return Outcome(
+        status=status,
+        request_id=request_id,
+        channel=snapshot.channel,
+        delivery_id=snapshot.id,
+        delivery_status=snapshot.status,
+        provider_delivery_id=snapshot.provider_delivery_id,
+        possible_duplicate=snapshot.possible_duplicate,
+        waiting_reason=snapshot.waiting_reason,
+        error=_failure(snapshot) if failed else None,
+        retryable=failed and _is_retryable(snapshot),
+    )
+
+
+_ANSWERS = {
+    Status.DELIVERED: AnswerStatus.OK,
+    Status.PENDING: AnswerStatus.ACCEPTED,
+    Status.IN_PROGRESS: AnswerStatus.ACCEPTED,
+    Status.AWAITING_APPROVAL: AnswerStatus.PENDING_APPROVAL,
+    Status.FAILED: AnswerStatus.ERROR,
+    Status.DEAD_LETTERED: AnswerStatus.ERROR,
+}
+
+
+def _failure(snapshot: Snapshot) -> PostroomError:
+    failure = snapshot.failure
+    return error_of(failure.error_class, failure.message) if failure else error_of(ErrorClass.INTERNAL, "")
+
+
+def _is_retryable(snapshot: Snapshot) -> bool:
+    """A dead letter is kept for replay, so sending it anew would make a second one."""
+    failure = snapshot.failure
+    return failure is not None and failure.error_class in RETRYABLE and snapshot.status is Status.FAILED

@@ -1,0 +1,37 @@
+"""A message on its way out, as every part of the house hands it to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.record import record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """Lineage of the inbound request that a reply or a reaction answers."""
+
+    request_id: str
+    source_channel: str
+    source_endpoint_identity: str
+    source_sender_identity: str
+    source_thread_identity: str | None = None
+    received_at: str | None = None
+
+
+@record
+class Outgoing:
+    """What is to be said, to whom and for whom; without a recipient, to the owner."""
+
+    origin_butler: str
+    channel: str
+    message: str
+    intent: Intent = Intent.SEND
+    recipient: str | None = None
+    subject: str | None = None
+    emoji: str | None = None
+    context: RequestContext | None = None
+    idempotency_key: str | None = None
+    priority: Priority = Priority.MEDIUM
+    on_uncertain: OnUncertain | None = None
