@@ -64,6 +64,11 @@ def test_all_missing_variables_are_named_at_once() -> None:
             id="cron-minute-61",
         ),
         pytest.param(
+            changed("butler", "schedule", value=[{"name": "a", "cron": "0 0 30 2 *", "prompt": "x"}]),
+            "butler.schedule.0.cron: '0 0 30 2 *' names a day that never comes",
+            id="cron-that-never-fires",
+        ),
+        pytest.param(
             changed(
                 "butler", "schedule", value=[{"name": "a", "cron": "* * * * *", "timezone": "Mars", "prompt": "x"}]
             ),
@@ -89,6 +94,10 @@ def test_what_is_wrong_is_said_with_file_and_key(document: dict[str, Any], sente
 
     assert "roster/garden/butler.toml" in str(raised.value)
     assert sentence in str(raised.value)
+
+
+def test_a_leap_day_is_a_day_that_comes() -> None:
+    parse(changed("butler", "schedule", value=[{"name": "a", "cron": "0 0 29 2 *", "prompt": "x"}]))
 
 
 @pytest.mark.requirement("messenger:no-scheduled-tasks")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
 
-from croniter import croniter
+from croniter import CroniterBadDateError, croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from postroom.domain.mistake import Mistake
@@ -17,6 +18,7 @@ MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
 SENDING_MODULES: Final = frozenset({"telegram", "email"})
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
 
@@ -85,6 +87,10 @@ class Schedule(Strict):
     def _five_fields(cls, cron: str) -> str:
         if len(cron.split()) != 5 or not croniter.is_valid(cron):
             raise ValueError(f"'{cron}' is not a cron expression of five fields")
+        try:
+            croniter(cron, _ANY_DAY).get_next(datetime)
+        except CroniterBadDateError:
+            raise ValueError(f"'{cron}' names a day that never comes") from None
         return cron
 
     @field_validator("timezone")
