@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.channels.retry_after import DEFAULT_SECONDS, LONGEST_SECONDS, wait_seconds
+from postroom.channels.retry_after import DEFAULT_SECONDS, wait_seconds
+from postroom.domain.patience import LONGEST_SECONDS
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

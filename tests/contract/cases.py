@@ -60,6 +60,12 @@ _TELEGRAM = [
         retry_after_seconds=30.0,
     ),
     Situation(
+        id="throttled/until the year 9999",
+        script=refused(429, "Too Many Requests", headers="Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n"),
+        raises=ProviderThrottled,
+        retry_after_seconds=3600.0,
+    ),
+    Situation(
         id="throttled/without a word",
         script=raw_reply(429, b"slow down"),
         raises=ProviderThrottled,

@@ -206,6 +206,17 @@ async def test_a_storm_of_throttles_uses_up_no_attempt(world: World) -> None:
     assert (row["status"], row["attempts"], row["calls"]) == ("delivered", 1, 7)
 
 
+async def test_a_wait_of_years_ends_after_an_hour_and_the_provider_is_asked_again(world: World) -> None:
+    world.telegram.script.append(ProviderThrottled("429", retry_after_seconds=10**10))
+
+    await world.send()
+    await world.advance(3599.9)
+    assert len(world.telegram.calls) == 1
+    await world.advance(0.1)
+
+    assert (await world.row())["status"] == "delivered"
+
+
 @pytest.mark.requirement("messenger:provider-throttle-passthrough")
 async def test_a_throttle_silences_the_channel_for_everybody(world: World) -> None:
     world.telegram.script.append(ProviderThrottled("429", retry_after_seconds=10))

@@ -46,6 +46,8 @@ def verdict(error: PostroomError, attempts: int = 1, **changes: object) -> Verdi
         (CircuitOpenError("x"), 1, Verdict(Event.RETRY, 1.0)),
         (StoreUnavailable("x"), 1, Verdict(Event.RETRY, 1.0)),
         (ProviderThrottled("x", retry_after_seconds=35), 1, Verdict(Event.POSTPONE, 35)),
+        (ProviderThrottled("x", retry_after_seconds=10**9), 1, Verdict(Event.POSTPONE, 3600)),
+        (TargetUnavailable("x", retry_after_seconds=10**9), 1, Verdict(Event.RETRY, 3600)),
         (ProviderThrottled("x"), 99, Verdict(Event.POSTPONE, 1.0)),
         (OutcomeUncertain("x"), 1, Verdict(Event.RETRY, 1.0)),
         (OutcomeUncertain("x"), 3, Verdict(Event.EXHAUST)),

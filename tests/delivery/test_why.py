@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from postroom.delivery.why import Around, why, why_deferred, why_refused
 from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
+from postroom.domain.patience import shortened
 from postroom.domain.time import seconds, to_text
 
 NOW = seconds(1_800_000_000)
@@ -78,6 +79,14 @@ CASES = [
         "It waits because telegram asked us to slow down. Waiting uses up none of its attempts. "
         "The next try is in 5 seconds.",
         id="throttled",
+    ),
+    pytest.param(
+        row("pending", waiting_reason=f"throttled by the provider: 429{shortened(10**9)}", not_before=at(3600)),
+        [attempt("retryable_error", "429")],
+        Around(throttle_seconds=3600.0),
+        "It waits because telegram asked us to slow down (it asked for a wait of 11574 days, which is cut to 1 hour "
+        "and asked again then). Waiting uses up none of its attempts. The next try is in 1 hour.",
+        id="throttled for years",
     ),
     pytest.param(
         row("pending", attempts=1, waiting_reason="retry after timeout: connection refused", not_before=at(3)),

@@ -7,17 +7,24 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from postroom.domain.patience import LONGEST_SECONDS
+
 DEFAULT_SECONDS = 1.0
-LONGEST_SECONDS = 86_400.0  # a typing error at the provider must not silence a channel for years
+_MOST_SECONDS = 1e12  # what a number may be before it is called endless
 
 _SECONDS = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
 
 def wait_seconds(told: object, header: str | None, now: datetime) -> float:
+    """What is asked, within reason: a typing error at the provider must not silence a channel for years."""
+    return min(asked_seconds(told, header, now), LONGEST_SECONDS)
+
+
+def asked_seconds(told: object, header: str | None, now: datetime) -> float:
     """The answer's own number first, then the Retry-After header, then a short default."""
     for wait in (_number(told), _header(header, now)):
         if wait is not None:
-            return min(max(wait, 0.0), LONGEST_SECONDS)
+            return max(wait, 0.0)
     return DEFAULT_SECONDS
 
 
@@ -26,7 +33,7 @@ def _number(told: object) -> float | None:
         return None
     if isinstance(told, float) and not math.isfinite(told):
         return None
-    return float(min(told, LONGEST_SECONDS))
+    return float(min(told, _MOST_SECONDS))
 
 
 def _header(header: str | None, now: datetime) -> float | None:

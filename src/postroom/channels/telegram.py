@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from postroom.channels.graphemes import is_single
 from postroom.channels.http_call import Answer, HttpCall
 from postroom.channels.provider_words import provider_words
-from postroom.channels.retry_after import wait_seconds
+from postroom.channels.retry_after import asked_seconds
 from postroom.channels.telegram_text import split
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import (
@@ -25,6 +25,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
+from postroom.domain.patience import LONGEST_SECONDS, shortened
 
 API_BASE_URL = "https://api.telegram.org"
 POLL_MARGIN_SECONDS = 10.0
@@ -123,7 +124,8 @@ def read_refusal(
     if status == 429:
         parameters = told.get("parameters")
         number = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
-        return ProviderThrottled(said, retry_after_seconds=wait_seconds(number, retry_after, now))
+        asked = asked_seconds(number, retry_after, now)
+        return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
     if status == 401:
         return TargetUnavailable("Telegram does not accept our bot token")
     if 400 <= status < 500:

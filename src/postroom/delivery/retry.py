@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from postroom.domain.delivery import Event, OnUncertain, Priority, Verdict
 from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderThrottled
+from postroom.domain.patience import LONGEST_SECONDS
 
 DEFAULT_THROTTLE_SECONDS = 1.0
 
@@ -40,12 +41,13 @@ def after_failure(
     priority: Priority = Priority.MEDIUM,
 ) -> Verdict:
     """`attempts` includes the one that has just failed."""
+    asked = min(error.retry_after_seconds or 0.0, LONGEST_SECONDS)
     if isinstance(error, ProviderThrottled):
-        return Verdict(Event.POSTPONE, error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
+        return Verdict(Event.POSTPONE, asked or DEFAULT_THROTTLE_SECONDS)
     if isinstance(error, OutcomeUncertain) and on_uncertain is OnUncertain.HOLD:
         return Verdict(Event.HOLD)
     if not error.retryable:
         return Verdict(Event.REJECT)
     if attempts >= policy.attempts_for(priority):
         return Verdict(Event.EXHAUST)
-    return Verdict(Event.RETRY, max(backoff_seconds(policy, attempts, dice), error.retry_after_seconds or 0.0))
+    return Verdict(Event.RETRY, max(backoff_seconds(policy, attempts, dice), asked))

@@ -8,6 +8,7 @@ from typing import Any, Final, assert_never
 
 from postroom.domain.breaker import State
 from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
+from postroom.domain.patience import said_so
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import SECOND_US, parse_text
 
@@ -125,7 +126,8 @@ def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str
     if reason.startswith("the circuit of"):
         return [f"It waits because {reason}{_circuit_detail(around.circuit)}. Waiting uses up none of its attempts."]
     if reason.startswith("throttled by the provider") or reason.endswith("asked us to wait"):
-        return [f"It waits because {channel} asked us to slow down. Waiting uses up none of its attempts."]
+        cut = f" ({said})" if (said := said_so(reason)) else ""
+        return [f"It waits because {channel} asked us to slow down{cut}. Waiting uses up none of its attempts."]
     if attempts and reason.startswith("retry after"):
         return [f"{_attempt_count(delivery, around)} failed ({_error(attempts[-1])}), so it will be tried again."]
     if reason:

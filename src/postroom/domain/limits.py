@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from postroom.domain.patience import LONGEST_SECONDS
 from postroom.domain.record import record
 from postroom.domain.time import SECOND_US, seconds
 
 MINUTE_US: Final = 60 * SECOND_US
 IN_FLIGHT_HINT_US: Final = SECOND_US
 LEASE_US: Final = 10 * MINUTE_US
-THROTTLE_LONGEST_US: Final = 7 * 24 * 60 * MINUTE_US
+THROTTLE_LONGEST_US: Final = seconds(LONGEST_SECONDS)
 
 
 class LimitType(StrEnum):
@@ -130,7 +131,7 @@ def in_flight_wait_us(in_flight: int, most: int, *, held: bool) -> int:
 
 
 def throttle_us(asked_seconds: float) -> int:
-    """A provider's wait, within reason: no single answer silences a channel for more than a week."""
+    """A provider's wait, within reason: no single answer silences a channel for more than an hour."""
     if math.isnan(asked_seconds) or asked_seconds <= 0:
         return 0
     return seconds(min(asked_seconds, THROTTLE_LONGEST_US / SECOND_US))
