@@ -7,6 +7,7 @@ import pytest
 from postroom.app.sandbox_door import HttpSandboxDoor
 from postroom.domain.errors import TargetUnavailable, ValidationError
 from postroom.sandbox.server import Sandbox, SandboxOptions
+from tests.contract.pieces import Piecemeal
 
 
 async def test_what_is_typed_comes_back_in_the_listing() -> None:
@@ -24,6 +25,12 @@ async def test_a_refusal_says_what_is_wrong() -> None:
 
         with pytest.raises(ValidationError, match="chat_id"):
             await door.post("telegram/inbound", {"chat_id": "no chat", "text": "Hello"})
+
+
+async def test_a_listing_that_arrives_in_pieces_is_read_whole() -> None:
+    found = [{"text": "word " * 50}]
+    async with Piecemeal({"messages": found}) as sandbox:
+        assert await HttpSandboxDoor(f"{sandbox.url}/sandbox/").messages("telegram/messages") == found
 
 
 async def test_a_sandbox_that_is_not_there_is_not_available(free_port: int) -> None:

@@ -5,6 +5,7 @@ from aiohttp import web
 
 from postroom.app.webhook_post import WebhookPost
 from postroom.domain.errors import TargetUnavailable
+from tests.contract.pieces import Piecemeal
 
 
 async def test_a_notice_is_posted_and_a_redirect_is_not_followed(free_port: int) -> None:
@@ -29,6 +30,13 @@ async def test_a_notice_is_posted_and_a_redirect_is_not_followed(free_port: int)
 
     assert answers == [200, 302]
     assert heard == [("/hook", b"{}"), ("/moved", b"{}")]
+
+
+async def test_the_status_is_read_from_an_answer_that_arrives_in_pieces() -> None:
+    poster = WebhookPost()
+    async with Piecemeal({"words": "word " * 50}, status=202, piece_bytes=1) as subscriber:
+        assert [await poster.post(subscriber.url, b"{}", {}) for _ in range(2)] == [202, 202]
+    await poster.close()
 
 
 async def test_a_subscriber_that_cannot_be_reached_is_an_error_of_ours(free_port: int) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 from tests.contract.bot_api import BotApi, Trouble, accepted, reply
 from tests.contract.connection import Listener
+from tests.contract.pieces import Piecemeal
 
 from postroom.channels.http_call import HttpCall
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, TargetUnavailable
@@ -36,6 +38,16 @@ async def test_a_tls_handshake_that_is_cut_is_not_sent() -> None:
     await call.close()
 
     assert server.taken == 0
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 90], ids=["byte by byte", "head and body apart"])
+async def test_an_answer_that_arrives_in_pieces_is_read_whole(piece_bytes: int) -> None:
+    call, document = HttpCall("The service"), {"words": "word " * 50}
+    async with Piecemeal(document, piece_bytes=piece_bytes) as server:
+        answer = await call.post(server.url, {}, 5.0)
+    await call.close()
+
+    assert json.loads(answer.body) == document
 
 
 async def test_a_name_that_does_not_resolve_is_not_sent() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.bot_api import BotApi, Trouble, accepted, refused, reply
+from tests.contract.pieces import Piecemeal
 
 from postroom.channels.telegram import Telegram, address, build
 from postroom.channels.telegram_text import TEXT_LIMIT
@@ -119,6 +120,25 @@ async def test_a_reaction_has_a_receipt_of_its_own() -> None:
         await channel.close()
 
     assert receipt == Receipt("reaction:4711:55")
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
+async def test_a_receipt_that_arrives_in_pieces_is_read_whole(chunked: bool) -> None:
+    told = {"ok": True, "result": {"message_id": 77, "text": "word " * 50}}
+    async with Piecemeal(told, chunked=chunked) as api:
+        channel = Telegram(TOKEN, api.url)
+        receipt = await channel.send(channel.prepare(message())[0], 5.0)
+        await channel.close()
+
+    assert receipt == Receipt("77")
+
+
+async def test_updates_that_arrive_in_pieces_are_read_whole() -> None:
+    updates = [{"update_id": number, "message": {"text": "word " * 20}} for number in range(3)]
+    async with Piecemeal({"ok": True, "result": updates}) as api:
+        channel = Telegram(TOKEN, api.url)
+        assert await channel.updates(0, 0.0) == updates
+        await channel.close()
 
 
 async def test_a_base_url_may_have_a_path() -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.contract.pieces import Piecemeal
 
 from postroom.connectors.household_client import CallerClient, HouseholdClient
 from postroom.domain.contact import InputMode
@@ -39,6 +40,14 @@ async def household(behaviour: Behaviour) -> AsyncIterator[CallerClient]:
     finally:
         await client.close()
         server.close()
+
+
+async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
+    taken = {"intent_id": "i", "status": "accepted", "lifecycle_status": "SUBMITTED", "created_at": "now"}
+    async with Piecemeal({"ok": True, **taken, "words": "word " * 50}) as server:
+        client = HouseholdClient(server.url)
+        assert await client.under("token").submit({"payload": {}}) == taken
+        await client.close()
 
 
 @pytest.mark.parametrize("behaviour", [cut, bad_gateway])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.contract.pieces import Piecemeal
 from tests.services.ports import free_port
 
 from postroom.domain.errors import (
@@ -63,6 +64,13 @@ async def test_a_call_says_what_and_who_and_gets_the_structured_answer() -> None
         "route.execute",
         {"a": 1},
     )
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
+async def test_an_answer_that_arrives_in_pieces_is_read_whole(chunked: bool) -> None:
+    content = {"status": "ok", "words": "word " * 50}
+    async with Piecemeal({"result": {"structuredContent": content}}, chunked=chunked) as server:
+        assert await call(f"{server.url}/mcp") == content
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 
 import aiohttp
 
+from postroom.channels.whole_answer import whole_answer
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 
-ANSWER_LIMIT_BYTES = 8 * 1024 * 1024
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -71,7 +71,7 @@ class HttpCall:
             if not 200 <= status < 300:
                 # the status alone is a complete refusal, even if its explanation is cut off
                 trip.refusal = Answer(status=status, retry_after=retry_after, body=b"")
-            content = await _read(response.content)
+            content = await whole_answer(response.content)
             return Answer(status=status, retry_after=retry_after, body=content)
 
     def _failure(self, trip: _Trip, late: bool) -> PostroomError:
@@ -102,11 +102,3 @@ async def _mark_left(
     session: aiohttp.ClientSession, context: SimpleNamespace, chunk: aiohttp.TraceRequestChunkSentParams
 ) -> None:
     context.trace_request_ctx.left = True
-
-
-async def _read(content: aiohttp.StreamReader) -> bytes:
-    """An answer past the limit is cut, which makes it unreadable, not endless."""
-    collected = bytearray()
-    while len(collected) < ANSWER_LIMIT_BYTES and (chunk := await content.read(65_536)):
-        collected += chunk
-    return bytes(collected)

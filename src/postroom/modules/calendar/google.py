@@ -13,6 +13,7 @@ from urllib.parse import quote
 import aiohttp
 
 from postroom.channels.retry_after import wait_seconds
+from postroom.channels.whole_answer import whole_answer
 from postroom.domain.errors import InternalError, OutcomeUncertain, PostroomError, ProviderThrottled, TargetUnavailable
 from postroom.domain.time import seconds, to_datetime
 from postroom.modules.calendar.access import AccessTokens, Credentials
@@ -24,7 +25,6 @@ MAX_ATTEMPTS: Final = 3
 LONGEST_WAIT_SECONDS: Final = 30.0
 _PAGE: Final = 250
 _MOST_PAGES: Final = 20
-_ANSWER_BYTES: Final = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class GoogleCalendar:
                 timeout=self._timeout,
                 allow_redirects=False,
             ) as response:
-                body = await response.content.read(_ANSWER_BYTES)
+                body = await whole_answer(response.content)
                 answered = (response.status, response.headers.get("Retry-After"), body)
         except aiohttp.ClientConnectorError:
             raise TargetUnavailable("Google Calendar cannot be reached", retry_after_seconds=1.0) from None
