@@ -385,6 +385,7 @@ class TestWhenRedisIsAway:
             assert not (await breakers.acquire("telegram")).allowed
             server.start()
             clock.turn(1)
+            await breakers.reach.look()
             assert await breakers.circuit("telegram") == opened
             assert not breakers.away
             other = on_redis(client, clock, prefix=prefix)
@@ -401,7 +402,7 @@ class TestWhenRedisIsAway:
             assert (await trip(breakers, failures=2)).failures == 2
             server.start()
             opened = await trip(other, failures=4)
-            clock.turn(1)
+            await breakers.reach.look()
             assert await breakers.circuit("telegram") == opened
             await client.aclose()
 

@@ -90,7 +90,7 @@ async def test_while_redis_is_away_and_after_it_forgot_everything_the_cap_still_
         created += sum(await asyncio.gather(*(create(cap) for _ in range(20))))
         assert cap.away
         server.start()
-        clock.turn(2)
+        await cap.reach.look()
         created += sum(await asyncio.gather(*(create(cap) for _ in range(20))))
         assert not cap.away
         await client.aclose()

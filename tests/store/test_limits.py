@@ -509,6 +509,7 @@ class TestWhenRedisIsAway:
             assert limits.away
             server.start()
             clock.turn(1)
+            await limits.reach.look()
             assert available(await limits.admit(asking("after")))[2] == 9.0
             assert not limits.away
             await client.aclose()
@@ -525,7 +526,7 @@ class TestWhenRedisIsAway:
                     clock.turn(0.5)
                     await limits.admit(asking())
                 server.start()
-                clock.turn(1)
+                await limits.reach.look()
                 await limits.admit(asking())
             await client.aclose()
         assert [log["event"] for log in logs] == ["redis_away", "redis_back"] * 2
@@ -542,7 +543,7 @@ class TestWhenRedisIsAway:
                 async with asyncio.timeout(0.5):
                     for number in range(200):
                         await limits.release(f"d{number}")
-            clock.turn(1)
+            await limits.reach.look()
             await limits.admit(asking("after"))
             assert not limits.away
             await client.aclose()
@@ -568,6 +569,7 @@ class TestWhenRedisIsAway:
             await limits.throttle("telegram", 30)
             server.start()
             clock.turn(1)
+            await limits.reach.look()
             assert await limits.reserve("telegram", "42", 1.0) == 29.0
             other = RedisLimits(client, "postroom", clock, clock_from_redis=False)
             assert await other.throttles() == {"telegram": 29.0}
@@ -586,6 +588,7 @@ class TestWhenRedisIsAway:
             await limits.release("local")
             server.start()
             clock.turn(1)
+            await limits.reach.look()
             decision = await limits.admit(place("after", 3))
             assert (decision.admitted, decision.in_flight) == (True, 2)
             await client.aclose()

@@ -1,4 +1,4 @@
-"""One Lua script on Redis: sharing round trips, and noticing an outage."""
+"""One Lua script on Redis: sharing round trips, and leaving a server alone that is away."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 from redis.asyncio import Redis
-from structlog.testing import capture_logs
 from tests.store.redis_server import RedisServer, own_redis
 from tests.store.turned_clock import TurnedClock
 
-from postroom.store.redis_script import PAUSE_SECONDS, RedisAway, RedisScript, connect, text
+from postroom.store.redis_reach import PAUSE_SECONDS, RedisReach
+from postroom.store.redis_script import RedisAway, RedisScript, connect, text
 
 
 @pytest.fixture
@@ -33,8 +33,13 @@ async def client(server: RedisServer) -> AsyncIterator[Redis]:
 
 
 @pytest.fixture
-def script(client: Redis, clock: TurnedClock) -> RedisScript:
-    return RedisScript(client, "limits", clock)
+def reach(client: Redis, clock: TurnedClock) -> RedisReach:
+    return RedisReach(client, clock)
+
+
+@pytest.fixture
+def script(client: Redis, reach: RedisReach) -> RedisScript:
+    return RedisScript(client, "limits", reach)
 
 
 async def reserve(script: RedisScript, address: str = "42", now_us: int = 1_000_000) -> int:
@@ -64,60 +69,39 @@ async def test_a_cancelled_caller_does_not_disturb_the_others(script: RedisScrip
     assert [answer == 0 for answer in answers] == [True, True, False, True, True]
 
 
-async def test_the_script_is_loaded_again_after_it_was_flushed(script: RedisScript, client: Redis) -> None:
+async def test_the_script_is_loaded_again_after_it_was_flushed(
+    script: RedisScript, client: Redis, reach: RedisReach
+) -> None:
     await reserve(script)
     await client.script_flush()
     assert await asyncio.gather(reserve(script), reserve(script, "43")) == [500_000, 0]
-    assert not script.away
+    assert not reach.away
 
 
 async def test_a_server_that_lost_everything_is_no_outage_once_it_is_back(
-    script: RedisScript, server: RedisServer
+    script: RedisScript, server: RedisServer, reach: RedisReach
 ) -> None:
     await reserve(script)
     server.stop()
     server.start()
     assert await reserve(script) == 0
-    assert not script.away
+    assert not reach.away
 
 
-async def test_while_it_is_away_one_call_tries_after_each_pause(
-    script: RedisScript, server: RedisServer, clock: TurnedClock
+async def test_while_it_is_away_the_first_call_is_the_last_that_tries(
+    script: RedisScript, server: RedisServer, clock: TurnedClock, reach: RedisReach
 ) -> None:
     server.stop()
     assert await attempts(script, 3) == [True, False, False]
     clock.turn(PAUSE_SECONDS)
-    assert await attempts(script, 3) == [True, False, False]
+    assert await attempts(script, 3) == [False, False, False]
     server.start()
-    assert await attempts(script, 1) == [False]
-    clock.turn(PAUSE_SECONDS)
+    await reach.look()
     assert await reserve(script) == 0
-    assert not script.away
-
-
-async def test_a_clock_set_back_does_not_prolong_the_pause(
-    script: RedisScript, server: RedisServer, clock: TurnedClock
-) -> None:
-    server.stop()
-    assert await attempts(script, 2) == [True, False]
-    clock.turn(-3600)
-    assert await attempts(script, 2) == [True, False]
-
-
-async def test_a_server_that_may_not_write_counts_as_away(
-    script: RedisScript, client: Redis, clock: TurnedClock
-) -> None:
-    await client.execute_command("REPLICAOF", "127.0.0.1", "1")
-    with capture_logs() as logs:
-        assert await attempts(script, 2) == [True, False]
-        await client.execute_command("REPLICAOF", "NO", "ONE")
-        clock.turn(PAUSE_SECONDS)
-        assert await reserve(script) == 0
-    assert [log["event"] for log in logs] == ["redis_away", "redis_back"]
 
 
 async def test_a_server_that_does_not_answer_fails_everyone_who_waits_together(
-    script: RedisScript, server: RedisServer, clock: TurnedClock
+    script: RedisScript, server: RedisServer, reach: RedisReach
 ) -> None:
     await reserve(script)
     with server.frozen():
@@ -125,7 +109,7 @@ async def test_a_server_that_does_not_answer_fails_everyone_who_waits_together(
             calls = (reserve(script, str(number)) for number in range(300))
             answers = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(answer, RedisAway) and answer.attempted for answer in answers)
-    clock.turn(PAUSE_SECONDS)
+    await reach.look()
     assert await reserve(script, "late answers went to nobody") == 0
 
 

@@ -32,9 +32,11 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
     async with redis_client(settings) as client:
         from postroom.store.breakers_redis import RedisBreakers
         from postroom.store.limits_redis import RedisLimits
+        from postroom.store.redis_reach import RedisReach
 
-        shared = RedisLimits(client, KEY_PREFIX, clock)
-        breakers = RedisBreakers(client, KEY_PREFIX, policy, clock, _token)
+        reach = RedisReach(client, clock)
+        shared = RedisLimits(client, KEY_PREFIX, clock, reach=reach)
+        breakers = RedisBreakers(client, KEY_PREFIX, policy, clock, _token, reach=reach)
         yield SharedState(limits=shared, pace=shared, breakers=breakers)
 
 

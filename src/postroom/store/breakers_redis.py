@@ -11,6 +11,7 @@ from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report, Stat
 from postroom.domain.time import SECOND_US
 from postroom.ports import Clock
 from postroom.store.breakers_memory import MemoryBreakers
+from postroom.store.redis_reach import RedisReach
 from postroom.store.redis_script import RedisAway, RedisScript, text
 
 
@@ -31,8 +32,10 @@ class RedisBreakers:
         tokens: Callable[[], str],
         *,
         clock_from_redis: bool = True,
+        reach: RedisReach | None = None,
     ) -> None:
-        self._script = RedisScript(client, "breaker", clock)
+        self.reach = reach or RedisReach(client, clock)
+        self._script = RedisScript(client, "breaker", self.reach)
         self._keys = f"{{{prefix}}}:breaker:"  # the braces keep all keys on one node of a cluster
         self._policy = policy
         self._clock_from_redis = clock_from_redis
@@ -44,7 +47,7 @@ class RedisBreakers:
     @property
     def away(self) -> bool:
         """Redis gave no answer last time; the circuits are those of this process alone."""
-        return self._script.away
+        return self.reach.away
 
     async def acquire(self, channel: str) -> Permit:
         token = self._tokens()

@@ -6,6 +6,7 @@ from redis.asyncio import Redis, RedisCluster
 
 from postroom.ports import Clock
 from postroom.store.hourly_cap_database import HOUR_US
+from postroom.store.redis_reach import RedisReach
 from postroom.store.redis_script import RedisAway, RedisScript
 
 
@@ -17,14 +18,23 @@ class RedisHourlyCap:
     rows are counted again when the notification is written.
     """
 
-    def __init__(self, client: Redis | RedisCluster, prefix: str, clock: Clock, hourly_cap: int) -> None:
-        self._script = RedisScript(client, "hourly_cap", clock)
+    def __init__(
+        self,
+        client: Redis | RedisCluster,
+        prefix: str,
+        clock: Clock,
+        hourly_cap: int,
+        *,
+        reach: RedisReach | None = None,
+    ) -> None:
+        self.reach = reach or RedisReach(client, clock)
+        self._script = RedisScript(client, "hourly_cap", self.reach)
         self._keys = f"{{{prefix}}}:inbox:cap:"
         self._hourly_cap = hourly_cap
 
     @property
     def away(self) -> bool:
-        return self._script.away
+        return self.reach.away
 
     async def take(self, user_id: str, notification_id: str, now_us: int) -> bool:
         arguments = ("take", notification_id, now_us, HOUR_US, self._hourly_cap)

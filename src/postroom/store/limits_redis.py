@@ -21,6 +21,7 @@ from postroom.domain.time import SECOND_US
 from postroom.domain.time import seconds as microseconds
 from postroom.ports import Clock
 from postroom.store.limits_memory import MemoryLimits
+from postroom.store.redis_reach import RedisReach
 from postroom.store.redis_script import RedisAway, RedisScript, text
 
 
@@ -33,9 +34,16 @@ class RedisLimits:
     """
 
     def __init__(
-        self, client: Redis | RedisCluster, prefix: str, clock: Clock, *, clock_from_redis: bool = True
+        self,
+        client: Redis | RedisCluster,
+        prefix: str,
+        clock: Clock,
+        *,
+        clock_from_redis: bool = True,
+        reach: RedisReach | None = None,
     ) -> None:
-        self._script = RedisScript(client, "limits", clock)
+        self.reach = reach or RedisReach(client, clock)
+        self._script = RedisScript(client, "limits", self.reach)
         self._keys = f"{{{prefix}}}:limits:"  # the braces keep all keys on one node of a cluster
         self._clock_from_redis = clock_from_redis
         self._clock = clock
@@ -46,7 +54,7 @@ class RedisLimits:
     @property
     def away(self) -> bool:
         """Redis gave no answer last time; the limits hold for this process alone."""
-        return self._script.away
+        return self.reach.away
 
     async def admit(self, admission: Admission, *, consume: bool = True) -> Decision:
         try:

@@ -1,4 +1,4 @@
-"""One Lua script on Redis: callers that wait together share a round trip, and an outage is noticed once."""
+"""One Lua script on Redis: callers that wait together share a round trip, and leave alone when it is away."""
 
 from __future__ import annotations
 
@@ -9,20 +9,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
-import structlog
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import NoScriptError, RedisClusterException, RedisError
+from redis.exceptions import NoScriptError
 
-from postroom.domain.time import seconds
-from postroom.ports import Clock
+from postroom.store.redis_reach import TIMEOUT_SECONDS, UNREACHABLE, RedisReach
 
-TIMEOUT_SECONDS: Final = 1.0
-PAUSE_SECONDS: Final = 1.0
-_MOST_AT_ONCE = 128
-
-_log = structlog.get_logger(__name__)
+_MOST_AT_ONCE: Final = 128
 
 
 class RedisAway(Exception):
@@ -59,24 +53,17 @@ class _Call:
 class RedisScript:
     """While one round trip is under way the next calls gather, and leave together."""
 
-    def __init__(self, client: Redis | RedisCluster, name: str, clock: Clock) -> None:
+    def __init__(self, client: Redis | RedisCluster, name: str, reach: RedisReach) -> None:
         self._client = client
-        self._name = name
+        self._reach = reach
         self._source = (files("postroom.store") / "lua" / f"{name}.lua").read_text("utf-8")
         self._digest = hashlib.sha1(self._source.encode(), usedforsecurity=False).hexdigest()
-        self._clock = clock
         self._waiting: list[_Call] = []
         self._sender: asyncio.Task[None] | None = None
-        self._away = False
-        self._try_again_at_us = 0
-
-    @property
-    def away(self) -> bool:
-        return self._away
 
     async def run(self, keys: Sequence[str], arguments: Sequence[str | int]) -> list[Any]:
         """The script's answer; raises RedisAway."""
-        if self._away and not self._is_time_to_try():
+        if not self._reach.answers():
             raise RedisAway(attempted=False)
         answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         call = _Call([_bytes(key) for key in keys], [_bytes(argument) for argument in arguments], answer)
@@ -85,22 +72,14 @@ class RedisScript:
             self._sender = asyncio.create_task(self._send_all())
         return await answer
 
-    def _is_time_to_try(self) -> bool:
-        """One caller after each pause; the others do not wait for what will probably fail."""
-        now, pause = self._clock.now_us(), seconds(PAUSE_SECONDS)
-        if now < self._try_again_at_us <= now + pause:
-            return False
-        self._try_again_at_us = now + pause
-        return True
-
     async def _send_all(self) -> None:
         while self._waiting:
             batch, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
             try:
                 async with asyncio.timeout(TIMEOUT_SECONDS):
                     answers = await self._send(batch)
-            except (RedisError, RedisClusterException, OSError) as error:  # TimeoutError is an OSError
-                self._lost(error)
+            except UNREACHABLE as error:
+                self._reach.lost(error)
                 batch, self._waiting = batch + self._waiting, []
             else:
                 self._deliver(batch, answers)
@@ -131,19 +110,12 @@ class RedisScript:
     def _deliver(self, batch: Sequence[_Call], answers: Sequence[Any]) -> None:
         refusals = [answer for answer in answers if isinstance(answer, BaseException)]
         if refusals:
-            self._lost(refusals[0])
-        elif self._away:
-            self._away = False
-            _log.info("redis_back", script=self._name)
+            self._reach.lost(refusals[0])
+        else:
+            self._reach.found()
         for call, answer in zip(batch, answers, strict=True):
             if not call.answer.done() and not isinstance(answer, BaseException):
                 call.answer.set_result(answer)
-
-    def _lost(self, error: BaseException) -> None:
-        self._try_again_at_us = self._clock.now_us() + seconds(PAUSE_SECONDS)
-        if not self._away:
-            self._away = True
-            _log.warning("redis_away", script=self._name, error=type(error).__name__)
 
 
 def _bytes(value: str | int) -> bytes:
