@@ -28,11 +28,19 @@ class MeetingPlace:
     def __init__(self) -> None:
         self.port = 0
         self.waiting: dict[str, asyncio.StreamWriter] = {}
+        self.gone: set[str] = set()
         self._changed = asyncio.Condition()
 
     async def came(self, *names: str) -> None:
         async with asyncio.timeout(_WAIT_SECONDS), self._changed:
             await self._changed.wait_for(lambda: set(names) <= set(self.waiting))
+
+    async def left(self, name: str) -> None:
+        async with asyncio.timeout(_WAIT_SECONDS), self._changed:
+            await self._changed.wait_for(lambda: name in self.gone)
+
+    def is_here(self, name: str) -> bool:
+        return name in self.waiting and name not in self.gone
 
     def let_go(self, name: str) -> None:
         self.waiting.pop(name).write(b"go\n")
@@ -44,6 +52,9 @@ class MeetingPlace:
             self._changed.notify_all()
         await reader.read()  # until the program has left, or was killed
         writer.close()
+        async with self._changed:
+            self.gone.add(name)
+            self._changed.notify_all()
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.clock import FakeClock
 from tests.runtimes.installed import MeetingPlace, meeting_place
 
 from postroom.clock import SystemClock
+from postroom.ports import Clock
 from postroom.runtimes.process import MAX_OUTPUT_BYTES, Ended, NotInstalled, Programs
 from postroom.runtimes.runtime import Launch
 from postroom.runtimes.stragglers import kill_stragglers
@@ -58,6 +60,86 @@ async def test_a_child_that_left_the_group_ends_with_the_program(tmp_path: Path)
     assert kill_stragglers(f"{SESSION}-{tmp_path.name}") == 0
 
 
+LEAVER = (
+    "import os, socket, sys\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.setsid()\n"
+    "if os.fork(): os._exit(0)\n"
+    "meeting = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+    "meeting.sendall(b'leaver\\n')\n"
+    "meeting.recv(1)\n"
+)
+"""A daemon: in a session of its own, without its parents, and started with an empty environment."""
+
+
+def leaving(tmp_path: Path, place: MeetingPlace, then: str) -> str:
+    (tmp_path / "leaver.py").write_text(LEAVER)
+    return f"env -i {sys.executable} leaver.py {place.port} >/dev/null 2>&1 </dev/null; {then}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a keeper")
+async def test_a_daemon_with_an_empty_environment_ends_with_the_program(tmp_path: Path) -> None:
+    async with meeting_place() as place:
+        waits = 'python3 -c \'import socket, sys; s = socket.create_connection(("127.0.0.1", int(sys.argv[1]))); '
+        waits += f's.sendall(b"program\\n"); s.recv(1)\' {place.port}'
+        running = start(tmp_path, SystemClock(), place, leaving(tmp_path, place, waits))
+        await place.came("leaver", "program")
+        place.let_go("program")
+        ended = await running
+
+        await place.left("leaver")
+
+    assert ended.exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a keeper")
+async def test_at_the_deadline_a_daemon_is_ended_too(tmp_path: Path, clock: FakeClock) -> None:
+    async with meeting_place() as place:
+        running = start(tmp_path, clock, place, leaving(tmp_path, place, "sleep 1000"))
+        await place.came("leaver")
+        await clock.advance(60.0)
+        ended = await running
+
+        await place.left("leaver")
+
+    assert ended.timed_out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a keeper")
+async def test_the_end_of_one_session_leaves_the_daemons_of_another_alone(tmp_path: Path, clock: FakeClock) -> None:
+    async with meeting_place() as place:
+        running = start(tmp_path, clock, place, leaving(tmp_path, place, "sleep 1000"))
+        await place.came("leaver")
+        (tmp_path / "other").mkdir()
+        assert (await run(tmp_path / "other", "setsid sleep 1000 & echo done")).stdout == b"done\n"
+
+        assert place.is_here("leaver")
+        running.cancel()
+        await place.left("leaver")
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -TERM $$", -15), ("kill -KILL $$", -9)])
+async def test_the_program_s_own_end_is_what_is_reported(tmp_path: Path, script: str, code: int) -> None:
+    assert (await run(tmp_path, script)).exit_code == code
+
+
+async def test_a_program_that_cannot_be_started_says_so(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "model").chmod(0o755)
+    environment = {"POSTROOM_SESSION_ID": f"{SESSION}-{tmp_path.name}"}
+    wanted = Launch(argv=["model"], stdin="", environment=environment, work=tmp_path)
+
+    ended = await Programs(path=str(tmp_path), clock=SystemClock()).run(wanted, timeout_seconds=60.0, secrets=())
+
+    assert (ended.exit_code, ended.stderr) == (127, b"the program cannot be started (FileNotFoundError)\n")
+
+
+async def test_a_program_sees_its_session_and_ordinary_signals(tmp_path: Path) -> None:
+    ended = await run(tmp_path, "echo $POSTROOM_SESSION_ID; yes | head -1; ls /proc/self/fd | wc -l")
+
+    assert ended.stdout.split() == [f"{SESSION}-{tmp_path.name}".encode(), b"y", b"4"]  # three, and that of `ls`
+
+
 @pytest.fixture
 def meeting_script(tmp_path: Path) -> str:
     """Tells a port that it is there, with children in and out of its group, and waits."""
@@ -94,7 +176,7 @@ async def test_when_the_household_stops_the_whole_tree_is_ended(
     assert kill_stragglers(f"{SESSION}-{tmp_path.name}") == 0
 
 
-def start(tmp_path: Path, clock: FakeClock, place: MeetingPlace, script: str) -> asyncio.Task[Ended]:
+def start(tmp_path: Path, clock: Clock, place: MeetingPlace, script: str) -> asyncio.Task[Ended]:
     wanted = launch(tmp_path, script.format(port=place.port))
     programs = Programs(path=os.environ["PATH"], clock=clock)
     return asyncio.create_task(programs.run(wanted, timeout_seconds=60.0, secrets=()))

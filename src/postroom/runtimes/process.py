@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import shutil
-import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final, cast
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.time import seconds
 from postroom.ports import Clock
+from postroom.runtimes import session_keeper
 from postroom.runtimes.output import Bounded, without
 from postroom.runtimes.runtime import SESSION_VARIABLE, Launch
 from postroom.runtimes.stragglers import kill_stragglers
@@ -49,25 +49,44 @@ class Programs:
         await asyncio.to_thread(_prepare, launch)
         until_us = self.clock.now_us() + seconds(timeout_seconds)
         dialogue = _Dialogue()
-        transport, _ = await asyncio.get_running_loop().subprocess_exec(
-            lambda: dialogue,
-            program,
-            *launch.argv[1:],
-            cwd=launch.work,
-            env={**launch.environment, "PATH": self.path},
-            start_new_session=True,
-        )
+        transport, lifeline = await self._start(program, launch, dialogue)
         try:
             _feed(transport, launch.stdin)
             in_time = await self.clock.wait(dialogue.exited, until_us)
         finally:
-            await _end(transport, dialogue, launch.environment[SESSION_VARIABLE])
+            await _end(transport, dialogue, lifeline, launch.environment[SESSION_VARIABLE])
         return Ended(
             exit_code=transport.get_returncode() if in_time else None,
             timed_out=not in_time,
             stdout=without(secrets, dialogue.stdout.content()),
             stderr=without(secrets, dialogue.stderr.content()),
         )
+
+    async def _start(
+        self, program: str, launch: Launch, dialogue: _Dialogue
+    ) -> tuple[asyncio.SubprocessTransport, int]:
+        """Under a keeper, which ends everything when the other end of its lifeline is closed, by us or by our death."""
+        kept, lifeline = os.pipe()
+        session = f"{SESSION_VARIABLE}={launch.environment[SESSION_VARIABLE]}"  # its own would make it a straggler
+        environment = {name: value for name, value in launch.environment.items() if name != SESSION_VARIABLE}
+        keeper = [sys.executable, "-I", "-S", session_keeper.__file__, str(kept), session]
+        try:
+            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                lambda: dialogue,
+                *keeper,
+                program,
+                *launch.argv[1:],
+                cwd=launch.work,
+                env={**environment, "PATH": self.path},
+                start_new_session=True,
+                pass_fds=(kept,),
+            )
+        except BaseException:
+            os.close(lifeline)
+            raise
+        finally:
+            os.close(kept)
+        return transport, lifeline
 
     def _find(self, name: str) -> str:
         found = shutil.which(name, path=self.path)
@@ -118,16 +137,15 @@ def _feed(transport: asyncio.SubprocessTransport, prompt: str) -> None:
         stdin.close()
 
 
-async def _end(transport: asyncio.SubprocessTransport, dialogue: _Dialogue, session_id: str) -> None:
+async def _end(transport: asyncio.SubprocessTransport, dialogue: _Dialogue, lifeline: int, session_id: str) -> None:
     """Children that outlive the program would go on acting for a session that is over."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(transport.get_pid(), signal.SIGKILL)
-    await asyncio.to_thread(kill_stragglers, session_id)
+    os.close(lifeline)
     try:
         async with asyncio.timeout(_CLOSE_SECONDS):
             await dialogue.exited.wait()
+            await asyncio.to_thread(kill_stragglers, session_id)  # if something ended the keeper first
             await dialogue.closed.wait()
     except TimeoutError:
-        pass  # somebody still holds a pipe; what was printed so far is what counts
+        await asyncio.to_thread(kill_stragglers, session_id)
     finally:
-        transport.close()
+        transport.close()  # somebody may still hold a pipe; what was printed so far is what counts
