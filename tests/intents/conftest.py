@@ -47,10 +47,13 @@ class Post:
 
     sent: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
+    breaks_for: dict[str, Exception] = field(default_factory=dict)  # by recipient
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         envelope = notify_document(outgoing)
         self.sent.append({**envelope["delivery"], "key": envelope["idempotency_key"], "request_id": request_id})
+        if error := self.breaks_for.get(outgoing.recipient or ""):
+            raise error
         return read_response(self.answers.pop(0) if self.answers else {"status": "ok"})
 
     @property

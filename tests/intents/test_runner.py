@@ -3,18 +3,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 from tests.intents.conftest import MINT, Office, build_office, overloaded
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.delivery import Status
-from postroom.domain.errors import ValidationError
+from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.intent import EventType, IntentStatus, WaitingReason
 from postroom.domain.notify_response import notify_error
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.refused import Code, Refused
+from postroom.domain.session import Event as SessionEvent
+from postroom.domain.session import NewSession, Outcome, SessionId
 from postroom.domain.time import seconds, to_text
 from postroom.intents.moves import Moment
 from postroom.intents.runner import followed, worked
+from postroom.intents.setbacks import MAX_TRIES
+from postroom.store.sessions import StoredSessions
+from postroom.store.tables.intents import intents
 
 OTHER = "agent://somewhere/else"
 
@@ -252,6 +258,140 @@ async def test_a_butler_that_cannot_be_reached_is_tried_again(office: Office) ->
     await office.later(10)
 
     assert (await office.now(intent)).status is IntentStatus.COMPLETED
+
+
+UNSTORABLE = "noon \x00 \ud800"
+
+
+async def test_words_that_no_store_can_hold_still_complete_the_ask(office: Office) -> None:
+    office.butlers.answers = [{"status": "ok", "result": {"text": UNSTORABLE}}]
+
+    intent = await office.ask("agent://butler/health")
+    await office.work()
+
+    done = await office.now(intent)
+    assert (done.status, done.result and done.result["answer"]) == (IntentStatus.COMPLETED, "noon \ufffd \ufffd")
+
+
+async def test_words_that_were_kept_as_they_came_complete_the_ask_too(office: Office) -> None:
+    office.butlers.answers = [{"status": "accepted"}]
+    intent = await office.ask("agent://butler/health")
+    await office.work()
+    sessions, now = StoredSessions(office.database), office.clock.now_us()
+    new = NewSession(
+        id=SessionId("s"),
+        butler="health",
+        runtime="codex",
+        trigger="route",
+        caller="operator",
+        prompt="ask",
+        created_us=now,
+        request_id=intent.id,
+    )
+    await sessions.add(new, most_queued=1)
+    session = await sessions.claim("health", now_us=now)
+    assert session is not None
+    await sessions.end(session, Outcome(event=SessionEvent.FINISH, transcript={"text": UNSTORABLE}), now_us=now)
+
+    await office.later(2)
+
+    done = await office.now(intent)
+    assert (done.status, done.result and done.result["answer"]) == (IntentStatus.COMPLETED, "noon \ufffd \ufffd")
+
+
+async def test_a_step_that_fails_keeps_its_distance_and_in_the_end_fails_the_ask(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    office.post.breaks_for["2001"] = RuntimeError("secret words")
+    intent = await office.ask(bob.agent_address)
+    tries = []
+
+    for pause in (0, 1.9, 0.1, 3.9, 0.1, 8, 16, 31.9, 0.1, 100):
+        await office.later(pause)
+        tries.append(len(office.post.sent))
+
+    assert tries == [1, 1, 2, 2, 3, 4, 5, 5, 6, 6]
+    failed = await office.now(intent)
+    reason = "it failed 6 times and was given up (RuntimeError)"
+    assert (failed.status, failed.result) == (
+        IntentStatus.FAILED,
+        {"error": {"code": "internal_error", "message": reason}},
+    )
+
+
+async def test_many_that_fail_never_starve_the_others(office: Office) -> None:
+    bob, carl = await office.person("Bob", telegram="2001"), await office.person("Carl", telegram="2002")
+    office.post.breaks_for["2001"] = RuntimeError("poison")
+    for _ in range(130):
+        await office.ask(bob.agent_address)
+    await office.clock.advance(1)
+    healthy = await office.ask(carl.agent_address)
+
+    await office.work()
+    assert (await office.now(healthy)).status is IntentStatus.DELIVERED
+    restarted = build_office(office.database, office.clock)
+    restarted.post.breaks_for["2001"] = RuntimeError("poison")
+    another = await restarted.ask(carl.agent_address)
+    await restarted.work()
+
+    assert (await restarted.now(another)).status is IntentStatus.DELIVERED
+
+
+async def test_an_outage_of_the_store_costs_an_intent_no_try(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    office.post.breaks_for["2001"] = StoreUnavailable("away")
+    intent = await office.ask(bob.agent_address)
+    await office.work()
+    assert len(office.post.sent) > MAX_TRIES
+
+    office.post.breaks_for.clear()
+    await office.work()
+
+    assert (await office.now(intent)).status is IntentStatus.DELIVERED
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        pytest.param(TargetUnavailable("the switchboard is away"), IntentStatus.SUBMITTED, id="may come back"),
+        pytest.param(InternalError("a bug"), IntentStatus.FAILED, id="never works"),
+    ],
+)
+async def test_an_error_of_ours_that_may_pass_is_waited_for(
+    office: Office, error: PostroomError, status: IntentStatus
+) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    office.post.breaks_for["2001"] = error
+    intent = await office.ask(bob.agent_address)
+
+    for _ in range(8):
+        await office.later(60)
+
+    assert (await office.now(intent)).status is status
+
+
+async def test_a_row_that_cannot_be_read_hides_no_other(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    damaged, healthy = await office.ask(bob.agent_address), await office.ask(bob.agent_address)
+    spoil = update(intents).where(intents.c.id == damaged.id).values(plan="no plan")
+    await office.database.write(lambda connection: connection.execute(spoil))
+
+    await office.work()
+
+    assert (await office.now(healthy)).status is IntentStatus.DELIVERED
+
+
+async def test_an_answer_that_cannot_be_sent_on_is_noted_and_let_go(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    office.butlers.answers = [{"status": "ok", "result": {"text": "Noon"}}]
+    office.post.breaks_for["2001"] = RuntimeError("poison")
+    intent = await office.ask("agent://butler/health", reply_to=bob.agent_address)
+
+    for _ in range(8):
+        await office.later(60)
+
+    done = await office.now(intent)
+    assert (done.status, done.carried) == (IntentStatus.COMPLETED, False)
+    assert (await office.events(intent))[-1] == "delivery_failed"
 
 
 async def test_somebody_who_cannot_exist_is_refused_at_the_door(office: Office) -> None:

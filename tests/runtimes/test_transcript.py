@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from postroom.domain.fields import text_problem
 from postroom.runtimes.transcript import ToolCall, Transcript, as_text, document
 
 CALL = ToolCall(tool="notify", arguments="{}", ok=True)
@@ -30,6 +31,16 @@ def test_the_record_is_bounded_and_says_how_much_there_was() -> None:
     assert len(kept["text"]) == 16_000
     assert (len(kept["tool_calls"]), kept["tool_call_count"]) == (100, 500)
     assert len(kept["tool_calls"][0]["arguments"]) == 2_000
+
+
+def test_whatever_a_model_prints_can_be_kept() -> None:
+    odd = "a\x00 \ud800"
+    call = ToolCall(tool=odd, arguments=as_text({odd: odd}), ok=True, answer=as_text(odd))
+
+    kept = document(Transcript(finished=True, text=odd + "\ud83d" + "\ude00", calls=(call,)))
+
+    assert kept["text"] == "a\ufffd \ufffd😀"
+    assert not [text for text in (kept["text"], *map(str, kept["tool_calls"][0].values())) if text_problem(text)]
 
 
 def test_what_was_said_is_in_no_representation() -> None:

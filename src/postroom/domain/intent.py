@@ -195,8 +195,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What there is to do about intents at one moment."""
+    """What there is to do about intents at one moment; `unreadable` are ids of rows that make no intent."""
 
     due: tuple[Intent, ...]
     carried: tuple[Intent, ...]
     next_due_us: int | None
+    unreadable: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from typing import Any, Final
 from postroom.domain.intent import Intent, Step
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.route import ROUTE_V1
+from postroom.domain.storable_text import storable
 from postroom.intents.directory import Person
 from postroom.intents.wording import Letter, answer_letter, letter
 
@@ -60,6 +61,6 @@ def butler_route(intent: Intent, received_at: str) -> dict[str, Any]:
 
 
 def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, Any]:
-    """Whatever a butler's session said, as the payload of a reply."""
+    """Whatever a butler's session said, as the payload of a reply; older households kept words as they came."""
     said = next((str(result[name]) for name in ("answer", "output", "text", "message") if result.get(name)), "done")
-    return {"answer": said[:5000], "status": "answered", "responded_by": agent, "responded_at": now}
+    return {"answer": storable(said[:5000]), "status": "answered", "responded_by": agent, "responded_at": now}

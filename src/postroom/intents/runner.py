@@ -21,6 +21,7 @@ from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import SYSTEM, Courier, arrived
 from postroom.intents.dispatch import butler_answer
 from postroom.intents.moves import Moment, moved, noted, unchanged
+from postroom.intents.setbacks import MAX_TRIES, Setbacks
 from postroom.intents.store import Agenda
 from postroom.intents.webhooks import Webhooks
 from postroom.ports import Clock
@@ -40,6 +41,7 @@ class Runner:
     clock: Clock
     mint: Callable[[int], str]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    setbacks: Setbacks = field(default_factory=Setbacks)
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     async def stop(self, grace_seconds: float) -> None:
@@ -53,8 +55,10 @@ class Runner:
     async def tick(self) -> int:
         """One round; returns when the next one is due, unless the bulletin is rung before."""
         now = self.clock.now_us()
-        work = await self.agenda.round(now, _BATCH)
+        work = await self.agenda.round(now, _BATCH, without=self.setbacks.away(now))
         notices, next_notice_us = await self.webhooks.due(now)
+        for unreadable in work.unreadable:
+            self._failed(unreadable, "UnreadableRow")
         for intent in work.due:
             self._begin(intent.id, partial(self.courier.carry_out, intent))
         for intent in work.carried:
@@ -72,18 +76,42 @@ class Runner:
     def _begin(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if key in self._running or len(self._running) >= _AT_ONCE or self.stopping.is_set():
             return
+        if self.setbacks.keeps_away(key, self.clock.now_us()):
+            return
         task = asyncio.create_task(self._guarded(key, work))
         self._running[key] = task
         task.add_done_callback(lambda _: self._running.pop(key, None))
 
     async def _guarded(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """A step that fails is tried again at the next round; one bad intent stops nobody."""
+        """A step that fails is tried again, later each time; one that can never work fails its intent."""
         try:
             await work()
+        except StoreUnavailable as error:  # no fault of the intent's, so it costs no try
+            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
         except PostroomError as error:
             _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
+            if self.setbacks.note(key, self.clock.now_us()) >= MAX_TRIES and not error.retryable:
+                await self._give_up(key, str(error.error_class))
         except Exception as error:
-            _log.error("intent.bug", id=key, error=type(error).__name__)
+            if self._failed(key, type(error).__name__) >= MAX_TRIES:
+                await self._give_up(key, type(error).__name__)
+        else:
+            self.setbacks.clear(key)
+
+    def _failed(self, key: str, error: str) -> int:
+        _log.error("intent.bug", id=key, error=error)
+        return self.setbacks.note(key, self.clock.now_us())
+
+    async def _give_up(self, key: str, error: str) -> None:
+        """Whatever stops this from being written down leaves the intent where it is, at its distance."""
+        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        try:
+            await self.courier.store.update(key, lambda found: given_up(found, error, moment))
+        except Exception as failure:  # a notice to a subscriber is no intent, and has a limit of its own
+            _log.error("intent.not_given_up", id=key, error=type(failure).__name__)
+            return
+        self.setbacks.clear(key)
+        self.bulletin.ring()
 
     async def _look_after(self, intent: Intent) -> None:
         if not intent.is_open:
@@ -131,6 +159,15 @@ def worked(intent: Intent, session: tuple[str, str, str | None], moment: Moment)
     answer = butler_answer({"text": text}, intent.handler, to_text(moment.now_us))
     says = {"author": intent.handler, "message": answer["answer"]}
     return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
+
+
+def given_up(intent: Intent, error: str, moment: Moment) -> Change:
+    """What our own failure makes of an intent: `error` is the name of its kind, never its words."""
+    payload = {"code": str(Code.INTERNAL), "message": f"it failed {MAX_TRIES} times and was given up ({error})"}
+    left = replace(intent, carried=False)
+    if not intent.is_open:
+        return noted(left, EventType.DELIVERY_FAILED, moment, payload)
+    return moved(left, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})
 
 
 def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:

@@ -23,7 +23,7 @@ class IntentStore(Protocol):
 class Agenda(Protocol):
     """What is to be done, and when."""
 
-    async def round(self, now_us: int, limit: int) -> Round: ...
+    async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round: ...
 
     async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
         """Status, last words and error class of each session a butler works on this intent with."""

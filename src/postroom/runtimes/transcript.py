@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from postroom.domain.storable_text import storable
+
 MAX_CALLS: Final = 100
 MAX_TEXT_CHARACTERS: Final = 16_000
 MAX_ARGUMENT_CHARACTERS: Final = 2_000
@@ -74,4 +76,6 @@ def as_text(value: object) -> str:
 
 
 def cut(text: str, most: int) -> str:
+    """Words of a model, as they may be kept: whatever it printed, every store can hold them."""
+    text = storable(text)
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, true, update
 
 from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
 from postroom.domain.refused import Code, Refused
@@ -77,18 +77,21 @@ class StoredIntents:
         )
         return await self._database.read(lambda connection: [read_event(row) for row in connection.execute(asked)])
 
-    async def round(self, now_us: int, limit: int) -> Round:
-        """What is due, what is under way longest unseen, and when there will be more."""
+    async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round:
+        """What is due, what is under way longest unseen, and when there will be more; all of it `without` some."""
 
         def work(connection: Connection) -> Round:
-            due = select(intents).where(intents.c.next_at <= now_us).order_by(intents.c.next_at).limit(limit)
+            near = intents.c.id.not_in(without) if without else true()
+            due = select(intents).where(intents.c.next_at <= now_us, near).order_by(intents.c.next_at).limit(limit)
             unseen = intents.c.updated_at <= now_us - _GLANCE_US
-            carried = select(intents).where(CARRIED, unseen).order_by(intents.c.updated_at).limit(limit)
+            carried = select(intents).where(CARRIED, unseen, near).order_by(intents.c.updated_at).limit(limit)
             later = select(intents.c.next_at).where(intents.c.next_at > now_us).order_by(intents.c.next_at).limit(1)
+            bad: list[str] = []
             return Round(
-                due=tuple(read_intent(row) for row in connection.execute(due)),
-                carried=tuple(read_intent(row) for row in connection.execute(carried)),
+                due=_readable(connection.execute(due), bad),
+                carried=_readable(connection.execute(carried), bad),
                 next_due_us=connection.execute(later).scalar(),
+                unreadable=tuple(bad),
             )
 
         return await self._database.read(work)
@@ -184,6 +187,17 @@ def _last_words(transcript: str | None) -> str:
 def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[Any] | None:
     asked = select(intents).where(intents.c.id == intent_id)
     return connection.execute(asked.with_for_update() if lock else asked).first()
+
+
+def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[Intent, ...]:
+    """One damaged row must not hide the others."""
+    found: list[Intent] = []
+    for row in rows:
+        try:
+            found.append(read_intent(row))
+        except (ValueError, TypeError, KeyError):
+            bad.append(row.id)
+    return tuple(found)
 
 
 def _known(connection: Connection, intent: Intent) -> Intent | None:
