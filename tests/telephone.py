@@ -47,9 +47,16 @@ class Telephone:
         return self.household.addresses[part].removesuffix("/mcp").removesuffix("/sandbox/")
 
     async def call(
-        self, method: str, part: str, path: str, body: Any = None, caller: Principal | None = OPERATOR
+        self,
+        method: str,
+        part: str,
+        path: str,
+        body: Any = None,
+        caller: Principal | None = OPERATOR,
+        more_headers: Mapping[str, str] | None = None,
     ) -> Answer:
         headers = {"Authorization": f"Bearer {self.tokens.token_of(caller)}"} if caller else {}
+        headers |= more_headers or {}
         async with self.session.request(method, self.url(part) + path, json=body, headers=headers) as response:
             text = await response.text()
             is_json = "json" in response.headers.get("content-type", "")

@@ -54,6 +54,8 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "an appointment that waits": ("appointments", {"status": "waiting"}, STAYS),
     "a thread heard long ago": ("heard threads", {}, GOES),
     "a thread heard lately": ("heard threads", {"heard_at": NOON_US}, STAYS),
+    "the key of an old call": ("keys of calls", {}, GOES),
+    "the key of a young call": ("keys of calls", {"created_at": NOON_US}, STAYS),
     "an offer that ran out": ("offers", {"expires_at": NOON_US - 1}, GOES),
     "an offer that stands": ("offers", {"expires_at": NOON_US + 1}, STAYS),
     "a delivery archived two years ago": ("archived deliveries", {"settled_at": NOON_US - 700 * DAY_US}, GOES),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
@@ -16,10 +17,28 @@ from starlette.types import ASGIApp
 from postroom.app.param_headers import look_once_for_param_headers
 from postroom.app.part_health import Failing, part_health
 from postroom.console.root import ROOT as CONSOLE
+from postroom.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
+from postroom.ports import Clock
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
+_KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
+OWN_KEY: Final = frozenset({"/v1/intents"})  # the key becomes the key of what is made
+NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """What it takes to answer the same call once."""
+
+    keys: IdempotencyKeys
+    clock: Clock
+    mint: Callable[[int], str]
+
+
+def answered_by_key(path: str) -> bool:
+    return path.startswith(_KEYED) and path not in OWN_KEY | NOTHING_MADE
 
 
 def api_app(
@@ -30,6 +49,7 @@ def api_app(
     console: ASGIApp | None = None,
     server: MCPServer[Any] | None = None,
     failing: Failing,
+    once: Once,
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
 ) -> ASGIApp:
@@ -57,18 +77,20 @@ def api_app(
     for router in routers:
         app.include_router(router)
     if server is not None:
-        inner = server.streamable_http_app(
+        mcp = server.streamable_http_app(
             json_response=True,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
         )
         look_once_for_param_headers(server)
-        app.router.routes.extend(inner.routes)
+        app.router.routes.extend(mcp.routes)
+    declare_key(app, lambda path: answered_by_key(path) or path in OWN_KEY)
+    inner = AnsweredOnce(app, keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key)
     if console is None:
-        return Guard(app, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)
+        return Guard(inner, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)
     app.mount(CONSOLE, console)
     app.add_route("/", _to_console, include_in_schema=False)
     public = (*PUBLIC, "/", CONSOLE)
-    return Guard(app, verifier=verifier, public=public, own_doors=(CONSOLE,), hosts=hosts, origins=origins)
+    return Guard(inner, verifier=verifier, public=public, own_doors=(CONSOLE,), hosts=hosts, origins=origins)
 
 
 async def _to_console(_request: Request) -> Response:

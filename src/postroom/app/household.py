@@ -13,7 +13,7 @@ from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
-from postroom.app.api_port import api_app
+from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
@@ -59,6 +59,7 @@ from postroom.modules.module import ModuleContext
 from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
 from postroom.settings import Secret, Settings
+from postroom.store.idempotency_keys import StoredIdempotencyKeys
 from postroom.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.loop import Loops
 from postroom.telemetry.hop_meter import HopMeter
@@ -143,6 +144,7 @@ class _Builder:
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
+        self._once: Once | None = None
 
     async def build(self) -> Household:
         self._bind()
@@ -158,6 +160,7 @@ class _Builder:
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
             await self._build_console(store, inbox, sandbox)
+            self._once = Once(keys=StoredIdempotencyKeys(store.database), clock=self._clock, mint=self._mint.mint)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -356,7 +359,7 @@ class _Builder:
             )
             for butler in self._butlers
         }
-        if "api" in self._parts:
+        if "api" in self._parts and self._once:
             apps["api"] = api_app(
                 self._registry,
                 self._tokens,
@@ -364,6 +367,7 @@ class _Builder:
                 console=self._console.app if self._console else None,
                 server=assistant_server(self._tokens, self._assistant_doors),
                 failing=self._loops.failing,
+                once=self._once,
                 hosts=hosts,
                 origins=origins,
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 
@@ -14,17 +15,22 @@ from postroom.connectors.answers import AdaptAnswer, Health
 from postroom.connectors.face import Face
 from postroom.connectors.household_client import HouseholdClient
 from postroom.domain.errors import FieldError
+from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.principal import Principal, Role
 from postroom.domain.refused import Code, Refused
+from postroom.guard.answered_once import declare_key
+from postroom.guard.depends import idempotency_key_of
 from postroom.guard.http import PRINCIPAL, Guard, Verifier
 from postroom.guard.json_door import JsonRoute, answer_in_one_shape, failures
 from postroom.intents.adapt import Adapter
 from postroom.intents.agency import Agency
+from postroom.intents.envelope import Call
 from postroom.intents.schemas import complaints_of, refuse, unsendable, validator
 from postroom.ports import Clock
 
 # Open to the guard, because these answer "no token" in the adapters' own shape.
-_PUBLIC: Final = ("/health", "/openapi.json", "/v1/adapt", "/v1/resolve")
+_ADAPT: Final = "/v1/adapt"
+_PUBLIC: Final = ("/health", "/openapi.json", _ADAPT, "/v1/resolve")
 _REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
@@ -57,6 +63,7 @@ def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
     )
     answer_in_one_shape(app)
     app.include_router(_router(face, parts))
+    declare_key(app, lambda path: path == _ADAPT)
     _declare_bearer(app)
     app.add_middleware(Guard, verifier=parts.verifier, public=_PUBLIC, hosts=parts.hosts, origins=parts.origins)
     return app
@@ -67,7 +74,7 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
     whole, resolving = validator(face.schema()), validator(face.schema(resolving=True))
 
     @router.post(
-        "/v1/adapt",
+        _ADAPT,
         operation_id="sendMessage",
         summary="Tell or ask somebody something",
         description="Sends only when the recipient is certain. Otherwise shows candidates: let the person choose, then "
@@ -103,14 +110,26 @@ async def _answer(
     principal = _principal(face, request)
     body = await _body(request, checker)
     sender = parts.agency.sender(principal, body[face.wire("from_agent")], face.wire("from_agent"))
-    if resolve_only:
-        body = {**body, "resolve_only": True}
-    caller = parts.client.under(_token(request))
-    adapter = Adapter(registry=caller, gateway=caller, clock=parts.clock, mint=parts.mint)
+    call = face.call({**body, "resolve_only": True} if resolve_only else body, sender)
+    key = None if resolve_only else idempotency_key_of(request)
+    if key is not None:
+        call = _keyed(call, principal, key)
+    caller = parts.client.under(_token(request), key=call.idempotency_key if key else None)
+    adapter = Adapter(registry=caller, gateway=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
     try:
-        return await adapter.adapt(face.call(body, sender))
+        return await adapter.adapt(call)
     except Refused as error:
         raise _renamed(face, error) from None
+
+
+def _keyed(call: Call, caller: Principal, key: str) -> Call:
+    """The same call again has the same key and belongs to the same conversation."""
+    conversation = str(uuid5(NAMESPACE_URL, f"postroom:{caller}:{call.from_agent}:{key}"))
+    return replace(
+        call,
+        idempotency_key=agreed_key(key, call.idempotency_key),
+        correlation_id=call.correlation_id or conversation,
+    )
 
 
 def _principal(face: Face, request: Request) -> Principal:

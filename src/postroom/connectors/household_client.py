@@ -9,6 +9,7 @@ import aiohttp
 
 from postroom.domain.contact import InputMode, Resolution, read_resolution
 from postroom.domain.errors import FieldError
+from postroom.domain.idempotency_key import HEADER
 from postroom.domain.refused import Code, Refused
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
@@ -31,17 +32,19 @@ class HouseholdClient:
             await self._session.close()
             self._session = None
 
-    def under(self, token: str) -> CallerClient:
+    def under(self, token: str, *, key: str | None = None) -> CallerClient:
+        """With the key under which the caller called, what is submitted is answered as at first."""
         if self._session is None:
             self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
-        return CallerClient(self._session, self._base_url, token)
+        return CallerClient(self._session, self._base_url, token, key)
 
 
 class CallerClient:
-    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str) -> None:
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, token: str, key: str | None) -> None:
         self._session = session
         self._base_url = base_url
         self._headers = {"Authorization": f"Bearer {token}"}
+        self._key = {HEADER: key} if key else {}
 
     async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
         body = {"owner_agent": owner_agent, "query": query, "input_mode": str(input_mode)}
@@ -64,14 +67,22 @@ class CallerClient:
         await self._post("/contacts/confirm", {name: value for name, value in body.items() if value is not None})
 
     async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT)
+        answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
         return {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
 
-    async def _post(self, path: str, body: Mapping[str, Any], *, if_lost: str = _UNSENT) -> dict[str, Any]:
+    async def _post(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        if_lost: str = _UNSENT,
+        more_headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         """`if_lost` is what is known when the request left and no answer of the household's came back."""
+        headers = {**self._headers, **(more_headers or {})}
         try:
             async with self._session.post(
-                f"{self._base_url}{path}", json=dict(body), headers=self._headers, allow_redirects=False
+                f"{self._base_url}{path}", json=dict(body), headers=headers, allow_redirects=False
             ) as response:
                 answer = await response.json()
                 status = response.status

@@ -23,6 +23,7 @@ class Code(StrEnum):
     CONTACT_NOT_FOUND = "contact_not_found"
     INTENT_NOT_FOUND = "intent_not_found"
     NOT_FOUND = "not_found"
+    KEY_INVALID = "idempotency_key_invalid"
     KEY_REUSED = "idempotency_key_reused"
     ILLEGAL_TRANSITION = "illegal_transition"
     CONTACT_EXISTS = "contact_exists"
@@ -64,6 +65,7 @@ WIRE: Final[dict[Code, Wire]] = {
     Code.CONTACT_NOT_FOUND: Wire(404, Category.VALIDATION),
     Code.INTENT_NOT_FOUND: Wire(404, Category.VALIDATION),
     Code.NOT_FOUND: Wire(404, Category.VALIDATION),
+    Code.KEY_INVALID: Wire(400, Category.VALIDATION),
     Code.KEY_REUSED: Wire(409, Category.VALIDATION),
     Code.ILLEGAL_TRANSITION: Wire(409, Category.VALIDATION),
     Code.CONTACT_EXISTS: Wire(409, Category.VALIDATION),

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 
+from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.intent import IntentStatus
 from postroom.gateway.arguments import REFUSALS, UUID, Id, OwnAgent, Since, Wait
 from postroom.gateway.models import (
@@ -22,11 +23,11 @@ from postroom.gateway.models import (
 from postroom.gateway.parts import GatewayParts
 from postroom.gateway.stream import Frame, stream
 from postroom.gateway.submit import submit
-from postroom.guard.depends import Caller
+from postroom.guard.depends import Caller, IdempotencyKey
 from postroom.guard.json_door import JsonRoute
 from postroom.intents.agency import checked_address
 from postroom.intents.macros import MACROS
-from postroom.intents.receipt import event_document, intent_document, receipt
+from postroom.intents.receipt import event_document, first_receipt, intent_document, receipt
 from postroom.intents.schemas import refuse, unsendable
 
 _EVENT = {
@@ -57,8 +58,10 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
         description="Accepted means stored. The same idempotency key and content answer with the first intent.",
         response_model=SubmitAnswer,
     )
-    async def submit_intent(body: SubmitRequest, caller: Caller) -> dict[str, Any]:
-        return {"ok": True, **receipt(await submit(parts, caller, body.model_dump()))}
+    async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> dict[str, Any]:
+        envelope = body.model_dump() | {"idempotency_key": agreed_key(key, body.idempotency_key)}
+        intent = await submit(parts, caller, envelope)
+        return {"ok": True, **(first_receipt(intent) if key else receipt(intent))}
 
     @router.get(
         "/v1/intents/{intent_id}",

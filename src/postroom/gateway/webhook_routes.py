@@ -19,10 +19,10 @@ from postroom.gateway.models import (
     SubscriptionsAnswer,
 )
 from postroom.gateway.parts import GatewayParts
-from postroom.guard.depends import Caller
+from postroom.guard.depends import Caller, ReservedId
 from postroom.guard.json_door import JsonRoute, failures
 
-_REFUSALS = failures(400, 401, 403, 404, 413, 422, 503)
+_REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
 def webhook_router(parts: GatewayParts) -> APIRouter:
@@ -35,12 +35,14 @@ def webhook_router(parts: GatewayParts) -> APIRouter:
         operation_id="saveSubscription",
         summary="Be told of news at a URL; saving the same URL again changes it",
     )
-    async def save(body: SubscriptionRequest, caller: Caller, owner: OwnAgent = None) -> SubscriptionAnswer:
+    async def save(
+        body: SubscriptionRequest, caller: Caller, reserved_id: ReservedId, owner: OwnAgent = None
+    ) -> SubscriptionAnswer:
         agent, now = _person(parts, caller, owner), parts.clock.now_us()
         _check_url(body.callback_url)
         saved = await parts.subscriptions.save(
             Subscription(
-                id=parts.mint(now),
+                id=reserved_id or parts.mint(now),
                 owner_agent=agent,
                 callback_url=body.callback_url,
                 event_types=tuple(WebhookEvent(one) for one in dict.fromkeys(body.event_types)),

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
+from postroom.domain.idempotency_key import HEADER, checked_key
 from postroom.domain.principal import Principal
-from postroom.guard.http import PRINCIPAL
+from postroom.guard.http import PRINCIPAL, RESERVED_ID
 
 
 def principal_of(request: Request) -> Principal:
@@ -30,3 +31,16 @@ def allowing(rule: Callable[[Principal], bool]) -> Callable[[Principal], Princip
         return caller
 
     return check
+
+
+def idempotency_key_of(request: Request) -> str | None:
+    return checked_key(request.headers.getlist(HEADER))
+
+
+def reserved_id_of(request: Request) -> str | None:
+    found = request.scope.get(RESERVED_ID)
+    return found if isinstance(found, str) else None
+
+
+IdempotencyKey = Annotated[str | None, Depends(idempotency_key_of)]
+ReservedId = Annotated[str | None, Depends(reserved_id_of)]

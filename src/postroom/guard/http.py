@@ -14,6 +14,7 @@ from postroom.domain.principal import Principal
 MAX_BODY_BYTES: Final = 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 PRINCIPAL: Final = "postroom.principal"
+RESERVED_ID: Final = "postroom.reserved_id"  # of what a call under a key makes
 
 
 class Verifier(Protocol):
@@ -61,11 +62,11 @@ class Guard:
             await _answer(send, *refusal)
             return
         if "content-length" not in headers or "transfer-encoding" in headers:
-            body = await _read(receive)
+            body = await read_body(receive)
             if body is None:
                 await _answer(send, 413, "the body is too large")
                 return
-            receive = _again(body, receive)
+            receive = replayed(body, receive)
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
@@ -110,7 +111,7 @@ def _declared_size(headers: Headers) -> int:
     return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else MAX_BODY_BYTES + 1
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def read_body(receive: Receive) -> bytes | None:
     """A body that says nothing of its size is read before anybody works on it; None when it is too large or cut."""
     body = b""
     while len(body) <= MAX_BODY_BYTES:
@@ -123,7 +124,7 @@ async def _read(receive: Receive) -> bytes | None:
     return None
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     """The body that was read, then whatever else comes."""
     told = False
 

@@ -39,6 +39,7 @@ class Adapter:
     gateway: GatewayPort
     clock: Clock
     mint: Callable[[int], str]
+    as_at_first: bool = False  # shows what the receipt says, so that the same call again gets the same answer
 
     async def adapt(self, call: Call) -> dict[str, Any]:
         resolution = await self._recipient(call)
@@ -46,14 +47,16 @@ class Adapter:
         if chosen is None or call.resolve_only:
             return _answer(resolution.decision_mode, resolution)
         now = self.clock.now_us()
-        envelope = build_envelope(
-            call,
-            chosen.agent_address,
-            intent_id=self.mint(now),
-            correlation_id=self.mint(now),
-            created_at=to_text(now),
-        )
+        correlation_id = self.mint(now)
+
+        def envelope_of(intent_id: str, created_at: str) -> dict[str, Any]:
+            to = chosen.agent_address
+            return build_envelope(call, to, intent_id=intent_id, correlation_id=correlation_id, created_at=created_at)
+
+        envelope = envelope_of(self.mint(now), to_text(now))
         receipt = await self.gateway.submit(envelope)
+        if self.as_at_first:
+            envelope = envelope_of(receipt["intent_id"], receipt["created_at"])
         await self._remember(call, resolution)
         return _answer(DecisionMode.SENT, resolution, envelope, receipt)
 

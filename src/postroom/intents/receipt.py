@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from postroom.domain.intent import RECEIPT, Intent, IntentEvent
+from postroom.domain.intent import RECEIPT, Intent, IntentEvent, IntentStatus
 from postroom.domain.time import to_text
 
 
@@ -16,6 +17,11 @@ def receipt(intent: Intent) -> dict[str, Any]:
         "lifecycle_status": str(intent.status),
         "created_at": to_text(intent.created_at_us),
     }
+
+
+def first_receipt(intent: Intent) -> dict[str, Any]:
+    """The one its sender was given when it was stored, whatever has become of it since."""
+    return receipt(replace(intent, status=IntentStatus.SUBMITTED))
 
 
 def intent_document(intent: Intent) -> dict[str, Any]:

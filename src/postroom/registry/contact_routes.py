@@ -11,7 +11,7 @@ from postroom.contacts.import_cards import read_csv, read_vcards
 from postroom.contacts.new_contact import new_contact
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.refused import Code, Refused
-from postroom.guard.depends import Caller
+from postroom.guard.depends import Caller, ReservedId
 from postroom.guard.json_door import JsonRoute
 from postroom.registry.models import (
     AliasRequest,
@@ -50,9 +50,11 @@ def _add_reading(router: APIRouter, parts: RegistryParts) -> None:
 
 def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
     @router.post("/contacts", operation_id="createContact", summary="Add a contact", status_code=201)
-    async def create(body: ContactRequest, caller: Caller, owner: Owner = None) -> ContactAnswer:
-        book, new = parts.own_book(caller, owner), _new(body)
-        return _answer(await parts.contacts.create(book, new, source="api", now_us=parts.clock.now_us()))
+    async def create(
+        body: ContactRequest, caller: Caller, reserved_id: ReservedId, owner: Owner = None
+    ) -> ContactAnswer:
+        book, new, now = parts.own_book(caller, owner), _new(body), parts.clock.now_us()
+        return _answer(await parts.contacts.create(book, new, source="api", now_us=now, reserved_id=reserved_id))
 
     @router.put("/contacts/{contact_id}", operation_id="replaceContact", summary="Write a contact anew")
     async def replace(contact_id: Id, body: ContactRequest, caller: Caller, owner: Owner = None) -> ContactAnswer:

@@ -34,7 +34,9 @@ class ContactStore(Protocol):
 
     async def page(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Contact]: ...
 
-    async def create(self, owner_agent: str, new: NewContact, *, source: str, now_us: int) -> Contact: ...
+    async def create(
+        self, owner_agent: str, new: NewContact, *, source: str, now_us: int, reserved_id: str | None = None
+    ) -> Contact: ...
 
     async def change(
         self, owner_agent: str, contact_id: str, edit: Callable[[Contact], NewContact], *, now_us: int

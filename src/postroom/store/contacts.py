@@ -84,11 +84,15 @@ class StoredContacts:
 
         return await self._database.read(work)
 
-    async def create(self, owner_agent: str, new: NewContact, *, source: str, now_us: int) -> Contact:
-        """Raises Refused when the address is another contact's."""
-        contact_id = self._mint(now_us)
+    async def create(
+        self, owner_agent: str, new: NewContact, *, source: str, now_us: int, reserved_id: str | None = None
+    ) -> Contact:
+        """Raises Refused when the address is another contact's; what is there under a reserved id was made before."""
+        contact_id = reserved_id or self._mint(now_us)
 
         def work(connection: Connection) -> Contact:
+            if reserved_id and (made := read_contacts(connection, owner_agent, [reserved_id])):
+                return made[0]
             return self._insert(connection, owner_agent, contact_id, new, source, now_us)
 
         return await write_twice(self._database, work)

@@ -17,6 +17,7 @@ from postroom.store.tables.archive import delivery_archive
 from postroom.store.tables.butlers import appointments, routing_log
 from postroom.store.tables.contacts import contact_offers
 from postroom.store.tables.deliveries import delivery_refusals, delivery_requests
+from postroom.store.tables.idempotency_keys import idempotency_keys
 from postroom.store.tables.inbox import deferred_emails, notifications
 from postroom.store.tables.intents import intents, webhook_deliveries
 from postroom.store.tables.notifications_log import notifications_log
@@ -107,6 +108,7 @@ STALE: Final = (
         ),
     ),
     Stale(name="heard threads", table=heard_threads, condition=_older(heard_threads.c.heard_at)),
+    Stale(name="keys of calls", table=idempotency_keys, condition=_older(idempotency_keys.c.created_at)),
     Stale(name="offers", table=contact_offers, condition=lambda keep: contact_offers.c.expires_at < keep.now_us),
 )
 
