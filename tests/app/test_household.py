@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from postroom.app.household import Household, parts_of, running
 from postroom.butler.server import CORE_TOOL_NAMES
@@ -177,3 +178,27 @@ async def test_a_household_may_listen_on_ipv6(home: Path) -> None:
             assert response.status == 200
     assert answer.structured_content is not None and answer.structured_content["status"] == "ok"
     assert [message["text"] for message in arrived] == ["Sixth"]
+
+
+async def test_no_tool_of_any_part_drops_an_argument_it_does_not_know(home: Path) -> None:
+    async with household(home) as one:
+        for part in ("health", "messenger", "switchboard", "api"):
+            url = one.addresses[part] + ("/mcp" if part == "api" else "")
+            async with client(url, tokens(home)["operator"]) as caller:
+                for tool in (await caller.list_tools()).tools:
+                    assert "Unknown argument no_such" in await told(caller, tool.name, {"no_such": 1}), tool.name
+
+
+async def test_a_missing_argument_is_named_without_the_librarys_words(home: Path) -> None:
+    async with household(home) as one, client(one.addresses["switchboard"], tokens(home)["operator"]) as caller:
+        answer = await told(caller, "route", {"target_butler": "health"})
+
+    assert answer == "Error executing tool route: prompt: is required"
+
+
+async def told(caller: Client, tool: str, arguments: dict[str, Any]) -> str:
+    try:
+        answer = await caller.call_tool(tool, arguments)
+    except MCPError as error:  # who may not call it at all
+        return "Unknown argument no_such" if "may not call" in str(error) else str(error)
+    return " ".join(one.text for one in answer.content)

@@ -50,7 +50,7 @@ def test_without_constraints_the_suggestion_counts_and_with_empty_ones_it_does_n
         pytest.param({"expires_at": "tomorrow"}, "expires_at", id="no time"),
         pytest.param({"expires_at": "2026-01-02T00:00:00"}, "expires_at", id="no offset"),
         pytest.param({"active": True}, "active", id="unknown key"),
-        pytest.param("yes", "$", id="no object"),
+        pytest.param("yes", "create_rule", id="no object"),
         pytest.param({"constraints": {"x": 1}}, "constraints.x", id="unknown argument"),
     ],
 )

@@ -81,3 +81,8 @@ def test_null_is_as_good_as_nothing() -> None:
 
 def test_the_message_is_not_in_the_repr() -> None:
     assert "private" not in repr(parse({"message": "private", "options": ["private"]}))
+
+
+def test_an_argument_that_does_not_exist_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ValidationError, match=r"Unknown argument mesage: .*did you mean 'message'"):
+        parse({"message": "Hi", "mesage": "Hi"})

@@ -129,7 +129,7 @@ def test_a_wrong_field_is_named(envelope: dict[str, Any], expected: list[tuple[s
 
 @pytest.mark.parametrize("envelope", [None, 5, "text", [], [SEND]], ids=repr)
 def test_what_is_no_object_is_refused(envelope: Any) -> None:
-    assert complaints(envelope)[0] == ("$", "object_required")
+    assert complaints(envelope)[0] == ("notify_request", "object_required")
     assert ("delivery", "object_required") in complaints({**SEND, "delivery": envelope})
 
 

@@ -181,3 +181,27 @@ async def test_a_span_is_made_when_somebody_keeps_it_or_when_there_is_none() -> 
 
     names = [span.name for span in exporter.get_finished_spans()]
     assert names == ["tools/call who", "tools/call who", "kept"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"times": 9}, "Error executing tool who: times: must be at most 3"),
+        ({"times": "many"}, "Error executing tool who: times: must be a whole number"),
+        ({"tims": 1}, "Error executing tool who: Unknown argument tims: allowed are times; did you mean 'times'?"),
+    ],
+    ids=["out of range", "not a number", "misspelt"],
+)
+async def test_a_wrong_argument_is_answered_in_our_words_on_either_way_in(arguments: dict[str, Any], told: str) -> None:
+    one = server(Tokens())
+    async with Client(one) as client:
+        answer = await client.call_tool("who", arguments, meta={TOKEN_META: "good"})
+    with pytest.raises(ToolError) as raised:
+        await one.from_inside("good", "who", arguments)
+
+    assert (answer.is_error, [one.text for one in answer.content], str(raised.value)) == (True, [told], told)
+
+
+async def test_a_tool_without_arguments_says_that_it_takes_none() -> None:
+    with pytest.raises(ToolError, match="Unknown argument x: this tool takes none"):
+        await server(Tokens()).from_inside("good", "shapes", {"x": 1})

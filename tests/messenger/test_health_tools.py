@@ -38,7 +38,7 @@ def fragile(settings: Settings, failures: int = 2) -> Settings:
 
 
 WRONG: dict[str, tuple[Any, set[tuple[str, str]]]] = {
-    "not an object": ("hello", {("$", "object_required"), ("delivery", "object_required")}),
+    "not an object": ("hello", {("notify_request", "object_required"), ("delivery", "object_required")}),
     "unknown channel": (envelope(channel="carrier-pigeon"), {("delivery.channel", "not_allowed")}),
     "blank message": (envelope("  "), {("delivery.message", "blank")}),
     "reply without context": (envelope(intent="reply"), {("request_context", "reply_context_required")}),

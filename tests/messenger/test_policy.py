@@ -77,3 +77,10 @@ async def test_every_tool_describes_itself_its_arguments_and_its_answer(settings
                 assert "error" in tool.output_schema["properties"], tool.name
                 for name, argument in tool.input_schema["properties"].items():
                     assert {"type", "anyOf"} & set(argument), (tool.name, name)
+
+
+@pytest.mark.parametrize("tool", APPROVAL_TOOL_NAMES)
+async def test_while_approvals_are_off_their_tools_say_so(settings: Settings, tool: str) -> None:
+    async with opened(settings) as house:
+        with pytest.raises(MCPError, match=f"approvals are switched off .* so there is no {tool}"):
+            await house.client.call_tool(tool, {"action_id": "x"}, meta=house.meta(OPERATOR))

@@ -38,8 +38,8 @@ def test_a_fault_is_read_as_it_was_written(payload, fault):
 @pytest.mark.parametrize(
     ("payload", "wrong"),
     [
-        pytest.param({}, {"channel", "$"}, id="nothing"),
-        pytest.param([], {"$", "channel"}, id="no-object"),
+        pytest.param({}, {"channel", "body"}, id="nothing"),
+        pytest.param([], {"body", "channel"}, id="no-object"),
         pytest.param({"channel": "sms", "status": 200, "times": 0}, {"channel", "status", "times"}, id="all-at-once"),
         pytest.param({"channel": "email", "status": 503, "mode": "hang"}, {"mode"}, id="two-kinds"),
         pytest.param({"channel": "email", "mode": "explode"}, {"mode"}, id="unknown-mode"),

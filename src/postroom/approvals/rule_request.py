@@ -51,7 +51,7 @@ class RuleRequest:
 
 
 def parse_rule_request(payload: object) -> RuleRequest:
-    fields = Fields(payload)
+    fields = Fields(payload, whole="create_rule")
     fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))
     request = RuleRequest(
         description=fields.text("description", maximum=_LONGEST_DESCRIPTION, required=False, blank=True).strip(),

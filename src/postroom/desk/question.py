@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from postroom.domain.arguments import unknown_argument
 from postroom.domain.errors import FieldError, ValidationError
 
 MESSAGE_LIMIT = 10_000
@@ -45,6 +46,8 @@ def parse(arguments: Mapping[str, Any]) -> Question:
             values[name] = tuple(value) if name == "options" else value
         else:
             errors.append(FieldError(field=name, error=problem, code="invalid"))
+    if unknown := unknown_argument(arguments, tuple(_CHECKS)):
+        raise ValidationError(unknown)
     if arguments.get("message") is None:
         errors.insert(0, FieldError(field="message", error=f"is required ({_MESSAGE_RANGE})", code="missing"))
     if errors:

@@ -21,7 +21,11 @@ class Fields:
     that is wrong at once and then calls `finish`.
     """
 
-    def __init__(self, payload: object, path: str = "", complaints: list[FieldError] | None = None) -> None:
+    def __init__(
+        self, payload: object, path: str = "", complaints: list[FieldError] | None = None, *, whole: str = "body"
+    ) -> None:
+        """`whole` is what the caller calls the payload itself."""
+        self._whole = whole
         self.complaints = complaints if complaints is not None else []
         self._path = path
         self._data: Mapping[str, Any] = {}
@@ -31,7 +35,7 @@ class Fields:
             self.complain(None, "must be an object", "object_required")
 
     def path(self, name: str | None) -> str:
-        return f"{self._path}.{name}" if self._path and name else self._path or name or "$"
+        return f"{self._path}.{name}" if self._path and name else self._path or name or self._whole
 
     def complain(self, name: str | None, error: str, code: str) -> None:
         self.complaints.append(FieldError(self.path(name), error, code))

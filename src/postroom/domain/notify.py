@@ -46,7 +46,7 @@ class NotifyRequestContextInput(_Lineage, total=False):
 
 def parse_notify(payload: object, channels: frozenset[str]) -> Outgoing:
     """Raises ValidationError listing every field that is wrong."""
-    top = Fields(payload)
+    top = Fields(payload, whole="notify_request")
     top.refuse_unknown(_FIELDS)
     top.choice("schema_version", [NOTIFY_V1])
     origin = top.text("origin_butler", maximum=64).strip()

@@ -59,7 +59,7 @@ def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[s
 
 
 def parse_route(payload: object) -> Route:
-    top = Fields(payload)
+    top = Fields(payload, whole="route")
     top.refuse_unknown(_FIELDS)
     top.choice("schema_version", [ROUTE_V1])
     context = top.nested("request_context")

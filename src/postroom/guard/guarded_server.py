@@ -8,17 +8,21 @@ from typing import Any, Final, cast
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.session import ServerSession
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
+from postroom.domain.arguments import unknown_argument
 from postroom.guard.caller import Inside
+from postroom.guard.field_words import field_error
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.telemetry.trace import needs_a_span
 
 _PROTOCOL: Final = "2026-07-28"
+_MOST_FIELDS: Final = 20
 
 
 class GuardedServer(MCPServer[Any]):
@@ -53,6 +57,18 @@ class GuardedServer(MCPServer[Any]):
         self._functions.pop(name, None)
         self._called_inside.pop(name, None)
 
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        if tool := self._tool_manager.get_tool(name):
+            _refuse_unknown(tool, arguments)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if wrong := _wrong_arguments(name, error):
+                raise wrong from None
+            raise
+
     async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""
         context: ServerRequestContext[Any, Any] = ServerRequestContext(
@@ -73,7 +89,13 @@ class GuardedServer(MCPServer[Any]):
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         params = context.params or {}
         tool = self._tool(params["name"])
-        result = await tool.run(params["arguments"], cast(Context[Any, Any], context.request))
+        _refuse_unknown(tool, params["arguments"])
+        try:
+            result = await tool.run(params["arguments"], cast(Context[Any, Any], context.request))
+        except ToolError as error:
+            if wrong := _wrong_arguments(tool.name, error):
+                raise wrong from None
+            raise
         try:
             if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
                 return cast(dict[str, Any], to_jsonable_python(result))
@@ -88,6 +110,21 @@ class GuardedServer(MCPServer[Any]):
                 raise ToolError(f"Unknown tool: {name}")
             self._called_inside[name] = Tool.from_function(self._functions[name], name=name)
         return self._called_inside[name]
+
+
+def _refuse_unknown(tool: Tool, given: Mapping[str, Any]) -> None:
+    """The framework drops arguments it does not know; a misspelt one would be as if it had not been given."""
+    if problem := unknown_argument(given, tool.parameters.get("properties", {})):
+        raise ToolError(f"Error executing tool {tool.name}: {problem}")
+
+
+def _wrong_arguments(name: str, error: ToolError) -> ToolError | None:
+    """Which arguments are wrong, without what was in them and without the library's text about it."""
+    if isinstance(error, UnexpectedToolError) or not isinstance(error.__cause__, ValidationError):
+        return None
+    fields = [field_error(item) for item in error.__cause__.errors()[:_MOST_FIELDS]]
+    told = "; ".join(f"{item.field}: {item.error}" for item in fields)
+    return ToolError(f"Error executing tool {name}: {told}")
 
 
 def _structured(result: HandlerResult) -> dict[str, Any] | None:

@@ -12,9 +12,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from postroom.domain.errors import FieldError, PostroomError
-from postroom.domain.fields import printable
+from postroom.domain.errors import PostroomError
 from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
+from postroom.guard.field_words import field_error
 
 _MOST_FIELDS = 20
 _CODES = {
@@ -118,16 +118,9 @@ def _invalid(errors: Sequence[Any]) -> JSONResponse:
             Code.INVALID_JSON, "the body is not JSON", category=Category.VALIDATION, retryable=False
         )
         return JSONResponse(document, status_code=400)
-    fields = [_field(item) for item in errors[:_MOST_FIELDS]]
+    fields = [field_error(item) for item in errors[:_MOST_FIELDS]]
     message = "; ".join(f"{item.field}: {item.error}" for item in fields)
     document = failure_document(
         Code.SCHEMA_INVALID, message, category=Category.VALIDATION, retryable=False, fields=fields
     )
     return JSONResponse(document, status_code=422)
-
-
-def _field(item: Mapping[str, Any]) -> FieldError:
-    path = ".".join(printable(part) for part in item["loc"] if part not in ("body", "query", "path", "header"))
-    code = str(item["type"])
-    message = "unknown field" if code == "extra_forbidden" else str(item["msg"])
-    return FieldError(path or "$", message, code)

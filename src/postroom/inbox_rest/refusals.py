@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from postroom.domain.errors import StoreUnavailable, ValidationError
 from postroom.domain.fields import printable
+from postroom.guard.field_words import words
 
 
 class InboxRoute(APIRoute):
@@ -24,7 +25,7 @@ class InboxRoute(APIRoute):
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                return _refusal([(item["loc"], item["msg"], item["type"]) for item in error.errors()])
+                return _refusal([(item["loc"], words(item), item["type"]) for item in error.errors()])
             except ValidationError as error:
                 part = "query" if request.method == "GET" else "body"
                 return _refusal([((part, item.field), item.error, item.code) for item in error.fields])

@@ -67,7 +67,7 @@ def _complaint(error: Any, path: str) -> FieldError:
         parts.append(str(kind["property"]))
     if name == "additionalProperties":
         parts.append(", ".join(printable(one) for one in kind["unexpected"]))
-    return FieldError(".".join(part for part in parts if part) or "$", _sentence(name, kind), name)
+    return FieldError(".".join(part for part in parts if part) or "body", _sentence(name, kind), name)
 
 
 def _sentence(name: str, kind: Mapping[str, Any]) -> str:
@@ -88,17 +88,19 @@ def _sentence(name: str, kind: Mapping[str, Any]) -> str:
             return f"must be {kind['expected_value']}"
         case "type":
             return "must be of type " + " or ".join(sorted(map(str, kind["types"])))
+        case "pattern":
+            return "does not have the right form"
         case _:
-            return f"does not satisfy {name}"
+            return "is not valid"
 
 
 def unsendable(value: object, path: str, depth: int = 0) -> list[FieldError]:
     """What no store and no provider could carry, anywhere in the document."""
     if depth > MAX_DEPTH:
-        return [FieldError(path or "$", f"must not be nested more than {MAX_DEPTH} deep", "too_deep")]
+        return [FieldError(path or "body", f"must not be nested more than {MAX_DEPTH} deep", "too_deep")]
     if isinstance(value, str):
         problem = text_problem(value)
-        return [FieldError(path or "$", problem, "invalid_text")] if problem else []
+        return [FieldError(path or "body", problem, "invalid_text")] if problem else []
     found: list[FieldError] = []
     if isinstance(value, Mapping):
         for key, one in value.items():

@@ -8,10 +8,11 @@ from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_REQUEST, CallToolResult, TextContent
 
+from postroom.domain.arguments import unknown_argument
 from postroom.domain.errors import ValidationError
-from postroom.domain.fields import printable
 from postroom.domain.notify_response import notify_error
 from postroom.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES, READING_TOOL_NAMES, REPAIRING_TOOL_NAMES
 
@@ -44,12 +45,14 @@ class ArgumentNames:
         return await call_next(ctx)
 
     def _problem(self, name: str, given: Mapping[str, Any]) -> str | None:
+        if name in APPROVAL_TOOL_NAMES and name not in self._schemas:
+            told = f"approvals are switched off in this household (approvals.enabled), so there is no {name}"
+            raise MCPError(code=INVALID_REQUEST, message=told)
         schema = self._schemas.get(name, {})
         allowed = list(schema.get("properties", {}))
-        unknown = [one for one in given if one not in allowed]
         missing = [one for one in schema.get("required", []) if one not in given]
-        if unknown:
-            return f"Unknown argument {printable(unknown[0])}: allowed are {', '.join(allowed)}"
+        if unknown := unknown_argument(given, allowed):
+            return unknown
         return f"Missing argument {', '.join(missing)}" if missing else None
 
 

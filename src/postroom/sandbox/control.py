@@ -173,7 +173,7 @@ class Control:
     async def arm_fault(self, request: web.Request) -> web.StreamResponse:
         fault = fault_rules.parse(await read_json(request))
         if len(self._faults.listed()) >= fault_rules.MAX_ARMED:
-            raise invalid("$", f"at most {fault_rules.MAX_ARMED} faults can be armed", "too_many")
+            raise invalid("body", f"at most {fault_rules.MAX_ARMED} faults can be armed", "too_many")
         self._faults.arm(fault)
         return self._faults_now()
 
@@ -233,7 +233,7 @@ async def read_json(request: web.Request) -> object:
     try:
         value: object = json.loads(await request.read())
     except (ValueError, RecursionError):
-        raise invalid("$", "must be JSON", "json_required") from None
+        raise invalid("body", "must be JSON", "json_required") from None
     return value
 
 
