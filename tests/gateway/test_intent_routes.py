@@ -296,3 +296,13 @@ async def test_assistants_find_their_tools_at_the_same_port(line: Telephone) -> 
         await peer.close()
 
     assert (sent["decision_mode"], status["lifecycle_status"]) == ("sent", "DELIVERED")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")], ids=str)
+async def test_what_json_has_no_word_for_is_refused_with_its_place(line: Telephone, number: float) -> None:
+    body = ask(OWNER, "How many?", payload={"workflow": {"params": {"many": number}}})
+
+    refused = await line.post("/v1/intents", body)
+
+    assert refused.status == 422
+    assert refused.body["error"]["fields"][0]["field"] == "payload.workflow.params.many"

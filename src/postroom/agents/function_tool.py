@@ -19,6 +19,7 @@ except ImportError:
 from postroom.agents.contract import DESCRIPTION, NAME, PARAMETERS
 from postroom.agents.household import Household, LocalHousehold
 from postroom.domain.errors import ValidationError
+from postroom.domain.strict_json import strict_json
 from postroom.inbox import answers
 from postroom.inbox.answers import Answer
 from postroom.inbox.request import Request, check
@@ -41,7 +42,7 @@ def notification_tool(household: Household) -> FunctionTool:
         except Exception as error:  # a model must get the contract's answer, whatever went wrong
             _log.error("send_notification.bug", error=type(error).__name__)
             answer = answers.failed("internal error")
-        return json.dumps(answer, ensure_ascii=False)
+        return strict_json(answer, ensure_ascii=False)
 
     return FunctionTool(
         name=NAME,

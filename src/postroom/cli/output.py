@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
+
+from postroom.domain.strict_json import strict_json
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Home = Annotated[str | None, typer.Option("--home", help="Data directory (POSTROOM_HOME).")]
@@ -24,4 +25,4 @@ def say(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(strict_json(value, ensure_ascii=False, indent=2))

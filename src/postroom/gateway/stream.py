@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from fastapi.responses import StreamingResponse
 
+from postroom.domain.strict_json import strict_json
 from postroom.domain.time import seconds
 from postroom.intents.bulletin import Bulletin
 from postroom.ports import Clock
@@ -43,4 +43,4 @@ async def _frames(fetch: Fetch, bulletin: Bulletin, clock: Clock, wait_seconds: 
 
 def _frame(event: str, data: dict[str, Any], frame_id: str | None = None) -> str:
     head = f"id: {frame_id}\n" if frame_id else ""
-    return f"{head}event: {event}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+    return f"{head}event: {event}\ndata: {strict_json(data, ensure_ascii=False)}\n\n"

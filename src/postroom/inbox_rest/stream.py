@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.notification import Notification
+from postroom.domain.strict_json import strict_json
 from postroom.domain.time import seconds
 from postroom.inbox.feed import Feed
 from postroom.inbox.ports import Notes
@@ -86,4 +86,4 @@ def _notification(one: Notification) -> str:
 
 def _event(name: str, data: dict[str, Any]) -> str:
     """One line of JSON, so nothing a message holds can end the event or begin another."""
-    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+    return f"event: {name}\ndata: {strict_json(data)}\n\n"

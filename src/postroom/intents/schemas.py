@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 from typing import Any, Final
 
 import jsonschema_rs
@@ -101,6 +102,8 @@ def unsendable(value: object, path: str, depth: int = 0) -> list[FieldError]:
     if isinstance(value, str):
         problem = text_problem(value)
         return [FieldError(path or "body", problem, "invalid_text")] if problem else []
+    if isinstance(value, float) and not isfinite(value):
+        return [FieldError(path or "body", "must be a finite number", "finite_number")]
     found: list[FieldError] = []
     if isinstance(value, Mapping):
         for key, one in value.items():

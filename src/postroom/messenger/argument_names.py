@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from mcp_types import INVALID_REQUEST, CallToolResult, TextContent
 from postroom.domain.arguments import unknown_argument
 from postroom.domain.errors import ValidationError
 from postroom.domain.notify_response import notify_error
+from postroom.domain.strict_json import strict_json
 from postroom.messenger.policy import APPROVAL_TOOL_NAMES, CHANNEL_TOOL_NAMES, READING_TOOL_NAMES, REPAIRING_TOOL_NAMES
 
 _RECORD_TOOLS = frozenset((*READING_TOOL_NAMES, *REPAIRING_TOOL_NAMES))
@@ -57,4 +57,4 @@ class ArgumentNames:
 
 
 def _answer(content: dict[str, Any]) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=json.dumps(content))], structured_content=content)
+    return CallToolResult(content=[TextContent(type="text", text=strict_json(content))], structured_content=content)

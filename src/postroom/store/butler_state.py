@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from postroom.domain.strict_json import strict_json
 from postroom.store.database import Database
 from postroom.store.tables.butlers import butler_state
 from postroom.store.twice import write_twice
@@ -34,7 +35,7 @@ class StoredState:
             version = row.version if row else 0
             if expected_version is not None and expected_version != version:
                 return None
-            values = {"value": json.dumps(value, ensure_ascii=False), "version": version + 1, "updated_at": now_us}
+            values = {"value": strict_json(value, ensure_ascii=False), "version": version + 1, "updated_at": now_us}
             if row:
                 connection.execute(update(butler_state).where(*self._at(key)).values(**values))
             else:

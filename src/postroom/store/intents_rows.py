@@ -17,6 +17,7 @@ from postroom.domain.intent import (
     StepKind,
     WaitingReason,
 )
+from postroom.domain.strict_json import strict_json
 
 
 def intent_row(intent: Intent) -> dict[str, Any]:
@@ -112,4 +113,4 @@ def read_event(row: Row[Any]) -> IntentEvent:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps(dict(document), separators=(",", ":"))
+    return strict_json(dict(document), separators=(",", ":"))
