@@ -30,7 +30,7 @@ from postroom.app.outbound import PeerOutbound, PeerRoutes
 from postroom.app.peers import Peers
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.roster import load_roster
-from postroom.app.serving import bind, port_of, serving
+from postroom.app.serving import bind_patiently, port_of, serving
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.sign_in import sign_in_link
 from postroom.app.store import OpenedStore, open_store
@@ -147,7 +147,7 @@ class _Builder:
         self._once: Once | None = None
 
     async def build(self) -> Household:
-        self._bind()
+        await self._bind()
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         self._tokens.ensure(Principal(Role.CONNECTOR, name) for name in ADAPTERS)
         sandbox = await self._start_sandbox()
@@ -172,20 +172,20 @@ class _Builder:
         for server in self._serving:
             server.should_exit = True  # all at once: each of them grants its callers a few seconds
 
-    def _bind(self) -> None:
+    async def _bind(self) -> None:
         """All ports or none, before anything is started."""
         wanted = {config.name: port_for(self._settings, config) for config in self._roster}
         wanted |= {name: getattr(self._settings.ports, name) for name in ("api", *ADAPTERS)}
         for part in self._parts:
             if part in wanted:
-                self._bind_one(part, wanted[part])
+                await self._bind_one(part, wanted[part])
                 self._endpoints.bound(part, port_of(self._sockets[part]))
             elif part == SANDBOX:
-                self._bind_one(SANDBOX, self._settings.ports.sandbox)
-                self._bind_one(SANDBOX_SMTP, self._settings.ports.sandbox_smtp)
+                await self._bind_one(SANDBOX, self._settings.ports.sandbox)
+                await self._bind_one(SANDBOX_SMTP, self._settings.ports.sandbox_smtp)
 
-    def _bind_one(self, part: str, port: int) -> None:
-        self._sockets[part] = bind(part, self._settings.host, port)
+    async def _bind_one(self, part: str, port: int) -> None:
+        self._sockets[part] = await bind_patiently(part, self._settings.host, port)
         self._stack.callback(self._sockets[part].close)
 
     async def _start_sandbox(self) -> SandboxAddress | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
@@ -16,11 +18,18 @@ from postroom.settings import Ports
 
 _BACKLOG = 2048
 _GRACE_SECONDS = 3
+_AGAIN_SECONDS = 0.1
+_LOOK_SECONDS = 0.5
+_PASSING = "nobody listens there, but a connection of this machine uses the port as its own end"
 _KEEP_ALIVE_SECONDS = 75  # longer than any client keeps one: or else a call may meet a connection just being closed
 
 
 class PortTaken(Mistake):
-    """Somebody else listens there."""
+    """Somebody else listens there; or, `passing`, a connection has the port at its own end."""
+
+    def __init__(self, told: str, *, passing: bool = False) -> None:
+        super().__init__(told)
+        self.passing = passing
 
 
 def bind(part: str, host: str, port: int) -> socket.socket:
@@ -33,12 +42,37 @@ def bind(part: str, host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
+        passing = error.errno == errno.EADDRINUSE and not _is_served(family, host, port)
+        cause = f"{error.strerror}: {_PASSING}" if passing else error.strerror
         raise PortTaken(
-            f"Port {port} on {host}, wanted for {part}, cannot be used ({error.strerror}); "
-            f"free it or set another {where_set(part)}."
+            f"Port {port} on {host}, wanted for {part}, cannot be used ({cause}); "
+            f"free it or set another {where_set(part)}.",
+            passing=passing,
         ) from None
     listener.setblocking(False)
     return listener
+
+
+async def bind_patiently(part: str, host: str, port: int, patience_seconds: float = 5.0) -> socket.socket:
+    """Waits for a port that only an outgoing connection holds; one where somebody listens is not waited for."""
+    until = time.monotonic() + patience_seconds
+    while True:
+        try:
+            return bind(part, host, port)
+        except PortTaken as error:
+            if not error.passing or time.monotonic() >= until:
+                raise
+        await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def _is_served(family: socket.AddressFamily, host: str, port: int) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as caller:
+        caller.settimeout(_LOOK_SECONDS)
+        try:
+            caller.connect((host, port))
+        except OSError:
+            return False
+        return bool(caller.getsockname() != caller.getpeername())  # within this range one may meet oneself
 
 
 def where_set(part: str) -> str:
