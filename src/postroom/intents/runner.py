@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 
 from postroom.domain.delivery import TERMINAL, Status
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
 from postroom.domain.refused import Code
 from postroom.domain.session import TERMINAL as SESSION_ENDED
