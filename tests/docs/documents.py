@@ -52,7 +52,7 @@ def _mcp(document: Mapping[str, Any]) -> None:
 
 
 def _notify_answer(document: Mapping[str, Any]) -> None:
-    assert document["status"] in ("ok", "error", "accepted", "deferred", "pending_approval")
+    assert document["status"] in ("ok", "error", "accepted", "pending_approval")
     assert document["delivery"]["status"] in list(Status)
 
 
