@@ -182,7 +182,7 @@ async def test_a_failure_is_told_as_one(home_life: Living) -> None:
 
     assert answer["status"] == "error"
     assert (answer["error"]["class"], answer["error"]["retryable"]) == ("validation_error", False)
-    assert answer["error"]["message"]
+    assert answer["error"]["message"] == answer["error_message"] != ""
 
 
 @pytest.mark.requirement("notify:duplicate-notify-tolerated", "notify:idempotency-and-replay-tolerance")
@@ -252,7 +252,7 @@ async def test_a_wrong_argument_gets_its_sentence_and_a_row_in_the_log(
 
     answer = await home_life.notify(**arguments)
 
-    assert (answer["status"], answer["error"]) == ("error", sentence)
+    assert (answer["status"], answer["error"], answer["error_message"]) == ("error", sentence, sentence)
     assert (answer["error_class"], answer["retryable"]) == ("validation_error", False)
     assert len(await home_life.received()) == sent
     rows = home_life.rows("notifications_log")
@@ -353,6 +353,7 @@ async def test_a_switchboard_in_trouble_is_told_truly(
 
     assert (answer["status"], answer["error"]["class"], answer["retryable"]) == ("error", error_class, retryable)
     assert words in answer["error"]["message"]
+    assert answer["error_message"] == answer["error"]["message"]
 
 
 async def test_a_wrong_argument_needs_no_switchboard() -> None:

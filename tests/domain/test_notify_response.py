@@ -88,7 +88,7 @@ def test_a_failure_carries_its_class(status: Status, error_class: ErrorClass, re
     answer = notify_response(outcome_of(snapshot, request_id="r"))
 
     assert answer["error"] == {"class": error_class, "message": "why", "retryable": retryable}
-    assert (answer["error_class"], answer["retryable"]) == (error_class, retryable)
+    assert (answer["error_message"], answer["error_class"], answer["retryable"]) == ("why", error_class, retryable)
 
 
 def test_a_possible_duplicate_and_a_reason_to_wait_are_said() -> None:

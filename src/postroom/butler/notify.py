@@ -131,6 +131,7 @@ def argument_error(error: ValidationError) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "status": "error",
         "error": error.message,
+        "error_message": error.message,
         "error_class": str(error.error_class),
         "retryable": False,
     }

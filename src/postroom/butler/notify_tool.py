@@ -24,8 +24,8 @@ left out. Pass `idempotency_key` when you may repeat the call: the message \
 is then sent once.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later by \
-`delivery.delivery_id`), `pending_approval` (a person must agree first), `deferred`, or `error` with \
-`error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
+`delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
+`error_message`, `error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
 
 # Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
 # `[1, 2]` would arrive as a list. Not validated by it, so that a wrong type gets our answer and not its.

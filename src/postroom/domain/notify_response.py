@@ -35,7 +35,12 @@ def notify_response(outcome: Outcome) -> dict[str, Any]:
         answer["action_id"] = outcome.delivery_id  # an action bears the id of the delivery it would release
     if outcome.error is not None:
         error = error_object(outcome.error) | {"retryable": outcome.retryable}
-        answer |= {"error": error, "error_class": error["class"], "retryable": outcome.retryable}
+        answer |= {
+            "error": error,
+            "error_message": outcome.error.message,
+            "error_class": error["class"],
+            "retryable": outcome.retryable,
+        }
     return answer
 
 

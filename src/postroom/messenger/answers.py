@@ -352,6 +352,7 @@ class NotifyResponse(TypedDict, total=False):
     request_context: dict[str, Any]
     delivery: dict[str, Any]
     error: dict[str, Any]
+    error_message: str
     error_class: str
     retryable: bool
     action_id: str
