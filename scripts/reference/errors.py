@@ -14,8 +14,9 @@ from postroom.inbox import answers
 
 _INTRODUCTION = """\
 `notify`, the messenger's tools and the switchboard answer with `error_message`, `error_class` and `retryable`
-(`error` itself is the sentence for a wrong argument of `notify`, otherwise an object). Contacts, intents and the
-adapters answer with `{"ok": false, "error": {"code", "message", "category", "retryable", "fields"}}` and an HTTP status.
+(`error` itself is the sentence for a wrong argument of `notify`, otherwise an object).
+Contacts, intents and the adapters answer with
+`{"ok": false, "error": {"code", "message", "category", "retryable", "fields"}}` and an HTTP status.
 *Retryable* means: the same request may succeed later as it is."""
 _CLASSES = {
     ErrorClass.VALIDATION: "the request can never succeed as written",

@@ -11,9 +11,11 @@ import pytest
 from tests.clock import FakeClock
 from tests.delivery.world import Parts, World, envelope, generous, living_world
 
+from postroom.delivery.sender_status import SenderStatus
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.route import build_notify_route
+from postroom.domain.route import build_notify_route, build_status_route
 from postroom.messenger.execute import Execute
+from postroom.store.deliveries_search import StoredDeliveries
 
 SWITCHBOARD = Principal(Role.BUTLER, "switchboard")
 
@@ -29,7 +31,9 @@ def route(**fields: Any) -> dict[str, Any]:
 
 
 async def execute(world: World, payload: Any, caller: Principal = SWITCHBOARD) -> dict[str, Any]:
-    return await Execute(plane=world.plane, clock=world.clock).execute(caller, payload, wait_seconds=20)
+    status = SenderStatus(record=StoredDeliveries(world.database), replays=world.plane.acceptance.ledger)
+    messenger = Execute(plane=world.plane, status=status, clock=world.clock)
+    return await messenger.execute(caller, payload, wait_seconds=20)
 
 
 @pytest.mark.requirement("notify:messenger-routing-via-switchboard", "messenger:delivery-validation-and-lineage")
@@ -88,3 +92,22 @@ async def test_a_route_that_is_wrong_delivers_nothing(world: World, path: list[s
 @pytest.mark.parametrize("payload", [None, 5, "route", [], {}], ids=repr)
 async def test_what_is_no_route_is_a_validation_error(world: World, payload: Any) -> None:
     assert (await execute(world, payload))["error"]["class"] == "validation_error"
+
+
+def question(sender: str, delivery_id: str) -> dict[str, Any]:
+    return build_status_route(
+        request_id="r-2", received_at="2026-01-01T00:00:00Z", sender=sender, delivery_id=delivery_id
+    )
+
+
+async def test_a_sender_is_answered_what_became_of_its_delivery_and_nobody_else_is(world: World) -> None:
+    sent = (await execute(world, route()))["result"]["notify_response"]["delivery"]["delivery_id"]
+
+    own = await execute(world, question("health", sent))
+    foreign = await execute(world, question("general", sent))
+    unrouted = await execute(world, question("health", sent), Principal(Role.BUTLER, "health"))
+
+    assert (own["status"], own["result"]["notify_response"]["delivery"]["status"]) == ("ok", "delivered")
+    assert (foreign["status"], foreign["error"]["message"]) == ("error", f"Delivery {sent} not found")
+    assert (unrouted["status"], unrouted["error"]["message"]) == ("error", "butler:health is not trusted to route")
+    assert len(await world.rows()) == 1

@@ -67,6 +67,7 @@ async def test_an_approval_and_a_circuit_are_told_in_the_words_of_their_tools(da
         "status": "rejected",
         "expires_at": to_text(NOON_US + 1_000_000),
         "decided_by": "user:ada",
+        "decided_at": to_text(NOON_US),
         "reason": "not today",
     }
     assert found["circuit"] == {"state": "open", "consecutive_failures": 5, "trip_reason": "503"}

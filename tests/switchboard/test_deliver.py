@@ -12,8 +12,9 @@ from postroom.domain.errors import InternalError, PostroomError, StoreUnavailabl
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
+from postroom.domain.route import read_route_response
 from postroom.switchboard import deliver
-from postroom.switchboard.deliver import Deliver, check_origin, read_route_response
+from postroom.switchboard.deliver import Deliver, check_origin
 from tests.clock import START_US, FakeClock
 from tests.domain.envelopes import REPLY, SEND
 

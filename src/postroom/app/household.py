@@ -24,7 +24,7 @@ from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.mcp_port import mcp_app
-from postroom.app.messenger import messenger_parts
+from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.outbound import PeerOutbound, PeerRoutes
 from postroom.app.peers import Peers
@@ -330,7 +330,7 @@ class _Builder:
         approvals = await self._stack.enter_async_context(
             approving(self._settings, store.database, plane, self._mint, self._loops)
         )
-        butler = await self._butler(config, world, StraightToDelivery(plane))
+        butler = await self._butler(config, world, StraightToDelivery(plane, sender_status(store, plane)))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)

@@ -8,6 +8,7 @@ from postroom.delivery.dead_letters import DeadLetters
 from postroom.delivery.dry_run import DryRun
 from postroom.delivery.health import Health
 from postroom.delivery.plane import Plane
+from postroom.delivery.sender_status import SenderStatus
 from postroom.delivery.tracking import Tracking
 from postroom.domain.ids import IdMint
 from postroom.guard.http import Verifier
@@ -34,7 +35,7 @@ def messenger_parts(
     path, names = plane.acceptance, plane.channel_names
     wait_seconds = settings.delivery.notify_wait_seconds
     return MessengerParts(
-        execute=Execute(plane=plane, clock=clock),
+        execute=Execute(plane=plane, status=sender_status(store, plane), clock=clock),
         channel_tools=ChannelTools(plane=plane, clock=clock, mint=mint.mint, wait_seconds=wait_seconds),
         tracking=Tracking(record=StoredDeliveries(store.database), channel_names=names),
         dead_letters=DeadLetters(
@@ -59,3 +60,7 @@ def messenger_parts(
         approvals=approvals,
         approvers=settings.approvals.approvers,
     )
+
+
+def sender_status(store: OpenedStore, plane: Plane) -> SenderStatus:
+    return SenderStatus(record=StoredDeliveries(store.database), replays=plane.acceptance.ledger)

@@ -12,6 +12,7 @@ from postroom.store.registry_cache import CachedRegistry
 from postroom.switchboard.deliver import Deliver
 from postroom.switchboard.route import Router
 from postroom.switchboard.server import Switchboard
+from postroom.switchboard.status import DeliveryStatus
 from postroom.telemetry.hop_meter import HopMeter
 
 
@@ -19,15 +20,17 @@ def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> S
     log = StoredNotificationsLog(world.database, world.mint.mint, meter.lost)
     stack.push_async_callback(log.flush)
     registry = CachedRegistry(StoredRegistry(world.database, world.mint.mint), world.clock)
+    messenger = world.peers.to("messenger", caller="switchboard")
     return Switchboard(
         deliver=Deliver(
-            messenger=world.peers.to("messenger", caller="switchboard"),
+            messenger=messenger,
             registry=registry,
             log=log,
             clock=world.clock,
             mint=world.mint.mint,
             channels=known_channels(world.settings),
         ),
+        status=DeliveryStatus(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
         router=Router(
             registry=registry,
             peer_of=world.peers.registered,

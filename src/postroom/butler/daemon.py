@@ -10,6 +10,7 @@ from mcp.server.mcpserver import MCPServer
 
 from postroom.butler.config import ButlerConfig
 from postroom.butler.notify import NotifyArguments, argument_error, notify
+from postroom.butler.notify_status import notify_status
 from postroom.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
 from postroom.butler.scheduler import Scheduler
 from postroom.domain.errors import PostroomError, ValidationError
@@ -92,6 +93,9 @@ class Butler:
             switchboard=self.switchboard,
             default_wait_seconds=self.notify_wait_seconds,
         )
+
+    async def notify_status(self, delivery_id: object) -> dict[str, Any]:
+        return await notify_status(delivery_id, switchboard=self.switchboard)
 
     async def remind(self, arguments: RemindArguments) -> dict[str, Any]:
         now = self.clock.now_us()

@@ -1,4 +1,4 @@
-"""The `notify` and `remind` tools as a model sees them."""
+"""The `notify`, `notify_status` and `remind` tools as a model sees them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ on the channel or the exact name of a known contact. For `intent="reply"` and `i
 left out. Pass `idempotency_key` when you may repeat the call: the message \
 is then sent once.
 
-The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later by \
-`delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
+The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later with \
+`notify_status` and `delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
 `error_message`, `error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
 
 # Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
@@ -82,6 +82,15 @@ RequestContextArgument = Annotated[
 ]
 
 
+STATUS_DESCRIPTION: Final = """\
+What has become of a message you sent with `notify`, by the `delivery.delivery_id` of its answer. Changes nothing.
+
+The answer is that of `notify` as it would be now: `ok`, `accepted`, `pending_approval`, or `error` with \
+`error_message`, `error_class` and `retryable`. Its `delivery` also has `attempts` (calls made so far), `last_error` \
+of the latest one, `next_attempt_at`, `possible_duplicate` (the person may have received it twice) and `approval` with \
+`status` (`pending`, `approved`, `rejected`, `expired`) and the `reason` a person gave for a rejection. Only your own \
+deliveries are found."""
+
 REMIND_DESCRIPTION: Final = """\
 Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \
 an offset). It is sent even if this session, the model or the household is restarted meanwhile."""
@@ -92,6 +101,7 @@ def given(text: object) -> object:
     return None if text == "" else text
 
 
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True)
 
 
@@ -130,6 +140,9 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
+    async def notify_status(delivery_id: Text = "") -> dict[str, Any]:
+        return await butler.notify_status(delivery_id)
+
     async def remind(
         message: Text = "",
         channel: Channel = None,
@@ -152,4 +165,5 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         )
 
     server.add_tool(notify, description=NOTIFY_DESCRIPTION, annotations=_SENDS)
+    server.add_tool(notify_status, description=STATUS_DESCRIPTION, annotations=_READS)
     server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)

@@ -20,6 +20,7 @@ CORE_TOOL_NAMES: Final = (
     "trigger",
     "route.execute",
     "notify",
+    "notify_status",
     "remind",
     "state_get",
     "state_set",

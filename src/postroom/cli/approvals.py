@@ -63,16 +63,16 @@ def approve(
 @app.command("reject")
 def reject(
     identifier: Identifier,
-    reason: Annotated[str, typer.Option("--reason", help="What its sender is told.")],
+    reason: Annotated[str, typer.Option("--reason", help="Shown to its sender by notify_status.")],
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Never send it, and tell its sender why."""
+    """Never send it; its sender sees the reason when it asks (notify_status)."""
     answer = _ask(home, "reject_action", {"action_id": identifier, "reason": reason})
     if json:
         say_json(answer)
     else:
-        say("Rejected; its sender is told the reason.")
+        say("Rejected; its sender sees the reason (notify_status).")
 
 
 def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

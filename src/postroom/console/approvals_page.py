@@ -81,10 +81,10 @@ class ApprovalPages:
     async def reject(self, visit: Visit) -> Response:
         action_id, reason = visit.path["id"], _text(visit, "reason").strip()
         if not reason:
-            return visit.go(f"/approvals/{action_id}", "Say why: the sender is told the reason.", "bad")
+            return visit.go(f"/approvals/{action_id}", "Say why: the sender sees the reason.", "bad")
         answer = await self._done(visit, "reject_action", {"action_id": action_id, "reason": reason})
         if answer["status"] == "ok":
-            return visit.go("/approvals", "Rejected. It will not be sent, and its sender is told why.")
+            return visit.go("/approvals", "Rejected. It will not be sent, and its sender sees why.")
         return visit.go(f"/approvals/{action_id}", refusal(answer), "bad")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.errors import InternalError, PostroomError, ValidationError
 from postroom.domain.fields import Fields
 from postroom.domain.record import record
 
@@ -13,6 +13,7 @@ ROUTE_V1: Final = "route.v1"
 ROUTE_RESPONSE_V1: Final = "route_response.v1"
 NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
+STATUS_PROMPT: Final = "Say what became of the delivery in the context."
 
 _FIELDS: Final = frozenset(
     {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
@@ -44,6 +45,17 @@ class Route:
 
 def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
     """The route that carries a notify: its sender is the butler, its endpoint the switchboard."""
+    work = {"prompt": NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}}
+    return _to_messenger(request_id, received_at, envelope["origin_butler"], work)
+
+
+def build_status_route(*, request_id: str, received_at: str, sender: str, delivery_id: str) -> dict[str, Any]:
+    """The route that asks what became of a delivery of the sender's."""
+    work = {"prompt": STATUS_PROMPT, "context": {"status_request": {"delivery_id": delivery_id}}}
+    return _to_messenger(request_id, received_at, sender, work)
+
+
+def _to_messenger(request_id: str, received_at: str, sender: str, work: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "schema_version": ROUTE_V1,
         "request_context": {
@@ -51,9 +63,9 @@ def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[s
             "received_at": received_at,
             "source_channel": "mcp",
             "source_endpoint_identity": "switchboard",
-            "source_sender_identity": envelope["origin_butler"],
+            "source_sender_identity": sender,
         },
-        "input": {"prompt": NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}},
+        "input": dict(work),
         "target": {"butler": "messenger", "tool": "route.execute"},
     }
 
@@ -115,3 +127,12 @@ def route_response(
     if inner == "error":
         answer["error"] = notify_response["error"]
     return answer
+
+
+def read_route_response(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Anything but a well-formed answer is an error, never a silent success."""
+    result = answer.get("result")
+    inner = result.get("notify_response") if isinstance(result, Mapping) else None
+    if answer.get("schema_version") != ROUTE_RESPONSE_V1 or not isinstance(inner, Mapping):
+        raise InternalError("the messenger's answer is not a route_response.v1")
+    return dict(inner)

@@ -102,7 +102,7 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
         return await _answered(work)
 
     async def reject_action(context: Asking, action_id: ActionIdText, reason: str) -> dict[str, Any]:
-        """Reject a parked message; it is never sent, and its sender is told the reason."""
+        """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
 
         async def work() -> dict[str, Any]:
             action = await approvals.reject(_who(context, verifier), action_id, _reason(reason))

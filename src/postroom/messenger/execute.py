@@ -1,4 +1,4 @@
-"""`route.execute` of the messenger: a route.v1 that carries a notify, delivered."""
+"""`route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.delivery.plane import Plane
+from postroom.delivery.sender_status import SenderStatus
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify_response import notify_error
 from postroom.domain.principal import Principal, Role
@@ -18,6 +19,7 @@ from postroom.ports import Clock
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execute:
     plane: Plane
+    status: SenderStatus
     clock: Clock
 
     async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> dict[str, Any]:
@@ -26,8 +28,12 @@ class Execute:
         try:
             route = parse_route(payload)
             context = route.request_context
+            _check_router(caller)
+            if (question := _question(route.context)) is not None:
+                told = await self.status.answer(route.sender, question.get("delivery_id"))
+                return route_response(context, told, self._elapsed_ms(started))
             envelope = _envelope(route.context)
-            _check_lineage(caller, route.sender, envelope)
+            _check_lineage(route.sender, envelope)
         except ValidationError as error:
             return route_response(context, notify_error(error), self._elapsed_ms(started))
         answer = await deliver_envelope(self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds)
@@ -35,6 +41,12 @@ class Execute:
 
     def _elapsed_ms(self, started_us: int) -> float:
         return (self.clock.now_us() - started_us) / 1000
+
+
+def _question(context: object) -> Mapping[str, Any] | None:
+    """The sender asks about a delivery instead of handing one over."""
+    question = context.get("status_request") if isinstance(context, Mapping) else None
+    return question if isinstance(question, Mapping) else None
 
 
 def _envelope(context: object) -> Mapping[str, Any]:
@@ -46,9 +58,12 @@ def _envelope(context: object) -> Mapping[str, Any]:
     return request
 
 
-def _check_lineage(caller: Principal, sender: str, envelope: Mapping[str, Any]) -> None:
-    """Only the switchboard routes, and the sender it names is the envelope's origin."""
+def _check_router(caller: Principal) -> None:
     if caller.role is not Role.OPERATOR and not caller.is_butler("switchboard"):
         raise ValidationError(f"{caller} is not trusted to route")
+
+
+def _check_lineage(sender: str, envelope: Mapping[str, Any]) -> None:
+    """The sender whom the switchboard names is the envelope's origin."""
     if envelope.get("origin_butler") != sender:
         raise ValidationError.of([FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")])

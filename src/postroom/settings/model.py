@@ -132,7 +132,7 @@ class ApprovalSettings(Section):
     enabled: bool | None = None
     """Whether messages to strangers wait for a person; unset: as soon as real credentials are set."""
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
-    """How long one waits; then it fails, and its sender is told."""
+    """How long one waits; then it fails, and its sender sees why (`notify_status`)."""
     approvers: list[str] = Field(default_factory=list)
     """Names of the users who may see and decide what waits, beside the operator; empty: every user."""
     replies: Literal["heard", "ask"] = "heard"

@@ -12,6 +12,7 @@ from postroom.domain.delivery import Status
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.store.archive import archived
 from postroom.store.database import Database
+from postroom.store.surroundings import approval_of
 from postroom.store.tables.deliveries import (
     IS_RARE,
     RARE,
@@ -55,6 +56,9 @@ class StoredDeliveries:
 
     async def attempts(self, delivery_id: str) -> Sequence[dict[str, Any]] | None:
         return await self._database.read(partial(attempts, delivery_id=delivery_id))
+
+    async def approval(self, delivery_id: str) -> dict[str, Any] | None:
+        return await self._database.read(partial(approval_of, delivery_id=delivery_id))
 
     async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
         return await self._database.read(partial(search, query=query))

@@ -17,7 +17,7 @@ _ROWS = delivery_requests.c
 
 def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict[str, Any]:
     return {
-        "approval": _approval(connection, delivery_id),
+        "approval": approval_of(connection, delivery_id),
         "circuit": _circuit(connection, channel),
         "ahead": _ahead(connection, delivery_id),
     }
@@ -35,7 +35,7 @@ def recent_ids(connection: Connection, limit: int) -> list[str]:
     return [name for row in connection.execute(asked) for name in row]
 
 
-def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
+def approval_of(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
     row = connection.execute(select(pending_actions).where(pending_actions.c.id == delivery_id)).mappings().first()
     if row is None:
         return None
@@ -43,6 +43,7 @@ def _approval(connection: Connection, delivery_id: str) -> dict[str, Any] | None
         "status": row["status"],
         "expires_at": to_text(row["expires_at"]),
         "decided_by": row["decided_by"],
+        "decided_at": to_text(row["decided_at"]) if row["decided_at"] is not None else None,
         "reason": row["decision_reason"],
     }
 

@@ -9,18 +9,16 @@ from typing import Any, Protocol
 
 from postroom.domain.errors import (
     FieldError,
-    InternalError,
     PostroomError,
-    TargetUnavailable,
     ValidationError,
 )
 from postroom.domain.notify import parse_notify
 from postroom.domain.notify_response import notify_error
 from postroom.domain.principal import Principal, Role
-from postroom.domain.route import ROUTE_RESPONSE_V1, build_notify_route
+from postroom.domain.route import build_notify_route, read_route_response
 from postroom.domain.time import to_text
 from postroom.ports import Clock, Peer
-from postroom.switchboard.registry import Registry, look_up
+from postroom.switchboard.registry import Registry, look_up_messenger
 
 _ANSWER_MARGIN_SECONDS = 5.0
 _LOG_SECONDS = 2.0  # a log that hangs must not turn an answer into a caller's timeout
@@ -98,10 +96,7 @@ class Deliver:
 
     async def _route(self, envelope: Mapping[str, Any], request_id: str, wait_seconds: float) -> dict[str, Any]:
         now = self.clock.now_us()
-        try:
-            await look_up(self.registry, "messenger", now)
-        except ValidationError:  # nobody asked for it by name: that it is missing is our trouble, and may pass
-            raise TargetUnavailable("the messenger has not reported to the switchboard yet") from None
+        await look_up_messenger(self.registry, now)
         route = build_notify_route(request_id=request_id, received_at=to_text(now), envelope=envelope)
         answer = await self.messenger.call(
             "route.execute", {"route": route, "wait_seconds": wait_seconds}, wait_seconds + _ANSWER_MARGIN_SECONDS
@@ -114,15 +109,6 @@ def check_origin(caller: Principal, origin_butler: str) -> None:
     if caller.role is Role.OPERATOR or caller.is_butler(origin_butler):
         return
     raise ValidationError.of([FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")])
-
-
-def read_route_response(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Anything but a well-formed answer is an error, never a silent success."""
-    result = answer.get("result")
-    inner = result.get("notify_response") if isinstance(result, Mapping) else None
-    if answer.get("schema_version") != ROUTE_RESPONSE_V1 or not isinstance(inner, Mapping):
-        raise InternalError("the messenger's answer is not a route_response.v1")
-    return dict(inner)
 
 
 def _lineage(envelope: Mapping[str, Any]) -> str | None:

@@ -21,9 +21,11 @@ from postroom.ports import Clock
 from postroom.switchboard.deliver import Deliver
 from postroom.switchboard.registry import Registry
 from postroom.switchboard.route import Router
+from postroom.switchboard.status import DeliveryStatus
 
 RULES: dict[str, Rule] = {
     "deliver": any_butler,
+    "delivery_status": lambda one: one.role is Role.BUTLER,
     "route": any_butler,
     "register": lambda one: one.role is Role.BUTLER,
     "butlers_list": any_butler,
@@ -38,23 +40,27 @@ class Switchboard:
     """`endpoint_of` is the household's word on where a butler lives; a butler cannot say so itself."""
 
     deliver: Deliver
+    status: DeliveryStatus
     router: Router
     registry: Registry
     endpoint_of: Callable[[str], str | None]
     clock: Clock
 
     def as_peer(self, caller: Principal) -> OwnSwitchboard:
-        return OwnSwitchboard(self.deliver, caller)
+        return OwnSwitchboard(self.deliver, self.status, caller)
 
 
 class OwnSwitchboard:
-    """The switchboard's own `notify` needs no wire to itself."""
+    """The switchboard's own `notify` and `notify_status` need no wire to itself."""
 
-    def __init__(self, deliver: Deliver, caller: Principal) -> None:
+    def __init__(self, deliver: Deliver, status: DeliveryStatus, caller: Principal) -> None:
         self._deliver = deliver
+        self._status = status
         self._caller = caller
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        if tool == "delivery_status":
+            return await self._status.of(self._caller, arguments["delivery_id"])
         return await self._deliver.deliver(
             self._caller,
             arguments["notify_request"],
@@ -86,6 +92,12 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
             refusal=refusal,
         )
 
+    async def delivery_status(
+        context: Context[Any, Any], delivery_id: Annotated[str, Field(max_length=64)]
+    ) -> dict[str, Any]:
+        """What became of a delivery of the calling butler's own; butlers ask with `notify_status`."""
+        return await board.status.of(caller(context, verifier), delivery_id)
+
     async def route(
         context: Context[Any, Any],
         target_butler: Annotated[str, Field(min_length=1, max_length=64)],
@@ -99,6 +111,7 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         )
 
     server.add_tool(deliver, annotations=ToolAnnotations(open_world_hint=True))
+    server.add_tool(delivery_status, annotations=_READS)
     server.add_tool(route)
 
 
