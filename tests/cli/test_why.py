@@ -58,7 +58,8 @@ async def test_a_request_that_was_refused_says_why(home: Path) -> None:
     assert "refused" in done.out and "as many messages as it may in a minute" in done.out
 
 
-async def test_a_note_says_what_its_e_mail_waits_for(home: Path) -> None:
+async def test_a_note_says_what_its_e_mail_waits_for_now(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTROOM_INBOX__EMAIL_ENABLED", "true")  # the command goes by the household's settings
     async with living(home, QUICK, {"inbox": {"email_enabled": True}}) as household:
         ada = household.tokens.create(Principal(Role.USER, "ada"))
         now = datetime.now(UTC)
@@ -77,8 +78,14 @@ async def test_a_note_says_what_its_e_mail_waits_for(home: Path) -> None:
         await peer.close()
 
         done = await postroom_beside("why", note["notification_id"])
+        none = {"quiet_hours_start": None, "quiet_hours_end": None}
+        async with household.http.patch(f"{url}/notifications/preferences", json=none, headers=headers) as response:
+            assert (await response.json())["warnings"] == []
+        freed = await postroom_beside("why", note["notification_id"])
 
-    assert done.out.startswith("Its e-mail waits until the person's quiet hours end, in ")
+    assert done.out.startswith("It is a note in the inbox of ada, stored ")
+    assert "Its e-mail waits until the person's quiet hours end, in " in done.out
+    assert "quiet hours" not in freed.out
 
 
 @pytest.mark.parametrize("command", ["why", "trace"])

@@ -189,6 +189,7 @@ async def test_preferences_are_kept_and_wrong_ones_are_named(site: Site) -> None
     await page.get_by_role("button", name="Save").click()
 
     await expect(page.locator(".notice.good")).to_have_text("Saved.")
+    await expect(page.get_by_text("E-mail is switched off in this household")).to_be_visible()
     await page.get_by_role("link", name="Back to the inbox").click()
     await expect(
         page.get_by_text("No e-mail from 22:00 to 07:00 (Europe/Berlin), unless it is urgent.")

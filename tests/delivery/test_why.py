@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.delivery.why import Around, why, why_deferred, why_refused
+from postroom.delivery.why import Around, why, why_refused
 from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
 from postroom.domain.patience import shortened
 from postroom.domain.time import seconds, to_text
@@ -195,29 +195,6 @@ def test_a_refusal_names_the_limit_and_says_that_nothing_was_sent() -> None:
         "as we allow in a minute. The caller was told to try again after 6 seconds. Nothing was sent, and the same "
         "request may be made again."
     )
-
-
-@pytest.mark.parametrize(
-    ("copy", "paragraph"),
-    [
-        (
-            {"deliver_after": NOW + seconds(3600), "quiet": True},
-            "Its e-mail waits until the person's quiet hours end, in 1 hour.",
-        ),
-        ({"deliver_after": NOW - 1, "quiet": False}, "Its e-mail is due and leaves as soon as a worker takes it."),
-        (
-            {"deliver_after": NOW, "cancelled_at": NOW - seconds(60), "error_message": "read"},
-            "No e-mail was sent for it 1 minute ago: read.",
-        ),
-        (
-            {"deliver_after": NOW, "delivered_at": NOW - seconds(60), "delivery_id": "abc"},
-            "Its e-mail was handed over as delivery abc 1 minute ago.",
-        ),
-    ],
-    ids=["quiet hours", "due", "cancelled", "handed over"],
-)
-def test_an_email_copy_says_what_it_waits_for(copy: dict[str, Any], paragraph: str) -> None:
-    assert why_deferred(copy, NOW) == paragraph
 
 
 @given(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import time
 from typing import Any
 
 import pytest
-from tests.inbox.examples import AT_NIGHT
+from tests.inbox.examples import AT_NIGHT, BY_EMAIL
 
 from postroom.channels.mailbox import mailbox
 from postroom.domain.errors import ValidationError
 from postroom.domain.notification import DeliveryChannel, Preferences
-from postroom.inbox.preferences import changed
+from postroom.inbox.preferences import changed, warnings_of
 
 
 def test_nobody_who_said_nothing_gets_e_mail() -> None:
@@ -58,3 +59,23 @@ def test_a_wrong_wish_is_refused_by_name(wishes: dict[str, Any], fields: list[st
         changed(Preferences(), wishes, mailbox)
 
     assert [one.field for one in refused.value.fields] == (fields or sorted(wishes, reverse=True))
+
+
+@pytest.mark.parametrize(
+    ("kept", "email_enabled", "warning"),
+    [
+        (Preferences(), False, None),
+        (BY_EMAIL, True, None),
+        (BY_EMAIL, False, "E-mail is switched off in this household (inbox.email_enabled): no copy is mailed."),
+        (replace(BY_EMAIL, email=None), True, "No e-mail address is set: no copy is mailed."),
+        (
+            Preferences(delivery_channel=DeliveryChannel.EMAIL),
+            True,
+            "No e-mail address is set: no copy is mailed, and the bell stays silent.",
+        ),
+    ],
+)
+def test_a_wish_that_cannot_come_true_is_kept_with_a_warning(
+    kept: Preferences, email_enabled: bool, warning: str | None
+) -> None:
+    assert warnings_of(kept, email_enabled=email_enabled) == ([warning] if warning else [])

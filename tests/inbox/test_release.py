@@ -202,3 +202,63 @@ NOW = 1_000_000_000
 )
 def test_how_a_hand_over_ends(answer: dict[str, Any], attempts: int, expected: Ending) -> None:
     assert ending_of(read_response(answer), attempts, NOW) == expected
+
+
+async def test_quiet_hours_that_are_taken_away_free_what_waits(shop: Workshop) -> None:
+    await shop.wish(AT_NIGHT)
+    await shop.send("One")
+    await shop.send("Two")
+
+    await shop.wish(BY_EMAIL)
+
+    assert await shop.releaser.release_due() == 1
+    assert [mail.subject for mail in await shop.mails(1)] == ["2 notifications"]
+
+
+async def test_quiet_hours_that_are_moved_hold_what_waits_until_their_new_end(shop: Workshop) -> None:
+    await shop.wish(AT_NIGHT)
+    await shop.send()
+    assert AT_NIGHT.quiet_hours_end is not None
+
+    await shop.wish(replace(AT_NIGHT, quiet_hours_end=AT_NIGHT.quiet_hours_end.replace(hour=6)))
+    await shop.releaser.release_due()
+
+    assert [row["deliver_after"] for row in await shop.rows()] == [QUIET_ENDS_US - 3_600_000_000]
+    assert shop.received() == []
+
+
+async def test_urgent_notes_that_may_pass_from_now_on_are_freed_alone(shop: Workshop) -> None:
+    await shop.wish(AT_NIGHT)
+    await shop.send("Fire", type="warning")
+    await shop.send("Tea", type="info")
+
+    await shop.wish(replace(AT_NIGHT, high_priority_passes=True))
+    await shop.releaser.release_due()
+
+    assert [mail.subject for mail in await shop.mails(1)] == ["Warning: Fire"]
+    assert [row["deliver_after"] for row in await shop.rows() if not row["batch_id"]] == [QUIET_ENDS_US]
+
+
+async def test_another_wish_leaves_what_waits_alone(shop: Workshop) -> None:
+    await shop.wish(AT_NIGHT)
+    await shop.send()
+
+    await shop.wish(replace(AT_NIGHT, delivery_channel=DeliveryChannel.IN_APP))
+    await shop.wish(AT_NIGHT)
+
+    assert [row["deliver_after"] for row in await shop.rows()] == [QUIET_ENDS_US]
+
+
+async def test_a_snooze_that_is_ended_early_frees_the_copy_that_waited_for_it(shop: Workshop) -> None:
+    await shop.wish(BY_EMAIL)
+    note = (await shop.send())["notification_id"]
+    until_us = shop.clock.now_us() + 3_600_000_000
+    snooze = partial(apply, change=Change.SNOOZE, now_us=shop.clock.now_us(), until_us=until_us)
+    await shop.notes.change("ada", note, snooze)
+    await shop.releaser.release_due()
+    assert [row["deliver_after"] for row in await shop.rows()] == [until_us]
+
+    await shop.notes.change("ada", note, partial(apply, change=Change.SNOOZE, now_us=shop.clock.now_us()))
+
+    assert await shop.releaser.release_due() == 1
+    assert len(await shop.mails(1)) == 1

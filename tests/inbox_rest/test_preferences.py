@@ -17,6 +17,7 @@ DEFAULTS = {
     "quiet_hours_end": None,
     "quiet_hours_timezone": "UTC",
     "high_priority_passes": False,
+    "warnings": [],
 }
 FULL = {
     "delivery_channel": "both",
@@ -27,21 +28,25 @@ FULL = {
     "high_priority_passes": True,
 }
 
+EMAIL_IS_OFF = "E-mail is switched off in this household (inbox.email_enabled): no copy is mailed."
+
 
 async def test_somebody_who_never_said_anything_has_the_defaults(api: Api) -> None:
     assert (await api.call("GET", "/preferences")).body == DEFAULTS
 
 
 async def test_what_was_put_is_what_is_there(api: Api) -> None:
-    assert (await api.call("PUT", "/preferences", json=FULL)).body == FULL
-    assert (await api.call("GET", "/preferences")).body == FULL
+    assert (await api.call("PUT", "/preferences", json=FULL)).body == {**FULL, "warnings": [EMAIL_IS_OFF]}
+    assert (await api.call("GET", "/preferences")).body == {**FULL, "warnings": [EMAIL_IS_OFF]}
 
 
 async def test_put_forgets_what_it_leaves_out_except_the_address(api: Api) -> None:
     await api.call("PUT", "/preferences", json=FULL)
     after = await api.call("PUT", "/preferences", json={"delivery_channel": "email"})
 
-    assert after.body == {**DEFAULTS, "delivery_channel": "email", "email": "ada@example.com"}
+    (silent,) = after.body["warnings"]
+    assert silent.endswith("no copy is mailed, and the bell stays silent.")
+    assert after.body == {**DEFAULTS, "delivery_channel": "email", "email": "ada@example.com", "warnings": [silent]}
 
 
 async def test_patch_changes_what_it_names(api: Api) -> None:
@@ -49,7 +54,7 @@ async def test_patch_changes_what_it_names(api: Api) -> None:
     await api.call("PATCH", "/preferences", json={"quiet_hours_end": "08:00"})
     after = await api.call("PATCH", "/preferences", json={"email": None})
 
-    assert after.body == {**FULL, "quiet_hours_end": "08:00", "email": None}
+    assert after.body == {**FULL, "quiet_hours_end": "08:00", "email": None, "warnings": [EMAIL_IS_OFF]}
     assert (await api.call("PATCH", "/preferences", json={})).body == after.body
 
 

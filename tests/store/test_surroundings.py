@@ -15,7 +15,7 @@ from tests.store.query_plans import query_plans
 
 from postroom.domain.time import to_text
 from postroom.store.database import Database
-from postroom.store.surroundings import email_copies, recent_ids, surroundings
+from postroom.store.surroundings import note, recent_ids, surroundings
 from postroom.store.tables.approvals import pending_actions
 from postroom.store.tables.deliveries import circuit_states
 
@@ -82,8 +82,8 @@ async def test_the_newest_ids_come_first_and_are_bounded(database: Database) -> 
     assert found == [rows[2]["id"], rows[2]["request_id"], rows[1]["id"], rows[1]["request_id"]]
 
 
-async def test_a_notification_without_an_e_mail_has_no_copies(database: Database) -> None:
-    assert await database.read(partial(email_copies, notification_id="01a1")) == []
+async def test_what_is_no_note_is_none(database: Database) -> None:
+    assert await database.read(partial(note, notification_id="01a1")) is None
 
 
 async def test_a_million_others_are_not_read_to_count_those_ahead(tmp_path: Path) -> None:

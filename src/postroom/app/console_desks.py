@@ -29,7 +29,10 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
     pages = InboxPages(
         shelves=StoredShelves(database), notes=inbox.notes, preferences=inbox.preferences, ring=inbox.feed.ring
     )
-    return inbox_section(pages, preference_pages(PreferencePages(book=inbox.preferences, address=mailbox)))
+    preferences = PreferencePages(
+        book=inbox.preferences, address=mailbox, email_enabled=inbox.notifications.email_enabled
+    )
+    return inbox_section(pages, preference_pages(preferences))
 
 
 def approvals_desk(settings: Settings, tools: Tools) -> Section:

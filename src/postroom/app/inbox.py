@@ -52,6 +52,7 @@ class Inbox:
                 feed=self.feed,
                 clock=self.clock,
                 address=mailbox,
+                email_enabled=self.notifications.email_enabled,
             )
         )
 

@@ -10,12 +10,13 @@ from sqlalchemy import Connection
 from postroom.app.policy import delivery_policy
 from postroom.app.store import connect_store
 from postroom.clock import SystemClock
-from postroom.delivery.why import Around, why, why_deferred, why_refused
+from postroom.delivery.why import Around, why, why_refused
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
+from postroom.inbox.why import why_note
 from postroom.settings import Settings, SettingsError
 from postroom.store.migrate import revision
-from postroom.store.surroundings import email_copies, recent_ids, surroundings
+from postroom.store.surroundings import note, recent_ids, surroundings
 from postroom.store.trace import request_ids, trace
 
 Result = TypeVar("Result")
@@ -29,20 +30,24 @@ async def traced(settings: Settings, identifier: str) -> dict[str, Any]:
 
 
 async def reasons(settings: Settings, identifier: str) -> list[dict[str, str]]:
-    """One paragraph for each delivery, refusal or e-mail copy that the identifier stands for."""
+    """One paragraph for each delivery, refusal or note that the identifier stands for."""
     now_us = SystemClock().now_us()
 
     def work(connection: Connection) -> list[dict[str, str]]:
-        copies = [
-            {"id": copy["id"], "why": why_deferred(copy, now_us)} for copy in email_copies(connection, identifier)
-        ]
+        notes = _of_note(connection, settings, identifier, now_us)
         found = _trace(connection, identifier)
         told = [_of_delivery(connection, settings, delivery, now_us) for delivery in found["deliveries"]]
         chosen = [one for one in told if one["id"] == identifier] or told
         refused = [{"id": one["id"], "why": why_refused(one, now_us)} for one in found["refusals"]]
-        return copies + chosen + refused or [_without_delivery(_known(connection, identifier))]
+        return notes + chosen + refused or [_without_delivery(_known(connection, identifier))]
 
     return await _read(settings, work)
+
+
+def _of_note(connection: Connection, settings: Settings, identifier: str, now_us: int) -> list[dict[str, str]]:
+    if (found := note(connection, identifier)) is None:
+        return []
+    return [{"id": identifier, "why": why_note(*found, email_enabled=settings.inbox.email_enabled, now_us=now_us)}]
 
 
 def _of_delivery(connection: Connection, settings: Settings, delivery: dict[str, Any], now_us: int) -> dict[str, str]:

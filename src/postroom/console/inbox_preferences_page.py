@@ -14,7 +14,7 @@ from postroom.console.visit import Page, Visit
 from postroom.domain.errors import ValidationError
 from postroom.domain.notification import DeliveryChannel
 from postroom.inbox.ports import PreferenceBook
-from postroom.inbox.preferences import AddressCheck, changed
+from postroom.inbox.preferences import AddressCheck, changed, warnings_of
 from postroom.inbox.quiet_hours import zone_names
 
 
@@ -22,6 +22,7 @@ from postroom.inbox.quiet_hours import zone_names
 class PreferencePages:
     book: PreferenceBook
     address: AddressCheck
+    email_enabled: bool
 
     async def show(self, visit: Visit) -> Response:
         kept = await self.book.of(own_inbox(visit))
@@ -33,7 +34,7 @@ class PreferencePages:
             "quiet_hours_timezone": kept.quiet_hours_timezone,
             "high_priority_passes": kept.high_priority_passes,
         }
-        return _page(visit, shown, {})
+        return _page(visit, shown, {}, warnings=warnings_of(kept, email_enabled=self.email_enabled))
 
     async def save(self, visit: Visit) -> Response:
         wishes = _wishes(visit)
@@ -64,12 +65,19 @@ def _wishes(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _page(visit: Visit, shown: dict[str, Any], complaints: dict[str, str], status: int = 200) -> Response:
+def _page(
+    visit: Visit,
+    shown: dict[str, Any],
+    complaints: dict[str, str],
+    status: int = 200,
+    warnings: Sequence[str] = (),
+) -> Response:
     return visit.show(
         "inbox_preferences.html",
         status=status,
         shown=shown,
         complaints=complaints,
+        warnings=warnings,
         channels=[
             (DeliveryChannel.IN_APP, "In the inbox"),
             (DeliveryChannel.EMAIL, "By e-mail"),

@@ -77,22 +77,6 @@ def why_refused(refusal: Row, now_us: int) -> str:
     return " ".join(told)
 
 
-def why_deferred(copy: Row, now_us: int) -> str:
-    """For the e-mail copy of a notification: the columns of `deferred_emails`, times in microseconds."""
-    if copy.get("cancelled_at"):
-        reason = copy.get("error_message") or "the person had dealt with it by then"
-        return f"No e-mail was sent for it {relative(copy['cancelled_at'], now_us)}: {reason}."
-    if copy.get("failed_at"):
-        reason = copy.get("error_message") or "it could not be handed over"
-        return f"Its e-mail failed {relative(copy['failed_at'], now_us)}: {reason}."
-    if copy.get("delivered_at"):
-        return f"Its e-mail was handed over as delivery {copy['delivery_id']} {relative(copy['delivered_at'], now_us)}."
-    if copy["deliver_after"] > now_us:
-        reason = "the person's quiet hours end" if copy.get("quiet") else "its time has come"
-        return f"Its e-mail waits until {reason}, {relative(copy['deliver_after'], now_us)}."
-    return "Its e-mail is due and leaves as soon as a worker takes it."
-
-
 def _awaiting(around: Around, now_us: int) -> list[str]:
     told = ["It has not been sent: a person must approve it first."]
     if around.approval and around.approval.get("expires_at"):

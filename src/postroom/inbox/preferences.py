@@ -34,6 +34,18 @@ def changed(current: Preferences, wishes: Mapping[str, Any], address: AddressChe
     raise ValidationError.of(complaints)
 
 
+def warnings_of(preferences: Preferences, *, email_enabled: bool) -> list[str]:
+    """Wishes that are kept and cannot come true as things stand; empty when all of them can."""
+    if not preferences.delivery_channel.has_email:
+        return []
+    silent = "" if preferences.delivery_channel.has_bell else ", and the bell stays silent"
+    if not email_enabled:
+        return [f"E-mail is switched off in this household (inbox.email_enabled): no copy is mailed{silent}."]
+    if preferences.email is None:
+        return [f"No e-mail address is set: no copy is mailed{silent}."]
+    return []
+
+
 def _half_set(wished: Preferences) -> list[FieldError]:
     names = ("quiet_hours_start", "quiet_hours_end")
     missing = [name for name in names if getattr(wished, name) is None]

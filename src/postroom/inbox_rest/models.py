@@ -59,9 +59,10 @@ class PreferencesOut(BaseModel):
     quiet_hours_end: str | None
     quiet_hours_timezone: str
     high_priority_passes: bool
+    warnings: Annotated[list[str], Field(description="Wishes that are kept but cannot come true as things stand")]
 
     @classmethod
-    def of(cls, preferences: Preferences) -> Self:
+    def of(cls, preferences: Preferences, warnings: list[str]) -> Self:
         return cls(
             delivery_channel=preferences.delivery_channel,
             email=preferences.email,
@@ -69,6 +70,7 @@ class PreferencesOut(BaseModel):
             quiet_hours_end=_wall_time(preferences.quiet_hours_end),
             quiet_hours_timezone=preferences.quiet_hours_timezone,
             high_priority_passes=preferences.high_priority_passes,
+            warnings=warnings,
         )
 
 

@@ -10,22 +10,25 @@ from fastapi import APIRouter
 
 from postroom.domain.notification import Preferences
 from postroom.inbox.ports import PreferenceBook
-from postroom.inbox.preferences import changed
+from postroom.inbox.preferences import changed, warnings_of
 from postroom.inbox_rest.models import PreferencesOut, PreferencesPatch, PreferencesPut
 from postroom.inbox_rest.person import Person
 from postroom.ports import Clock
 
 
 def add_preferences(
-    router: APIRouter, book: PreferenceBook, clock: Clock, address: Callable[[str], str | None]
+    router: APIRouter, book: PreferenceBook, clock: Clock, address: Callable[[str], str | None], *, email_enabled: bool
 ) -> None:
+    def shown(kept: Preferences) -> PreferencesOut:
+        return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
+
     async def write(person: str, wishes: Mapping[str, Any]) -> PreferencesOut:
         edit: Callable[[Preferences], Preferences] = partial(changed, wishes=wishes, address=address)
-        return PreferencesOut.of(await book.change(person, edit, clock.now_us()))
+        return shown(await book.change(person, edit, clock.now_us()))
 
     @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
     async def get_preferences(person: Person) -> PreferencesOut:
-        return PreferencesOut.of(await book.of(person))
+        return shown(await book.of(person))
 
     @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
     async def put_preferences(person: Person, body: PreferencesPut) -> PreferencesOut:

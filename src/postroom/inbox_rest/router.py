@@ -44,6 +44,7 @@ class InboxParts:
     feed: Feed
     clock: Clock
     address: Callable[[str], str | None]
+    email_enabled: bool
 
 
 def inbox_router(parts: InboxParts) -> APIRouter:
@@ -54,7 +55,7 @@ def inbox_router(parts: InboxParts) -> APIRouter:
         dependencies=[Security(HTTPBearer(auto_error=False, description="A person's token"))],
         responses={401: {"description": "No valid token"}, 403: {"description": "This caller has no inbox"}},
     )
-    add_preferences(router, parts.preferences, parts.clock, parts.address)
+    add_preferences(router, parts.preferences, parts.clock, parts.address, email_enabled=parts.email_enabled)
     _add_reading(router, parts)
     _add_everything_at_once(router, parts)
     _add_changes(router, parts)

@@ -12,6 +12,7 @@ from postroom.domain.email_copy import Defer, Drop, Judge, Send, Verdict
 from postroom.domain.notification import Cursor, Notification, Page, Preferences, View
 from postroom.store.database import Database
 from postroom.store.hourly_cap_database import is_within_cap
+from postroom.store.inbox_emails import judge_again
 from postroom.store.inbox_rows import notification_of, notification_values, read_preferences
 from postroom.store.tables.inbox import deferred_emails, notifications
 
@@ -119,6 +120,8 @@ def _change(
     after = edit(before)
     if after is not None and after != before:
         connection.execute(update(notifications).where(owned).values(notification_values(after)))
+        if after.snoozed_until_us != before.snoozed_until_us:
+            judge_again(connection, deferred_emails.c.notification_id == notification_id, after.updated_at_us)
     return after
 
 

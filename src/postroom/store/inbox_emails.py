@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, assert_never
 
-from sqlalchemy import Connection, RowMapping, and_, case, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, or_, select, update
 
 from postroom.domain.email_copy import (
     Batch,
@@ -55,6 +55,12 @@ class StoredEmails:
         later = case((_TABLE.lease_until > _TABLE.deliver_after, _TABLE.lease_until), else_=_TABLE.deliver_after)
         due = select(func.min(later)).where(_OPEN)
         return await self._database.read(lambda connection: connection.execute(due).scalar())
+
+
+def judge_again(connection: Connection, whose: ColumnElement[bool], now_us: int) -> None:
+    """What waits for an hour is due now: whoever releases it looks at the person's wishes of this moment."""
+    waiting = and_(_OPEN, _TABLE.batch_id.is_(None), _TABLE.deliver_after > now_us, whose)
+    connection.execute(update(deferred_emails).where(waiting).values(deliver_after=now_us))
 
 
 class _Take:

@@ -8,9 +8,10 @@ from sqlalchemy import Connection, insert, select, update
 
 from postroom.domain.notification import Preferences
 from postroom.store.database import Database
+from postroom.store.inbox_emails import judge_again
 from postroom.store.inbox_lock import lock_inbox
 from postroom.store.inbox_rows import preference_values, read_preferences
-from postroom.store.tables.inbox import notification_preferences
+from postroom.store.tables.inbox import deferred_emails, notification_preferences
 
 
 class StoredPreferences:
@@ -44,4 +45,15 @@ def _change(
     else:
         mine = notification_preferences.c.user_id == user_id
         connection.execute(update(notification_preferences).where(mine).values(values))
+    if _quiet_hours(before or Preferences()) != _quiet_hours(after):
+        judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
     return after
+
+
+def _quiet_hours(wishes: Preferences) -> tuple[object, ...]:
+    return (
+        wishes.quiet_hours_start,
+        wishes.quiet_hours_end,
+        wishes.quiet_hours_timezone,
+        wishes.high_priority_passes,
+    )

@@ -6,10 +6,12 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, text
 
+from postroom.domain.notification import Notification, Preferences
 from postroom.domain.time import to_text
+from postroom.store.inbox_rows import notification_of, read_preferences
 from postroom.store.tables.approvals import pending_actions
 from postroom.store.tables.deliveries import circuit_states, delivery_requests
-from postroom.store.tables.inbox import deferred_emails
+from postroom.store.tables.inbox import deferred_emails, notifications
 
 _OPEN = text("status IN ('pending', 'in_progress')")  # spelled as in the partial index, or it would not be used
 _ROWS = delivery_requests.c
@@ -23,10 +25,17 @@ def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict
     }
 
 
-def email_copies(connection: Connection, notification_id: str) -> list[dict[str, Any]]:
-    """Of a note in somebody's inbox."""
+def note(
+    connection: Connection, notification_id: str
+) -> tuple[Notification, Preferences, dict[str, Any] | None] | None:
+    """A note in somebody's inbox, what its reader wants now, and the row of its e-mail copy."""
+    row = connection.execute(select(notifications).where(notifications.c.id == notification_id)).mappings().first()
+    if row is None:
+        return None
     asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
-    return [dict(row) for row in connection.execute(asked).mappings()]
+    copy = connection.execute(asked).mappings().first()
+    preferences = read_preferences(connection, row["user_id"]) or Preferences()
+    return notification_of(row), preferences, dict(copy) if copy is not None else None
 
 
 def recent_ids(connection: Connection, limit: int) -> list[str]:
