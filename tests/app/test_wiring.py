@@ -125,6 +125,17 @@ async def test_a_provider_that_takes_the_message_and_hangs_up(tmp_path: Path) ->
         answer = await home.notify()
 
         assert (answer["status"], answer["delivery"]["possible_duplicate"]) == ("ok", True)
+        assert await home.texts() == ["Hello", "Hello\n\n(possibly repeated)"]
+        assert [row["message_content"] for row in home.rows("delivery_requests")] == ["Hello"]
+
+
+async def test_a_second_copy_is_sent_as_written_where_the_household_wants_no_mark(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK, {"messages": {"mark_repeats": False}}) as home:
+        await home.fault(channel="telegram", times=1, mode="accept_then_cut")
+
+        answer = await home.notify()
+
+        assert (answer["status"], answer["delivery"]["possible_duplicate"]) == ("ok", True)
         assert await home.texts() == ["Hello", "Hello"]
 
 

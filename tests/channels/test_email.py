@@ -73,7 +73,26 @@ async def test_the_server_gets_one_mail_for_one_mailbox() -> None:
     assert server.commands[:5] == ["EHLO", "AUTH", "MAIL", "RCPT", "DATA"]
 
 
-@pytest.mark.parametrize("field", ["subject", "address", "thread"])
+async def test_the_butler_that_wrote_it_stands_in_a_header() -> None:
+    async with MailServer() as server:
+        await deliver(server, message(origin_butler="health"))
+
+    (received,) = server.received
+    assert received.parsed()["X-Postroom-Butler"] == "health"
+    assert received.parsed().get_content() == "hello\r\n"
+
+
+async def test_what_may_have_come_before_says_so_at_its_end_under_the_same_message_id() -> None:
+    async with MailServer() as server:
+        await deliver(server, message())
+        await deliver(server, message(repeated=True))
+
+    first, again = (received.parsed() for received in server.received)
+    assert again.get_content() == "hello\r\n\r\n(possibly repeated)\r\n"
+    assert again["Message-ID"] == first["Message-ID"]
+
+
+@pytest.mark.parametrize("field", ["subject", "address", "thread", "origin_butler"])
 async def test_no_known_injection_reaches_the_server(field: str) -> None:
     async with MailServer() as server:
         for value in [*INJECTIONS, *BAD[5:]]:
@@ -81,8 +100,8 @@ async def test_no_known_injection_reaches_the_server(field: str) -> None:
 
     for received in server.received:
         assert received.recipients == ["<ada@example.org>"]
-        assert set(received.header_names()) <= {*HEADERS, "In-Reply-To", "References"}
-    assert field == "subject" or not [mail for mail in server.received if b"evil" in mail.content]
+        assert set(received.header_names()) <= {*HEADERS, "In-Reply-To", "References", "X-Postroom-Butler"}
+    assert field in ("subject", "origin_butler") or not [mail for mail in server.received if b"evil" in mail.content]
     assert not server.violations
 
 

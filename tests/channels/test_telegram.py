@@ -71,6 +71,26 @@ def test_a_username_is_sent_as_it_is() -> None:
     assert build(message(address="@Ada_Lovelace"))[0].body["chat_id"] == "@ada_lovelace"
 
 
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("hello", ["hello\n\n(possibly repeated)"]),
+        ("hello \n\n", ["hello\n\n(possibly repeated)"]),
+        ("x" * TEXT_LIMIT, ["x" * TEXT_LIMIT, "(possibly repeated)"]),
+        ("x" * TEXT_LIMIT + "y", ["x" * TEXT_LIMIT, "y\n\n(possibly repeated)"]),
+    ],
+    ids=["short", "with white space at its end", "no room for the mark", "in two parts"],
+)
+def test_what_may_have_come_before_says_so_at_its_end(text: str, sent: list[str]) -> None:
+    assert [call.body["text"] for call in build(message(text=text, repeated=True))] == sent
+
+
+def test_a_reaction_that_is_repeated_is_the_same_reaction() -> None:
+    reaction = {"intent": Intent.REACT, "thread": "55", "emoji": "👍", "text": ""}
+
+    assert build(message(**reaction, repeated=True)) == build(message(**reaction))
+
+
 def test_only_the_first_part_of_a_reply_points_back() -> None:
     calls = build(message(intent=Intent.REPLY, thread="55", text="x" * (TEXT_LIMIT + 1)))
 

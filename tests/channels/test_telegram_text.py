@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from postroom.channels.graphemes import is_boundary
-from postroom.channels.telegram_text import TEXT_LIMIT, split, utf16_length
+from postroom.channels.telegram_text import TEXT_LIMIT, marked, split, utf16_length
 
 PIECES = [
     "word ",
@@ -113,3 +113,15 @@ def test_a_megabyte_is_cut_into_few_parts() -> None:
 def _longest_character(text: str) -> int:
     edges = [index for index in range(len(text) + 1) if is_boundary(text, index)]
     return max((utf16_length(text[a:b]) for a, b in pairwise(edges)), default=0)
+
+
+@settings(max_examples=400, deadline=None)
+@given(texts.filter(str.strip), st.integers(min_value=20, max_value=60))
+def test_a_mark_leaves_every_part_before_it_as_it_was(text: str, limit: int) -> None:
+    parts = split(text, limit)
+
+    with_mark = marked(parts, "(again)", limit)
+
+    assert with_mark[: len(parts) - 1] == parts[:-1]
+    assert with_mark[-1] == f"{parts[-1].rstrip()}\n\n(again)" or with_mark == [*parts, "(again)"]
+    assert all(utf16_length(part) <= limit for part in with_mark)

@@ -164,6 +164,18 @@ def test_preparing_is_repeatable(case: Case) -> None:
 
 
 @each_case
+@pytest.mark.parametrize("length", [1, 4075, 4090, 4096, 5000, 20_000])
+def test_a_repeated_message_leaves_out_no_part_it_had_before(case: Case, length: int) -> None:
+    channel, text = case.connect(1), ("word " * length)[:length]
+
+    before = list(channel.prepare(message(case, text=text)))
+    again = list(channel.prepare(message(case, text=text, repeated=True)))
+
+    assert again[: len(before) - 1] == before[:-1]
+    assert len(again) in (len(before), len(before) + 1)
+
+
+@each_case
 def test_nothing_shows_a_secret_or_the_message(case: Case) -> None:
     channel = case.connect(1)
     shown = repr(channel) + str(channel) + repr(channel.prepare(message(case)))

@@ -602,3 +602,26 @@ async def test_somebody_else_s_delivery_is_left_alone(world: World) -> None:
 
 async def test_circuits_are_read_back_as_they_were_written(world: World) -> None:
     assert await StoredCircuits(world.database).load() == {}
+
+
+async def test_only_what_an_earlier_call_may_have_brought_is_repeated(world: World) -> None:
+    world.telegram.script.extend([DOWN, OutcomeUncertain("cut off")])
+
+    await world.send()
+    await world.advance(10)
+
+    assert [call.message.repeated for call in world.telegram.calls] == [False, False, True]
+    assert [call.message.text for call in world.telegram.calls] == ["Hello"] * 3
+    row = await world.row()
+    assert (row["message_content"], row["possible_duplicate"]) == ("Hello", 1)
+
+
+async def test_a_household_may_have_repeats_unmarked(tmp_path: Path, clock: FakeClock) -> None:
+    unmarked = Parts(policy=generous(mark_repeats=False))
+    async with living_world(tmp_path / "p.db", clock, unmarked) as world:
+        world.telegram.script.append(OutcomeUncertain("cut off"))
+
+        await world.send()
+        await world.advance(10)
+
+        assert [call.message.repeated for call in world.telegram.calls] == [False, False]

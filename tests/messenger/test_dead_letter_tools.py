@@ -238,7 +238,7 @@ async def test_a_letter_that_may_have_arrived_is_replayed_only_with_consent(sett
         assert answer["possible_duplicate"] is True
         settled = await house.settled(answer["replayed_delivery_id"])
         assert (settled.status, settled.possible_duplicate) == (Status.DELIVERED, True)
-        assert house.texts() == ["maybe", "maybe"]
+        assert house.texts() == ["maybe", "maybe\n\n(possibly repeated)"]
         status = await house.call("messenger_delivery_status", {"delivery_id": answer["replayed_delivery_id"]})
         assert status["possible_duplicate"] is True
 

@@ -40,4 +40,6 @@ def delivery_policy(settings: Settings) -> DeliveryPolicy:
         lease_seconds=settings.delivery.lease_seconds,
         sweep_seconds=settings.delivery.sweep_seconds,
         slots_per_channel=settings.delivery.slots_per_channel,
+        sign=settings.messages.sign,
+        mark_repeats=settings.messages.mark_repeats,
     )

@@ -140,6 +140,11 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
+    server.add_tool(notify, description=NOTIFY_DESCRIPTION, annotations=_SENDS)
+    _add_status_and_remind(server, butler)
+
+
+def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
     async def notify_status(delivery_id: Text = "") -> dict[str, Any]:
         return await butler.notify_status(delivery_id)
 
@@ -164,6 +169,5 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
-    server.add_tool(notify, description=NOTIFY_DESCRIPTION, annotations=_SENDS)
     server.add_tool(notify_status, description=STATUS_DESCRIPTION, annotations=_READS)
     server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from postroom.channels.mail_header import checked, encoded, message_id
 from postroom.channels.mailbox import domain_of, mailbox
-from postroom.domain.delivery import Intent, Message
+from postroom.domain.delivery import REPEAT_MARK, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 
@@ -47,7 +47,10 @@ def build(message: Message, *, sender: str, now: datetime) -> Mail:
         raise ValidationError("the delivery id cannot be part of a Message-ID")
     head = [f"From: {sender}", f"To: {recipient}", *_conversation(message)]
     head += [f"Date: {format_datetime(now.astimezone(UTC))}", f"Message-ID: {own_id}", "MIME-Version: 1.0"]
-    content = "\r\n".join([*head, *_body(message.text)]).encode("ascii")
+    if message.origin_butler:
+        head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
+    text = f"{message.text.rstrip()}\n\n{REPEAT_MARK}" if message.repeated else message.text
+    content = "\r\n".join([*head, *_body(text)]).encode("ascii")
     private = (message.text, message.subject or "")
     return Mail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
 

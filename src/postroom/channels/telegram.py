@@ -14,8 +14,8 @@ from postroom.channels.graphemes import is_single
 from postroom.channels.http_call import Answer, HttpCall
 from postroom.channels.provider_words import provider_words
 from postroom.channels.retry_after import asked_seconds
-from postroom.channels.telegram_text import split
-from postroom.domain.delivery import Intent, Message, Receipt
+from postroom.channels.telegram_text import marked, split
+from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
     PostroomError,
@@ -74,7 +74,10 @@ def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Call]:
         raise ValidationError("message must not be blank")
     if problem := text_problem(message.text):
         raise ValidationError(f"message {problem}")
-    bodies: list[dict[str, Any]] = [{"chat_id": _chat_id(message), "text": part} for part in split(message.text)]
+    parts = split(message.text)
+    if message.repeated:
+        parts = marked(parts, REPEAT_MARK)
+    bodies: list[dict[str, Any]] = [{"chat_id": _chat_id(message), "text": part} for part in parts]
     bodies[0] |= first_only
     return tuple(Call(method="sendMessage", body=body) for body in bodies)
 

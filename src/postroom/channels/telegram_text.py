@@ -24,6 +24,16 @@ def split(text: str, limit: int = TEXT_LIMIT) -> list[str]:
     return list(_parts(text, limit))
 
 
+def marked(parts: list[str], mark: str, limit: int = TEXT_LIMIT) -> list[str]:
+    """
+    At the end of the last part, or in one more part when there is no room.
+
+    The parts before it stay as they were cut: some of them may have been sent, and none may be left out.
+    """
+    last = f"{parts[-1].rstrip()}\n\n{mark}"
+    return [*parts[:-1], last] if utf16_length(last) <= limit else [*parts, mark]
+
+
 def _parts(text: str, limit: int) -> Iterator[str]:
     start = 0
     while start < len(text):

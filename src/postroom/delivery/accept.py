@@ -17,6 +17,7 @@ from postroom.delivery.idempotency import Identity, identify
 from postroom.delivery.lineage import span, trace_id_for_delivery
 from postroom.delivery.pipeline import Ready
 from postroom.delivery.policy import DeliveryPolicy
+from postroom.delivery.signature import signed
 from postroom.delivery.target import Target, resolve_target
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.delivery import Failure, Status
@@ -233,7 +234,7 @@ class Acceptance:
             target_identity=target.identity,
             address=target.address,
             thread=target.thread,
-            message=outgoing.message,
+            message=signed(outgoing) if self.policy.sign else outgoing.message,
             subject=outgoing.subject,
             emoji=outgoing.emoji,
             envelope=_document(notify_document(outgoing)),

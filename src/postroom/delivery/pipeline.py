@@ -140,7 +140,7 @@ class Pipeline:
 
     def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:
-            return channel.prepare(claim.to_message())
+            return channel.prepare(claim.to_message(repeated=self.policy.mark_repeats and claim.possible_duplicate))
         except PostroomError:
             raise
         except Exception as error:

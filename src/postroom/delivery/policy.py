@@ -27,6 +27,8 @@ class DeliveryPolicy:
     sweep_seconds: float = 5.0
     slots_per_channel: int = 32
     patience_seconds: float = 5.0  # longer waits go back to the ledger instead of holding a slot
+    sign: bool = False
+    mark_repeats: bool = True
 
     def timeout_seconds(self, channel: str) -> float:
         return self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)

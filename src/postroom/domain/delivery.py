@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
@@ -87,9 +88,16 @@ class QuarantineReason(StrEnum):
     OUTCOME_UNCERTAIN = "outcome_uncertain"
 
 
+REPEAT_MARK: Final = "(possibly repeated)"
+
+
 @record
 class Message:
-    """What a channel is asked to carry, addressed and ready to send."""
+    """
+    What a channel is asked to carry, addressed and ready to send.
+
+    `repeated`: an earlier call may have brought it already, so the person is shown REPEAT_MARK with it.
+    """
 
     delivery_id: DeliveryId
     intent: Intent
@@ -98,6 +106,8 @@ class Message:
     subject: str | None = None
     emoji: str | None = None
     thread: str | None = None
+    origin_butler: str = ""
+    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

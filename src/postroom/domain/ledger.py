@@ -47,7 +47,7 @@ class Carried:
         """Deliveries with the same key leave one after the other, in the order they came."""
         return f"{self.channel}:{self.address.lower()}"
 
-    def to_message(self) -> Message:
+    def to_message(self, *, repeated: bool = False) -> Message:
         return Message(
             delivery_id=self.id,
             intent=self.intent,
@@ -56,6 +56,8 @@ class Carried:
             subject=self.subject,
             emoji=self.emoji,
             thread=self.thread,
+            origin_butler=self.origin_butler,
+            repeated=repeated,
         )
 
 

@@ -100,6 +100,15 @@ class DeliverySettings(Section):
     """Calls to one channel's provider at a time, per process."""
 
 
+class MessagesSettings(Section):
+    """What stands in a message beside the sender's own words."""
+
+    sign: bool = False
+    """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
+    mark_repeats: bool = True
+    """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
+
+
 class TelegramSettings(Section):
     """The bot."""
 
@@ -325,6 +334,7 @@ class Settings(Section):
     breaker: BreakerSettings = BreakerSettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     delivery: DeliverySettings = DeliverySettings()
+    messages: MessagesSettings = MessagesSettings()
     telegram: TelegramSettings = TelegramSettings()
     email: EmailSettings = EmailSettings()
     approvals: ApprovalSettings = ApprovalSettings()
