@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import owner_of
 from postroom.app.inbound import Inbound, Updates, hearing_handler, reply_handler
+from postroom.app.unhandled import unhandled_handler
 from postroom.app.webhook_post import WebhookPost
 from postroom.connectors.standalone import agency_of
 from postroom.contacts.confirm import Confirmer
@@ -149,7 +150,7 @@ async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def listening(
-    world: World, channels: Mapping[str, Channel], replies: Replies, loops: Loops
+    world: World, channels: Mapping[str, Channel], replies: Replies, outbound: Outbound, loops: Loops
 ) -> AsyncIterator[None]:
     """Reads what people write to the bot, for as long as there is one."""
     bot = channels.get("telegram")
@@ -160,7 +161,11 @@ async def listening(
         source="telegram",
         bot=bot,
         offsets=StoredIntents(world.database, world.mint.mint),
-        handlers=[hearing_handler(StoredConversations(world.database), world.clock), reply_handler(replies)],
+        handlers=[
+            hearing_handler(StoredConversations(world.database), world.clock),
+            reply_handler(replies),
+            unhandled_handler(outbound, world.clock),
+        ],
         clock=world.clock,
     )
     # A poll may wait for half a minute; what it would have fetched is fetched next time.

@@ -299,14 +299,17 @@ class _Builder:
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
-        built = build_correspondence(world, self._plane or PeerOutbound(switchboard), PeerRoutes(switchboard))
+        outbound = self._plane or PeerOutbound(switchboard)
+        built = build_correspondence(world, outbound, PeerRoutes(switchboard))
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops))
             self._correspondence = built
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
-            await self._stack.enter_async_context(listening(world, self._channels, built.replies, self._loops))
+            await self._stack.enter_async_context(
+                listening(world, self._channels, built.replies, outbound, self._loops)
+            )
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         if "api" not in self._parts:
