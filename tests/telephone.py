@@ -77,8 +77,8 @@ class Telephone:
         messages: list[dict[str, Any]] = found.body["messages"]
         return messages
 
-    async def type(self, chat_id: str, text: str, reply_to: int | None = None) -> None:
-        body = {"chat_id": chat_id, "text": text} | ({"reply_to_message_id": reply_to} if reply_to else {})
+    async def type(self, chat_id: str, text: str, reply_to: int | None = None, **how: Any) -> None:
+        body = {"chat_id": chat_id, "text": text, **how} | ({"reply_to_message_id": reply_to} if reply_to else {})
         assert (await self.call("POST", "sandbox", "/sandbox/telegram/inbound", body, None)).status == 200
 
     async def intent(self, intent_id: str) -> dict[str, Any]:

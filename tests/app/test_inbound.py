@@ -76,22 +76,51 @@ async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None
     assert seen == [7]
 
 
+ADA = {"id": 5, "is_bot": False, "first_name": "Ada"}
+
+
+def written(**more: Any) -> dict[str, Any]:
+    return {"message": {"text": "hi", "from": ADA, "chat": {"id": 5}, "reply_to_message": {"message_id": 3}, **more}}
+
+
 @pytest.mark.parametrize(
     ("update", "addresses"),
     [
         ({}, []),
-        ({"message": {"text": "hi", "chat": {"id": 5}}}, []),
-        ({"message": {"chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, []),
+        ({"message": {"text": "hi", "from": ADA, "chat": {"id": 5}}}, []),
+        ({"message": {"from": ADA, "chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, []),
         ({"message": "nonsense"}, []),
-        ({"message": {"text": "hi", "chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, ["5"]),
-        (
-            {"message": {"text": "hi", "chat": {"id": -5, "username": "Chan"}, "reply_to_message": {"message_id": 3}}},
-            ["-5", "@chan"],
-        ),
+        (written(chat={"id": 5}), ["5"]),
+        (written(chat={"id": -5, "username": "Chan"}), ["-5", "@chan"]),
     ],
 )
 def test_only_answers_to_messages_are_replies(update: dict[str, Any], addresses: list[str]) -> None:
     assert [(one.address, one.provider_id) for one in telegram_replies(update)] == [(one, "3") for one in addresses]
+
+
+def test_the_sender_of_a_reply_is_who_wrote_it_and_not_the_chat() -> None:
+    (reply,) = telegram_replies(written(chat={"id": -100}))
+
+    assert (reply.address, reply.sender) == ("-100", "5")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({"from": None}, id="nobody"),
+        pytest.param({"from": {"id": "5", "is_bot": False}}, id="no number"),
+        pytest.param({"from": {**ADA, "is_bot": True}}, id="a bot"),
+        pytest.param({"from": {"id": 5}}, id="perhaps a bot"),
+        pytest.param({"forward_origin": {"type": "user"}}, id="forwarded"),
+        pytest.param({"forward_date": 1}, id="forwarded, in older words"),
+        pytest.param({"is_automatic_forward": True}, id="forwarded from a channel"),
+        pytest.param({"sender_chat": {"id": -5}}, id="an anonymous admin or a channel"),
+        pytest.param({"via_bot": {"id": 7, "is_bot": True}}, id="through another bot"),
+        pytest.param({"sender_business_bot": {"id": 7, "is_bot": True}}, id="a bot in somebody's name"),
+    ],
+)
+def test_what_no_person_wrote_there_is_no_reply(how: dict[str, Any]) -> None:
+    assert telegram_replies(written(**how)) == []
 
 
 async def test_an_update_somebody_stumbles_over_holds_nobody_up(clock: FakeClock) -> None:

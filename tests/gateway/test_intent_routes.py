@@ -106,16 +106,34 @@ async def test_a_second_answer_changes_nothing(line: Telephone) -> None:
     assert (await line.intent(intent_id))["result"]["answer"] == "First"
 
 
-async def test_yes_on_the_phone_is_an_approval_and_chatter_is_not(line: Telephone) -> None:
+async def test_the_word_on_the_phone_is_an_approval_and_chatter_is_not(line: Telephone) -> None:
     workflow = {"workflow": {"macro_id": "macro.approval.v1"}}
     intent_id, message_id = await asked(line, "Bob", "May I spend 5?", payload=workflow)
 
-    await line.type("2001", "let me think", message_id)
+    await line.type("2001", "ok", message_id)
     await line.until(intent_id, "IN_PROGRESS")
-    await line.type("2001", "Yes!", message_id)
+    await line.type("2001", "👍", message_id)
+    await line.type("2001", "Approve", message_id)
 
     done = await line.until(intent_id, "COMPLETED")
-    assert done["result"]["decision"] == "approved"
+    assert (done["result"]["decision"], done["result"]["answer"]) == ("approved", "Approve")
+
+
+async def test_only_the_person_asked_answers_whoever_else_writes_in_the_chat(line: Telephone) -> None:
+    intent_id, message_id = await asked(line, "Bob", "Is it you?")
+    other_id, other_message = await asked(line, "Maria Rossi", "And you?")
+
+    ways: list[dict[str, Any]] = [
+        {"from_id": 6666}, {"from_is_bot": True}, {"forwarded": True}, {"sender_chat_id": -5}, {"via_bot": True},
+    ]  # fmt: skip
+    for how in ways:
+        await line.type("2001", "Not Bob", message_id, **how)
+    await line.type("2002", "Here I am", other_message)  # the same loop has seen those before when this one counts
+    await line.until(other_id, "COMPLETED")
+
+    assert (await line.intent(intent_id))["lifecycle_status"] == "DELIVERED"
+    await line.type("2001", "It is me", message_id, from_id=2001)
+    assert (await line.until(intent_id, "COMPLETED"))["result"]["answer"] == "It is me"
 
 
 async def test_the_stream_of_an_ended_intent_ends_by_itself(line: Telephone) -> None:
@@ -306,3 +324,79 @@ async def test_what_json_has_no_word_for_is_refused_with_its_place(line: Telepho
 
     assert refused.status == 422
     assert refused.body["error"]["fields"][0]["field"] == "payload.workflow.params.many"
+
+
+@pytest.mark.parametrize("connector", [CHATGPT, GEMINI], ids=["itself", "another one of the same sender"])
+async def test_a_connector_does_not_answer_what_it_asked_and_the_owner_does(
+    line: Telephone, connector: Principal
+) -> None:
+    intent_id = await submitted(line, ask(OWNER, "May I order it?"))
+    acts: dict[str, dict[str, Any]] = {
+        f"/v1/inbox/{intent_id}/reply": {"message": "Yes"},
+        f"/v1/inbox/{intent_id}/delegate": {"delegate_to": "agent://user/ann"},
+        f"/v1/intents/{intent_id}/resolve": {"status": "COMPLETED", "result": {"answer": "Yes"}},
+    }
+
+    refused = [await line.post(path, body, connector) for path, body in acts.items()]
+    correlation = (await line.intent(intent_id))["correlation_id"]
+    reply = {"answer": "Yes", "status": "answered", "responded_by": OWNER, "responded_at": "2026-01-01T00:00:00Z"}
+    await submitted(
+        line,
+        {"intent_type": "intent.reply.v1", "to_agent": OWNER, "correlation_id": correlation, "payload": reply},
+        connector,
+    )
+
+    assert [one.status for one in refused] == [403, 403, 403]
+    assert (await line.intent(intent_id))["result"] is None
+    done = await line.post(f"/v1/inbox/{intent_id}/reply", {"message": "Yes"}, OPERATOR)
+    assert (done.status, done.body["intent"]["result"]["responded_by"]) == (200, OWNER)
+
+
+async def test_who_answered_is_who_acted_and_not_for_whom(line: Telephone) -> None:
+    by_connector = await submitted(line, ask(OWNER, "For the assistant?"), ANN)
+    by_operator = await submitted(line, ask("agent://user/ann", "For Ann?"))
+    claimed = {"answer": "Done", "responded_by": "agent://user/ann"}
+
+    await line.post(f"/v1/inbox/{by_connector}/reply", {"message": "Yes"}, CHATGPT)
+    path = f"/v1/intents/{by_operator}/resolve?owner_agent=agent://user/ann"
+    await line.post(path, {"status": "COMPLETED", "result": claimed}, OPERATOR)
+
+    for intent_id, actor in ((by_connector, "connector:chatgpt"), (by_operator, OWNER)):
+        thread = (await line.get(f"/v1/inbox/{intent_id}")).body["thread"]
+        assert thread["intent"]["result"]["responded_by"] == actor
+        assert [one["author"] for one in thread["messages"]] == [actor]
+        assert thread["timeline"][-1]["actor"] == actor
+
+
+async def test_an_answer_that_comes_as_a_reply_names_who_sent_it(line: Telephone) -> None:
+    intent_id = await submitted(line, ask("agent://user/ann", "By reply?"))
+    correlation = (await line.intent(intent_id))["correlation_id"]
+    reply = {"answer": "Yes", "status": "answered", "responded_by": OWNER, "responded_at": "2026-01-01T00:00:00Z"}
+
+    await submitted(
+        line,
+        {"intent_type": "intent.reply.v1", "to_agent": OWNER, "correlation_id": correlation, "payload": reply},
+        ANN,
+    )
+
+    assert (await line.intent(intent_id))["result"]["responded_by"] == "agent://user/ann"
+
+
+@pytest.mark.parametrize(
+    ("to_agent", "params", "field"),
+    [
+        pytest.param(OWNER, {"approver": "agent://butler/health"}, "payload.workflow.params.approver", id="butler"),
+        pytest.param(OWNER, {"approver": "agent://x/y"}, "payload.workflow.params.approver", id="agent"),
+        pytest.param("agent://x/y", {}, "to_agent", id="recipient"),
+        pytest.param(OWNER, {"escalate_to": "agent://x/y"}, "payload.workflow.params.escalate_to", id="afterwards"),
+    ],
+)  # fmt: skip
+async def test_only_a_person_can_be_an_approver(
+    line: Telephone, to_agent: str, params: dict[str, Any], field: str
+) -> None:
+    workflow = {"workflow": {"macro_id": "macro.approval.v1", "params": params}}
+
+    answer = await line.post("/v1/intents", ask(to_agent, "May I?", payload=workflow), CHATGPT)
+
+    assert (answer.status, answer.body["error"]["code"]) == (422, "macro_invalid")
+    assert [one["field"] for one in answer.body["error"]["fields"]] == [field]

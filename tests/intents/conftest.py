@@ -141,7 +141,7 @@ class Office:
             "payload": {**payload, **more},
             **envelope,
         }
-        intent, _ = await self.intake.submit(Submission(envelope=document, submitted_by="test", **how))
+        intent, _ = await self.intake.submit(Submission(envelope=document, submitted_by=f"test of {sender}", **how))
         return intent
 
     async def work(self) -> None:

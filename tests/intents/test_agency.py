@@ -39,3 +39,18 @@ def test_nobody_speaks_for_somebody_else(principal: Principal, claimed: str | No
         AGENCY.sender(principal, claimed)
 
     assert refused.value.code is code
+
+
+@pytest.mark.parametrize(
+    ("principal", "agent", "name"),
+    [
+        (CHATGPT, "agent://household/owner", "connector:chatgpt"),
+        (CHATGPT, "agent://contact/bob", "connector:chatgpt"),
+        (CHATGPT, "agent://own/program", "agent://own/program"),
+        (Principal(Role.BUTLER, "health"), "agent://butler/health", "agent://butler/health"),
+        (Principal(Role.USER, "ann"), "agent://user/ann", "agent://user/ann"),
+        (OPERATOR, "agent://user/ann", "agent://household/owner"),
+    ],
+)
+def test_a_program_never_acts_under_the_name_of_a_person(principal: Principal, agent: str, name: str) -> None:
+    assert AGENCY.name(principal, agent) == name

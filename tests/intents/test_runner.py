@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from postroom.domain.refused import Code, Refused
 from postroom.domain.session import Event as SessionEvent
 from postroom.domain.session import NewSession, Outcome, SessionId
 from postroom.domain.time import seconds, to_text
-from postroom.intents.moves import Moment
+from postroom.intents.moves import Moment, unchanged
 from postroom.intents.runner import followed, worked
 from postroom.intents.setbacks import MAX_TRIES
 from postroom.store.sessions import StoredSessions
@@ -458,10 +459,41 @@ async def test_what_becomes_of_a_butlers_session_becomes_of_the_ask(
     await office.work()
     moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
 
-    change = worked(await office.now(intent), session, moment)
+    change = worked(await office.now(intent), (*session, "health"), moment)
 
     assert change.intent.status is status
     assert (change.intent.result or {}).get("answer") == answer
+
+
+async def test_what_a_butler_said_is_the_butlers_word_whoever_else_was_asked(office: Office) -> None:
+    recipients = ["agent://butler/health", "agent://user/ann"]
+    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": recipients}}
+    office.butlers.answers = [{"status": "accepted"}]
+    intent = await office.ask("agent://user/ann", "Who knows?", workflow=workflow)
+    await office.work()
+
+    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+    change = worked(await office.now(intent), ("done", "I do", None, "health"), moment)
+
+    assert change.says == {"author": "agent://butler/health", "message": "I do"}
+    assert (change.intent.result or {})["responded_by"] == "agent://butler/health"
+    assert change.events[-1].actor == "agent://butler/health"
+
+
+async def test_a_butler_decides_no_approval_that_was_stored_with_it_as_approver(office: Office) -> None:
+    intent = await office.ask("agent://user/ann", "May I?", workflow={"macro_id": "macro.approval.v1"})
+    step = replace(intent.plan[0], to_agent="agent://butler/health")
+    old = replace(intent, plan=(step, *intent.plan[1:]), handler=step.to_agent)
+    await office.store.update(intent.id, lambda _: unchanged(old))
+    office.butlers.answers = [{"status": "ok", "result": {"text": "approve"}}]
+
+    await office.work()
+
+    assert office.butlers.routes == []
+    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+    on_its_way = replace(old, carried=True, status=IntentStatus.IN_PROGRESS)
+    assert worked(on_its_way, ("done", "approve", None, "health"), moment).intent.status is not IntentStatus.COMPLETED
+    assert "decision" not in ((await office.now(intent)).result or {})
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,46 @@ async def test_only_a_person_decides_an_approval(office: Office) -> None:
     )
 
 
+async def test_an_approval_is_put_to_its_approver_alone(office: Office) -> None:
+    workflow = {"macro_id": "macro.approval.v1", "params": {"approver": EVE.agent}}
+    intent = await office.ask(ANN, "May I?", workflow=workflow)
+
+    assert await refused(ACTS["approve"](office, AS_ANN, intent)) is Code.POLICY_DENIED
+    decided = await office.threads.decide(EVE, intent.id, approve=True, comment="")
+
+    assert decided.result is not None
+    assert (decided.result["decision"], decided.result["responded_by"]) == ("approved", EVE.agent)
+
+
+@pytest.mark.parametrize("words", ["ok", "👍", "okay", "y", "Yes, but later", "approve?", "approved"])
+async def test_an_approval_takes_the_exact_word(office: Office, words: str) -> None:
+    intent = await office.ask(ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+
+    seen = await office.threads.reply(AS_ANN, intent.id, words)
+
+    assert (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
+    thread = await office.threads.thread(AS_ANN, intent.id)
+    assert [(one["author"], one["message"]) for one in thread["messages"]] == [(ANN, words)]
+    done = await office.threads.reply(AS_ANN, intent.id, " Approve ")
+    assert done.result is not None and done.result["decision"] == "approved"
+
+
+async def test_an_approval_is_handed_over_to_people_only(office: Office) -> None:
+    intent = await office.ask(ANN, "May I?", workflow={"macro_id": "macro.approval.v1"})
+
+    for agent in ("agent://butler/health", "agent://x/y"):
+        assert await refused(office.threads.delegate(AS_ANN, intent.id, agent, "")) is Code.POLICY_DENIED
+    assert (await office.threads.delegate(AS_ANN, intent.id, EVE.agent, "")).handler == EVE.agent
+
+
+async def test_the_operator_acts_in_its_own_name(office: Office) -> None:
+    intent = await office.ask(ANN, "Late?", sender="agent://x/y")
+
+    answered = await office.threads.reply(OPERATOR, intent.id, "Ten minutes")
+
+    assert answered.result is not None and answered.result["responded_by"] == HOUSEHOLD_OWNER
+
+
 async def test_a_thread_handed_over_is_asked_of_the_other(office: Office) -> None:
     bob = await office.person("Bob", telegram="2001")
     intent = await office.ask(ANN, "Late?")

@@ -112,6 +112,35 @@ async def test_an_update_has_the_shape_a_bot_expects(client: Client) -> None:
     assert update["message"]["reply_to_message"]["message_id"] == sent
 
 
+async def test_an_update_says_who_wrote_and_how_it_came(client: Client) -> None:
+    typed = {
+        "chat_id": -5,
+        "text": "Yes",
+        "from_id": "2001",
+        "from_is_bot": True,
+        "forwarded": True,
+        "sender_chat_id": -5,
+        "via_bot": True,
+    }
+    await client.post("/sandbox/telegram/inbound", {"chat_id": -5, "text": "Plain", "from_id": 2001})
+    await client.post("/sandbox/telegram/inbound", typed)
+
+    plain, odd = [one["message"] for one in (await client.bot("getUpdates"))["result"]]
+
+    assert (plain["from"]["id"], plain["from"]["is_bot"], plain["chat"]["type"]) == (2001, False, "group")
+    assert not {"forward_origin", "sender_chat", "via_bot"} & plain.keys()
+    assert (odd["from"]["id"], odd["from"]["is_bot"], odd["sender_chat"]["id"]) == (2001, True, -5)
+    assert odd["forward_origin"]["type"] == "hidden_user" and odd["via_bot"]["is_bot"]
+
+
+async def test_who_wrote_is_refused_when_it_is_nobody(client: Client) -> None:
+    wrong = {"from_id": "Ada", "from_is_bot": "yes", "forwarded": 1, "sender_chat_id": "x", "via_bot": []}
+
+    answer = await client.post("/sandbox/telegram/inbound", {"chat_id": 42, "text": "Hi", **wrong})
+
+    assert {one["field"] for one in answer["error"]["fields"]} == set(wrong)
+
+
 async def test_a_long_poll_wakes_when_the_person_types(client: Client, clock: HandClock) -> None:
     poll = asyncio.create_task(update_texts(client, timeout=50))
     await clock.someone_waits()

@@ -130,7 +130,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
             clock=clock,
             mint=mint,
         ),
-        replies=Replies(store=intents, sent=intents, contacts=contacts, bulletin=bulletin, clock=clock, mint=mint),
+        replies=Replies(store=intents, sent=intents, directory=directory, bulletin=bulletin, clock=clock, mint=mint),
     )
 
 

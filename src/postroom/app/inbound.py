@@ -16,6 +16,19 @@ from postroom.store.conversations import StoredConversations
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
+_NOT_OWN_WORDS: Final = frozenset(
+    [
+        "forward_origin",
+        "forward_from",
+        "forward_from_chat",
+        "forward_sender_name",
+        "forward_date",
+        "is_automatic_forward",
+        "sender_chat",
+        "sender_business_bot",
+        "via_bot",
+    ]
+)
 _log = structlog.get_logger("postroom.inbound")
 
 Handler = Callable[[Mapping[str, Any]], Awaitable[bool]]  # True when the update was this handler's
@@ -109,17 +122,28 @@ def reply_handler(replies: Replies) -> Handler:
 
 
 def telegram_replies(update: Mapping[str, Any]) -> list[InboundReply]:
-    """The reply in an update under each address its chat is known by."""
+    """The reply in an update under each address its chat is known by; none when no person wrote it there."""
     message = update.get("message")
-    if not isinstance(message, Mapping):
+    sender = _writer(message) if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or sender is None:
         return []
     replied, chat, text = message.get("reply_to_message"), message.get("chat"), message.get("text")
     if not isinstance(replied, Mapping) or not isinstance(chat, Mapping) or not isinstance(text, str):
         return []
     return [
-        InboundReply(channel="telegram", address=one, provider_id=str(replied.get("message_id")), text=text)
+        InboundReply(
+            channel="telegram", address=one, sender=sender, provider_id=str(replied.get("message_id")), text=text
+        )
         for one in _addresses(chat)
     ]
+
+
+def _writer(message: Mapping[str, Any]) -> str | None:
+    """The person who wrote this; None for bots, for words of others passed on, and for those who hide behind a chat."""
+    writer = message.get("from")
+    if not isinstance(writer, Mapping) or type(writer.get("id")) is not int or writer.get("is_bot") is not False:
+        return None
+    return None if _NOT_OWN_WORDS & message.keys() else str(writer["id"])
 
 
 def _addresses(chat: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 SCHEME: Final = "agent://"
+HOUSEHOLD_PREFIX: Final = "agent://household/"
 HOUSEHOLD_OWNER: Final = "agent://household/owner"
 BUTLER_PREFIX: Final = "agent://butler/"
 CONTACT_PREFIX: Final = "agent://contact/"
@@ -28,6 +29,11 @@ def parse_address(text: str) -> str | None:
 
 def butler_name(address: str) -> str | None:
     return address.removeprefix(BUTLER_PREFIX) if address.startswith(BUTLER_PREFIX) else None
+
+
+def is_of_people(address: str) -> bool:
+    """Whether the address is of a kind that only people have."""
+    return address.startswith((HOUSEHOLD_PREFIX, USER_PREFIX, CONTACT_PREFIX))
 
 
 def user_address(user_id: str) -> str:

@@ -11,6 +11,7 @@ from postroom.domain.refused import Code, Refused
 
 ASK: Final = "intent.ask.v1"
 REPLY: Final = "intent.reply.v1"
+APPROVAL: Final = "macro.approval.v1"
 MAX_STEPS: Final = 100
 
 
@@ -155,15 +156,17 @@ class Intent:
 
     @property
     def asked(self) -> frozenset[str]:
-        """Everybody this intent was put to: they may answer."""
+        """Everybody this intent was put to: they may answer. An approval is put to its approver alone."""
         steps = self.plan[: max(self.position, 1)]
-        return frozenset({self.to_agent, self.handler, *(one.to_agent for one in steps if one.kind in _ASKING)})
+        first = self.plan[0].to_agent if self.macro_id == APPROVAL else self.to_agent
+        return frozenset({first, self.handler, *(one.to_agent for one in steps if one.kind in _ASKING)})
 
     @property
     def concerned(self) -> frozenset[str]:
         """Whoever hears of it: the sender, who was asked or is about to be, and who wants the answer."""
         about_to_be = {step.to_agent for step in self.plan if step.kind is StepKind.ASK}
-        return self.asked | about_to_be | {self.from_agent, *([self.reply_to] if self.reply_to else [])}
+        others = {self.from_agent, self.to_agent, *([self.reply_to] if self.reply_to else [])}
+        return self.asked | about_to_be | others
 
 
 _ASKING = frozenset({StepKind.ASK, StepKind.ESCALATE})

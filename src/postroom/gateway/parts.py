@@ -8,10 +8,11 @@ from typing import Protocol
 
 from postroom.domain.principal import Principal, Role
 from postroom.domain.webhook import Subscription
+from postroom.intents.acting import Acting
 from postroom.intents.agency import Agency
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.intake import Intake
-from postroom.intents.threads import Acting, Threads
+from postroom.intents.threads import Threads
 from postroom.ports import Clock
 
 
@@ -36,4 +37,11 @@ class GatewayParts:
     def acting(self, caller: Principal, agent: str | None, field: str = "owner_agent") -> Acting:
         """`field` is what this door calls the agent it was given."""
         agent = self.agency.sender(caller, agent, field)
-        return Acting(agent, caller.is_person, anyone=caller.role is Role.OPERATOR)
+        return Acting(
+            agent,
+            caller.is_person,
+            anyone=caller.role is Role.OPERATOR,
+            caller=str(caller),
+            name=self.agency.name(caller, agent),
+            own=frozenset(self.agency.agents(caller)),
+        )

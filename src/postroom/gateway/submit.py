@@ -29,7 +29,7 @@ async def submit(parts: GatewayParts, caller: Principal, body: Mapping[str, Any]
         Submission(
             envelope=_envelope(parts, sender, body),
             submitted_by=str(caller),
-            by_person=caller.is_person,
+            acting=parts.acting(caller, sender),
             reply_to=checked_address(reply_to, "reply_to") if reply_to is not None else None,
             deadline_at=body.get("deadline_at"),
             reminders=reminders,

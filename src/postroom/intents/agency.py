@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from postroom.domain.agent_address import BUTLER_PREFIX, HOUSEHOLD_OWNER, parse_address, user_address
+from postroom.domain.agent_address import BUTLER_PREFIX, HOUSEHOLD_OWNER, is_of_people, parse_address, user_address
 from postroom.domain.errors import FieldError
 from postroom.domain.principal import Principal, Role
 from postroom.domain.refused import Code, Refused
@@ -34,6 +34,12 @@ class Agency:
 
     def speaks_for(self, principal: Principal, agent: str) -> bool:
         return principal.role is Role.OPERATOR or agent in self.agents(principal)
+
+    def name(self, principal: Principal, agent: str) -> str:
+        """Who acts when this caller speaks as this agent: never a person by the mouth of a program."""
+        if principal.is_person:
+            return self.agents(principal)[0]
+        return str(principal) if is_of_people(agent) else agent
 
     def sender(self, principal: Principal, claimed: str | None, field: str = "from_agent") -> str:
         """The agent this caller acts as; what the request says may only repeat it."""

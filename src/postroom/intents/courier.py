@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, assert_never
 
 from postroom.domain.errors import InternalError, PostroomError
 from postroom.domain.intent import (
+    APPROVAL,
     REPLY,
     Change,
     EventType,
@@ -74,6 +75,9 @@ class Courier:
         match target:
             case Person():
                 await self._to_person(intent, step, target)
+            case Butler() if intent.macro_id == APPROVAL:  # stored before such an approver was refused
+                message = "only a person can decide this"
+                await self._change(intent, lambda found: self._refused(found, str(Code.POLICY_DENIED), message))
             case Butler():
                 await self._to_butler(intent, target)
             case Correspondent():

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from postroom.domain.agent_address import BUTLER_PREFIX, CONTACT_PREFIX, HOUSEHOLD_OWNER, butler_name
+from postroom.domain.agent_address import (
+    BUTLER_PREFIX,
+    CONTACT_PREFIX,
+    HOUSEHOLD_OWNER,
+    USER_PREFIX,
+    butler_name,
+)
 from postroom.domain.contact import Contact
 from postroom.domain.refused import Code, Refused
 from postroom.ports import AddressBook
@@ -63,6 +69,14 @@ class Directory:
         if address.startswith(CONTACT_PREFIX) and contact is None:
             raise Refused(Code.AGENT_NOT_FOUND, "no contact in the sender's book has this address")
         return Correspondent(address)
+
+    async def is_person(self, sender: str, address: str) -> bool:
+        """The owner, a user, or a contact in the sender's own book."""
+        if address == HOUSEHOLD_OWNER or address.startswith(USER_PREFIX):
+            return True
+        if butler_name(address) is not None:
+            return False
+        return await self.contacts.by_address(book_of(sender), address) is not None
 
     async def display_name(self, sender: str, viewer_book: str) -> str:
         if sender == HOUSEHOLD_OWNER:

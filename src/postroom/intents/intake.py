@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.domain.errors import FieldError
-from postroom.domain.intent import ASK, REPLY, Change, Intent, IntentStatus, Step, StepKind, WaitingReason
+from postroom.domain.intent import APPROVAL, ASK, REPLY, Change, Intent, IntentStatus, Step, StepKind, WaitingReason
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import parse_text
+from postroom.intents.acting import Acting, check_may_answer
+from postroom.intents.answering import answered
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Directory
-from postroom.intents.macros import APPROVAL, compile_macro, patient_steps
-from postroom.intents.moves import Moment, moved, opened, then, unchanged
+from postroom.intents.macros import compile_macro, patient_steps
+from postroom.intents.moves import Moment, opened
 from postroom.intents.schemas import check_envelope
 from postroom.intents.store import IntentStore
 from postroom.ports import Clock
@@ -27,11 +29,15 @@ _VOLATILE: Final = frozenset({"requested_at", "responded_at"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """An envelope whose sender is already known to be who the token says, and how to pursue it."""
+    """
+    An envelope whose sender is already known to be who the token says, and how to pursue it.
+
+    `acting` is the caller, for a reply that answers an ask.
+    """
 
     envelope: Mapping[str, Any]
     submitted_by: str
-    by_person: bool = False
+    acting: Acting | None = None
     reply_to: str | None = None
     deadline_at: str | None = None
     reminders: Mapping[str, Any] = field(default_factory=dict)
@@ -56,16 +62,26 @@ class Intake:
         for step in intent.plan:
             if step.kind is not StepKind.EXPIRE:
                 await self.directory.find(intent.from_agent, step.to_agent)
+        if intent.macro_id == APPROVAL:
+            await self._check_approvers(intent)
         moment = Moment(now, intent.from_agent, self.mint)
         stored, created = await self.store.insert(opened(intent, moment))
         if stored.fingerprint != intent.fingerprint:
             raise Refused(Code.KEY_REUSED, "this idempotency key or intent_id was used for another intent")
-        await self._answer_asks(stored, by_person=submission.by_person, again=not created)
+        await self._answer_asks(stored, _acting(submission), again=not created)
         if created:
             self.bulletin.ring()
         return stored, created
 
-    async def _answer_asks(self, reply: Intent, *, by_person: bool, again: bool) -> None:
+    async def _check_approvers(self, intent: Intent) -> None:
+        for step in intent.plan:
+            if step.kind is StepKind.EXPIRE or await self.directory.is_person(intent.from_agent, step.to_agent):
+                continue
+            field, error = _approver_field(intent, step), "must be a person: the household's owner, a user or a contact"
+            fields = [FieldError(field, error, "macro_invalid")]
+            raise Refused(Code.MACRO_INVALID, f"{field}: {error}", fields=fields)
+
+    async def _answer_asks(self, reply: Intent, acting: Acting, *, again: bool) -> None:
         """
         A reply under the correlation of an open ask is its answer.
 
@@ -75,36 +91,31 @@ class Intake:
         """
         if reply.intent_type != REPLY:
             return
-        moment = Moment(self.clock.now_us(), reply.from_agent, self.mint)
+        moment = Moment(self.clock.now_us(), acting.actor, self.mint)
+
+        def answer(found: Intent) -> Change:
+            check_may_answer(found, acting)
+            return answered(found, reply.payload, moment)
+
         for ask in await self.store.open_asks(reply.correlation_id, reply.to_agent):
             if again and (ask.waiting_reason is WaitingReason.AGENT or ask.created_at_us > reply.created_at_us):
                 continue
-            if reply.from_agent in ask.asked and (by_person or ask.macro_id != APPROVAL):
-                with suppress(Refused):  # somebody else was faster
-                    await self.store.update(ask.id, lambda found: answered(found, reply.payload, moment))
+            if reply.from_agent in ask.asked:
+                with suppress(Refused):  # not for this caller to answer, or another was faster
+                    await self.store.update(ask.id, answer)
 
 
-def answered(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
-    """What an answer makes of an ask that is still open."""
-    says = {"author": moment.actor, "message": answer["answer"]}
-    if answer["status"] == "needs_clarification":
-        question = {"clarification_question": answer["clarification_question"]}
-        working = unchanged(ask)
-        if ask.status is IntentStatus.WAITING:
-            working = moved(ask, IntentStatus.IN_PROGRESS, moment)
-        return then(
-            working,
-            lambda found: moved(
-                found,
-                IntentStatus.WAITING,
-                moment,
-                waiting_reason=WaitingReason.AGENT,
-                payload=question,
-                says=says,
-            ),
-        )
-    goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
-    return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
+def _acting(submission: Submission) -> Acting:
+    sender = submission.envelope["from_agent"]
+    return submission.acting or Acting(sender, by_person=False, caller=submission.submitted_by)
+
+
+def _approver_field(intent: Intent, step: Step) -> str:
+    """Where the sender named whom this step asks."""
+    if step.kind is StepKind.ESCALATE:
+        return "payload.workflow.params.escalate_to"
+    named = (intent.payload["workflow"].get("params") or {}).get("approver") is not None
+    return "payload.workflow.params.approver" if named else "to_agent"
 
 
 def _intent(submission: Submission, now_us: int) -> Intent:
@@ -118,7 +129,7 @@ def _intent(submission: Submission, now_us: int) -> Intent:
         correlation_id=str(envelope["correlation_id"]).lower(),
         from_agent=envelope["from_agent"],
         to_agent=envelope["to_agent"],
-        handler=envelope["to_agent"],
+        handler=plan[0].to_agent if macro_id == APPROVAL else envelope["to_agent"],
         payload=payload,
         metadata=envelope.get("metadata", {}),
         idempotency_key=envelope.get("idempotency_key"),

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from postroom.domain.agent_address import parse_address
 from postroom.domain.errors import FieldError
-from postroom.domain.intent import MAX_STEPS, Step, StepKind
+from postroom.domain.intent import APPROVAL, MAX_STEPS, Step, StepKind
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds
 
@@ -16,7 +16,6 @@ DAY: Final = 86_400
 MONTH: Final = 30 * DAY
 MOST_REMINDERS: Final = 20
 MOST_RECIPIENTS: Final = 20
-APPROVAL: Final = "macro.approval.v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ MACROS: Final[dict[str, Macro]] = {
             APPROVAL,
             "Ask a person to approve or reject; only a person can decide.",
             (
-                Parameter("approver", "address", "Who decides; the recipient by default."),
+                Parameter("approver", "address", "Who decides, a person; the recipient by default."),
                 _DEADLINE,
                 _REMIND,
                 _REMINDERS,

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import structlog
 
+from postroom.domain.agent_address import BUTLER_PREFIX
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import PostroomError, StoreUnavailable
-from postroom.domain.intent import Change, EventType, Intent, IntentStatus, WaitingReason
+from postroom.domain.intent import APPROVAL, Change, EventType, Intent, IntentStatus, WaitingReason
 from postroom.domain.refused import Code
 from postroom.domain.session import TERMINAL as SESSION_ENDED
 from postroom.domain.session import Status as SessionStatus
@@ -145,9 +146,9 @@ def followed(intent: Intent, statuses: list[Status], failure: str | None, moment
     return unchanged(replace(intent, updated_at_us=moment.now_us))
 
 
-def worked(intent: Intent, session: tuple[str, str, str | None], moment: Moment) -> Change:
-    """What the session of a butler makes of an intent."""
-    status, text, failure = session
+def worked(intent: Intent, session: tuple[str, str, str | None, str], moment: Moment) -> Change:
+    """What the session of a butler makes of an intent; the butler has answered, not whom it stands beside."""
+    status, text, failure, butler = session
     if not intent.carried or not intent.is_open:
         return unchanged(intent)
     if SessionStatus(status) not in SESSION_ENDED:
@@ -155,9 +156,12 @@ def worked(intent: Intent, session: tuple[str, str, str | None], moment: Moment)
     seen = replace(intent, carried=False)
     if status != SessionStatus.DONE:
         return _lost(seen, failure, moment)
-    actor = Moment(moment.now_us, intent.handler, moment.mint)
-    answer = butler_answer({"text": text}, intent.handler, to_text(moment.now_us))
-    says = {"author": intent.handler, "message": answer["answer"]}
+    if intent.macro_id == APPROVAL:  # routed there before such an approver was refused
+        return _lost(seen, "only a person can decide this", moment)
+    agent = BUTLER_PREFIX + butler
+    answer = butler_answer({"text": text}, agent, to_text(moment.now_us))
+    says = {"author": agent, "message": answer["answer"]}
+    actor = Moment(moment.now_us, agent, moment.mint)
     return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
 
 

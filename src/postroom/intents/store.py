@@ -25,8 +25,8 @@ class Agenda(Protocol):
 
     async def round(self, now_us: int, limit: int, *, without: Sequence[str] = ()) -> Round: ...
 
-    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
-        """Status, last words and error class of each session a butler works on this intent with."""
+    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None, str]]:
+        """Status, last words, error class and butler of each session that works on this intent."""
         ...
 
     async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]: ...

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from postroom.domain.intent import MAX_STEPS, Change, EventType, Intent, IntentStatus, Step, StepKind
+from postroom.domain.errors import FieldError
+from postroom.domain.intent import APPROVAL, MAX_STEPS, Change, EventType, Intent, IntentStatus, Step, StepKind
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import to_text
+from postroom.intents.acting import Acting, check_may_answer
+from postroom.intents.answering import answer_payload, answered, decided
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Directory
-from postroom.intents.intake import answered
-from postroom.intents.macros import APPROVAL
 from postroom.intents.moves import Moment, moved, noted, unchanged
 from postroom.intents.receipt import event_document, intent_document
-from postroom.intents.replies import answer_payload, decided
 from postroom.intents.store import InboxStore, IntentStore
 from postroom.ports import Clock
 
@@ -27,15 +27,6 @@ FOLDERS: Final[dict[str, tuple[IntentStatus, ...]]] = {
 }
 _EVERY: Final = tuple(status for statuses in FOLDERS.values() for status in statuses)
 _MOST_EVENTS: Final = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Acting:
-    """As whom a caller acts; `by_person` is whether a person holds the token, `anyone` whether it is the operator."""
-
-    agent: str
-    by_person: bool
-    anyone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,19 +88,18 @@ class Threads:
 
     async def reply(self, acting: Acting, thread_id: str, message: str) -> Intent:
         def decide(intent: Intent) -> Change:
-            moment = self._moment(acting, intent)
-            _check_may_answer(intent, moment.actor, acting)
+            check_may_answer(intent, acting)
+            moment = self._moment(acting)
             return answered(intent, answer_payload(message, moment), moment)
 
         return await self._change(acting, thread_id, decide)
 
     async def decide(self, acting: Acting, thread_id: str, *, approve: bool, comment: str) -> Intent:
         def choose(intent: Intent) -> Change:
-            moment = self._moment(acting, intent)
             if not acting.by_person:
                 raise Refused(Code.POLICY_DENIED, "only a person can approve or reject")
-            _check_may_answer(intent, moment.actor, acting)
-            return decided(intent, approve=approve, comment=comment, moment=moment)
+            check_may_answer(intent, acting)
+            return decided(intent, approve=approve, comment=comment, moment=self._moment(acting))
 
         return await self._change(acting, thread_id, choose)
 
@@ -117,11 +107,15 @@ class Threads:
         """Asks somebody else as well, at once."""
         known = await self.visible(acting, thread_id)
         await self.directory.find(known.from_agent, delegate_to)
+        if known.macro_id == APPROVAL and not await self.directory.is_person(known.from_agent, delegate_to):
+            error = "must be a person: only a person can decide this"
+            fields = [FieldError("delegate_to", error, "policy_denied")]
+            raise Refused(Code.POLICY_DENIED, f"delegate_to: {error}", fields=fields)
 
         def hand_over(intent: Intent) -> Change:
-            moment = self._moment(acting, intent)
-            _check_may_answer(intent, moment.actor, acting)
+            check_may_answer(intent, acting)
             _check_open(intent)
+            moment = self._moment(acting)
             if len(intent.plan) >= MAX_STEPS:
                 raise Refused(Code.ILLEGAL_TRANSITION, "this was handed on too often already")
             step = Step(StepKind.ASK, moment.now_us, delegate_to)
@@ -135,18 +129,14 @@ class Threads:
         """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked."""
 
         def end(intent: Intent) -> Change:
-            actor = acting.agent
-            if acting.anyone:
-                actor = intent.from_agent if goal is IntentStatus.CANCELED else intent.handler
-            moment = Moment(self.clock.now_us(), actor, self.mint)
-            if goal is IntentStatus.CANCELED:
-                if actor != intent.from_agent:
-                    raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
-            else:
-                _check_may_answer(intent, actor, acting)
+            if goal is not IntentStatus.CANCELED:
+                check_may_answer(intent, acting)
+            elif acting.agent != intent.from_agent and not acting.anyone:
+                raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
             answer = outcome.get("answer")
-            says = {"author": actor, "message": answer} if isinstance(answer, str) else None
-            return moved(intent, goal, moment, payload=outcome, result=outcome, says=says)
+            result = _by(acting, outcome) if goal is IntentStatus.COMPLETED else outcome
+            says = {"author": acting.actor, "message": answer} if isinstance(answer, str) else None
+            return moved(intent, goal, self._moment(acting), payload=result, result=result, says=says)
 
         await self.visible(acting, intent_id)
         change = await self.store.update(intent_id, end)
@@ -157,13 +147,14 @@ class Threads:
         """A waiting intent goes on; with an outcome it ends."""
 
         def go_on(intent: Intent) -> Change:
-            moment = self._moment(acting, intent)
-            _check_may_answer(intent, moment.actor, acting, sender_too=outcome is None)
+            if outcome is not None or acting.agent != intent.from_agent:
+                check_may_answer(intent, acting)
+            moment = self._moment(acting)
             if intent.status is not IntentStatus.WAITING:
                 raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} does not wait")
             if outcome is None:
                 return moved(intent, IntentStatus.IN_PROGRESS, moment)
-            return moved(intent, IntentStatus.COMPLETED, moment, result=outcome)
+            return moved(intent, IntentStatus.COMPLETED, moment, result=_by(acting, outcome))
 
         return await self._change(acting, intent_id, go_on)
 
@@ -184,10 +175,8 @@ class Threads:
         self.bulletin.ring()
         return change.intent
 
-    def _moment(self, acting: Acting, intent: Intent) -> Moment:
-        """The operator acts for whoever has to answer."""
-        actor = intent.handler if acting.anyone and acting.agent not in intent.asked else acting.agent
-        return Moment(self.clock.now_us(), actor, self.mint)
+    def _moment(self, acting: Acting) -> Moment:
+        return Moment(self.clock.now_us(), acting.actor, self.mint)
 
 
 def summary(intent: Intent, agent: str) -> dict[str, Any]:
@@ -209,11 +198,9 @@ def summary(intent: Intent, agent: str) -> dict[str, Any]:
     }
 
 
-def _check_may_answer(intent: Intent, actor: str, acting: Acting, *, sender_too: bool = False) -> None:
-    if actor not in intent.asked and not (sender_too and actor == intent.from_agent):
-        raise Refused(Code.POLICY_DENIED, "only somebody this was put to can answer it")
-    if intent.macro_id == APPROVAL and not acting.by_person:
-        raise Refused(Code.POLICY_DENIED, "only a person can decide this")
+def _by(acting: Acting, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Who is said to have answered is who acts."""
+    return {**outcome, "responded_by": acting.actor}
 
 
 def _check_open(intent: Intent) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom.domain.intent import REPLY, Intent, StepKind
-from postroom.intents.macros import APPROVAL
+from postroom.domain.intent import APPROVAL, REPLY, Intent, StepKind
+from postroom.intents.answering import APPROVE_WORD, REJECT_WORD
 
 _SUBJECT_CHARACTERS = 60
 
@@ -37,7 +37,7 @@ def _how_to_answer(intent: Intent, channel: str) -> str:
     if channel != "telegram":
         return ""
     if intent.macro_id == APPROVAL:
-        return ' (reply to this message with "yes" or "no")'
+        return f' (reply to this message with "{APPROVE_WORD}" or "{REJECT_WORD}")'
     return " (reply to this message to answer)"
 
 

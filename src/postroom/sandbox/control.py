@@ -20,7 +20,7 @@ from postroom.sandbox.listings import callback_listing, mail_listing, message_li
 from postroom.sandbox.openapi import DOCUMENT
 from postroom.sandbox.page import PAGE_HEADERS, render
 from postroom.sandbox.records import TelegramMessage
-from postroom.sandbox.telegram_objects import callback_object, message_object, reaction_object
+from postroom.sandbox.telegram_objects import callback_object, reaction_object, typed_object
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000
@@ -127,7 +127,7 @@ class Control:
             reply_to=typed.reply_to_message_id,
             from_person=True,
             from_name=typed.from_name,
-            announce=lambda message: ("message", message_object(message, self._token, replied)),
+            announce=lambda message: ("message", typed_object(message, self._token, replied, typed.writer)),
         )
         self._news.ring()
         return answer({"message": message_listing(kept), "message_id": kept.message_id})

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 
 from postroom.domain.fields import Fields
 from postroom.sandbox.bot_methods import TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
-from postroom.sandbox.records import Mail
+from postroom.sandbox.records import Mail, Writer
 from postroom.sandbox.telegram_objects import canonical_chat
 
 _MAX_ADDRESS = 320
 _MAX_LINE = 998
 _MAX_BODY = 500_000
-_MAX_ID = 10**18
+_MAX_DIGITS = 18
+_MAX_ID = 10**_MAX_DIGITS
+_WRITER = ("from_id", "from_is_bot", "forwarded", "sender_chat_id", "via_bot")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +23,7 @@ class Typed:
     text: str = field(repr=False)
     reply_to_message_id: int | None
     from_name: str | None
+    writer: Writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +42,19 @@ class Pressed:
 
 def typed(payload: object) -> Typed:
     fields = Fields(payload)
-    fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name"})
+    fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", *_WRITER})
     read = Typed(
         chat_id=_chat(fields),
         text=_text(fields),
         reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
         from_name=fields.optional_text("from_name", maximum=64),
+        writer=Writer(
+            from_id=_identifier(fields, "from_id", required=False),
+            is_bot=_flag(fields, "from_is_bot"),
+            forwarded=_flag(fields, "forwarded"),
+            sender_chat_id=_chat(fields, "sender_chat_id") if fields.has("sender_chat_id") else None,
+            via_bot=_flag(fields, "via_bot"),
+        ),
     )
     fields.finish()
     return read
@@ -90,14 +100,21 @@ def written(payload: object) -> Mail:
     return mail
 
 
-def _chat(fields: Fields) -> str:
-    if not fields.has("chat_id"):
-        fields.complain("chat_id", "is required", "required")
+def _chat(fields: Fields, name: str = "chat_id") -> str:
+    if not fields.has(name):
+        fields.complain(name, "is required", "required")
         return ""
-    chat_id = canonical_chat(fields.raw("chat_id"))
+    chat_id = canonical_chat(fields.raw(name))
     if chat_id is None:
-        fields.complain("chat_id", "must be a chat number or an @name", "not_allowed")
+        fields.complain(name, "must be a chat number or an @name", "not_allowed")
     return chat_id or ""
+
+
+def _flag(fields: Fields, name: str) -> bool:
+    value = fields.raw(name)
+    if value is not None and not isinstance(value, bool):
+        fields.complain(name, "must be true or false", "boolean_required")
+    return value is True
 
 
 def _text(fields: Fields) -> str:
@@ -121,7 +138,9 @@ def _identifier(fields: Fields, name: str, *, required: bool = True) -> int | No
         if required:
             fields.complain(name, "is required", "required")
         return None
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MAX_DIGITS:
+        value = int(value)
     if type(value) is not int or not 0 < value < _MAX_ID:
-        fields.complain(name, "must be a message id", "integer_required")
+        fields.complain(name, "must be a message id" if "message" in name else "must be an id", "integer_required")
         return None
     return value

@@ -56,12 +56,18 @@ def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
+_FLAG = {"type": ["boolean", "null"]}
 _TYPED = _object(
     {
         "chat_id": _CHAT,
         "text": {"type": "string", "minLength": 1, "maxLength": 4096},
-        "reply_to_message_id": {"type": ["integer", "null"], "minimum": 1},
+        "reply_to_message_id": {"type": ["integer", "string", "null"], "minimum": 1},
         "from_name": {"type": ["string", "null"], "maxLength": 64},
+        "from_id": {"type": ["integer", "string", "null"], "minimum": 1},
+        "from_is_bot": _FLAG,
+        "forwarded": _FLAG,
+        "sender_chat_id": {"type": ["integer", "string", "null"]},
+        "via_bot": _FLAG,
     },
     ["chat_id", "text"],
     closed=True,

@@ -22,6 +22,17 @@ class TelegramMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Writer:
+    """Who really typed a message, and how it came into the chat."""
+
+    from_id: int | None = None
+    is_bot: bool = False
+    forwarded: bool = False
+    sender_chat_id: str | None = None
+    via_bot: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
     """One tap; `emoji` is None when the reaction was taken back."""
 

@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 from postroom.domain.time import SECOND_US
-from postroom.sandbox.records import Callback, Reaction, TelegramMessage
+from postroom.sandbox.records import Callback, Reaction, TelegramMessage, Writer
 
 _CHAT_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}")
 _CHAT_NAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -62,6 +62,22 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
         shape["reply_to_message"] = message_object(replied, token)
     if message.reply_markup is not None:
         shape["reply_markup"] = json.loads(message.reply_markup)
+    return shape
+
+
+def typed_object(
+    message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer
+) -> dict[str, Any]:
+    """A message of the person's, as it was written, passed on or posted in the name of a chat."""
+    shape = message_object(message, token, replied)
+    shape["from"] |= {"is_bot": writer.is_bot} | ({} if writer.from_id is None else {"id": writer.from_id})
+    if writer.forwarded:
+        origin = {"type": "hidden_user", "sender_user_name": "Somebody else", "date": shape["date"]}
+        shape |= {"forward_origin": origin, "forward_date": shape["date"]}
+    if writer.sender_chat_id is not None:
+        shape["sender_chat"] = chat_object(writer.sender_chat_id)
+    if writer.via_bot:
+        shape["via_bot"] = {"id": 1, "is_bot": True, "first_name": "Another bot", "username": "another_bot"}
     return shape
 
 

@@ -117,15 +117,15 @@ class StoredIntents:
             lambda connection: [(row.status, row.waiting_reason or "", row[2]) for row in connection.execute(asked)]
         )
 
-    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
-        """Status, last words and error class of each session a butler works on this intent with."""
+    async def sessions(self, intent_id: str) -> Sequence[tuple[str, str, str | None, str]]:
+        """Status, last words, error class and butler of each session that works on this intent."""
         asked = (
-            select(sessions.c.status, sessions.c.transcript, sessions.c.error_class)
+            select(sessions.c.status, sessions.c.transcript, sessions.c.error_class, sessions.c.butler)
             .where(sessions.c.request_id == intent_id, sessions.c.trigger_source == "route")
             .order_by(sessions.c.id)
         )
         rows = await self._database.read(lambda connection: [tuple(row) for row in connection.execute(asked)])
-        return [(status, _last_words(transcript), failure) for status, transcript, failure in rows]
+        return [(status, _last_words(transcript), failure, butler) for status, transcript, failure, butler in rows]
 
     async def behind(self, channel: str, address: str, provider_id: str) -> str | None:
         """The intent whose message this was, when it went to this address."""
