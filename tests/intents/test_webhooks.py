@@ -1,16 +1,23 @@
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from tests.intents.conftest import MINT, Office
 
+from postroom.app.webhook_post import WebhookPost
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.time import SECOND_US
 from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.intents.threads import Acting
-from postroom.intents.webhooks import PAUSES_SECONDS, SIGNATURE_HEADER, signature
+from postroom.intents.webhooks import PAUSES_SECONDS, SIGNATURE_HEADER, Webhooks, signature
 
 ANN = "agent://user/ann"
 SECRET = "0123456789abcdef"
@@ -82,6 +89,58 @@ async def test_a_subscriber_in_trouble_is_tried_again_and_then_given_up(office: 
 
     assert len(office.subscribers.posted) == 1 + len(PAUSES_SECONDS)
     assert len({headers["X-Postroom-Delivery"] for _, _, headers in office.subscribers.posted}) == 1
+
+
+@dataclass(slots=True)
+class Hooks:
+    """Two subscribers on real sockets: one that never answers, and one that does."""
+
+    heard: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    stalled: int = 0
+
+    async def stall(self, _request: web.Request) -> web.Response:
+        self.stalled += 1
+        self.called.set()
+        await self.ended.wait()
+        return web.Response()
+
+    async def hear(self, request: web.Request) -> web.Response:
+        await self.heard.put((await request.json())["event_type"])
+        return web.Response()
+
+
+@asynccontextmanager
+async def hooks_at_work() -> AsyncIterator[tuple[Hooks, TestServer]]:
+    hooks, application = Hooks(), web.Application()
+    application.add_routes([web.post("/stalls", hooks.stall), web.post("/hears", hooks.hear)])
+    async with TestServer(application) as server:
+        yield hooks, server
+        hooks.ended.set()
+
+
+async def test_a_subscriber_that_stalls_delays_neither_asks_nor_other_subscribers(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    poster = WebhookPost()
+    runner = replace(office.runner, webhooks=Webhooks(store=office.subscriptions, poster=poster, clock=office.clock))
+    async with hooks_at_work() as (hooks, server), asyncio.timeout(60):
+        await subscribe(office, WebhookEvent.THREAD_CREATED, url=str(server.make_url("/stalls")))
+        for number in range(120):
+            await office.ask(ANN, f"Number {number}")
+        await runner.tick()
+        await hooks.called.wait()
+        await subscribe(office, WebhookEvent.THREAD_CREATED, url=str(server.make_url("/hears")))
+
+        await office.ask(bob.agent_address, "Late?", reply_to=ANN)
+        while not office.post.sent:
+            await runner.tick()
+            await asyncio.sleep(0)
+        told = await hooks.heard.get()
+        await runner.stop(0)
+        await poster.close()
+
+    assert (office.post.said, told, hooks.stalled) == ([("2001", "Late?")], "inbox.thread_created", 1)
 
 
 async def test_saving_the_same_address_again_changes_it(office: Office) -> None:

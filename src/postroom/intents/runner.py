@@ -48,24 +48,24 @@ class Runner:
     async def stop(self, grace_seconds: float) -> None:
         self.stopping.set()
         self.bulletin.close()
+        webhooks = asyncio.create_task(self.webhooks.stop(grace_seconds))
         if self._running:
             await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
         for task in self._running.values():
             task.cancel()  # the step is not marked done, so the next start does it again under the same key
+        await webhooks
 
     async def tick(self) -> int:
         """One round; returns when the next one is due, unless the bulletin is rung before."""
         now = self.clock.now_us()
         work = await self.agenda.round(now, _BATCH, without=self.setbacks.away(now))
-        notices, next_notice_us = await self.webhooks.due(now)
         for unreadable in work.unreadable:
             self._failed(unreadable, "UnreadableRow")
         for intent in work.due:
             self._begin(intent.id, partial(self.courier.carry_out, intent))
         for intent in work.carried:
             self._begin(intent.id, partial(self._look_after, intent))
-        for notice in notices:
-            self._begin(notice.id, partial(self.webhooks.send, notice))
+        next_notice_us = await self.webhooks.tick(now)
         soon = now + seconds(_LOOK_EVERY_SECONDS)
         return min(moment for moment in (soon, work.next_due_us, next_notice_us) if moment is not None)
 
@@ -73,6 +73,7 @@ class Runner:
         """Until nothing is being carried out; for tests and for stopping."""
         while self._running:
             await asyncio.wait(set(self._running.values()))
+        await self.webhooks.idle()
 
     def _begin(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if key in self._running or len(self._running) >= _AT_ONCE or self.stopping.is_set():

@@ -1,12 +1,19 @@
-"""Tell subscribers what happened: signed, timestamped, tried again, and given up on in the end."""
+"""
+Tell subscribers what happened: signed, timestamped, tried again, and given up on in the end.
+
+Every subscriber has a queue of its own: one that does not answer holds up its own news and nothing else.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+import structlog
 
 from postroom.domain.errors import PostroomError
 from postroom.domain.time import SECOND_US, seconds
@@ -15,12 +22,17 @@ from postroom.ports import Clock
 
 SIGNATURE_HEADER: Final = "X-Postroom-Signature"
 PAUSES_SECONDS: Final = (30.0, 120.0, 600.0)
-_BATCH: Final = 50
+_SUBSCRIBERS_AT_ONCE: Final = 100
+_log = structlog.get_logger("postroom.webhooks")
 
 
 class NoticeStore(Protocol):
-    async def due(self, now_us: int, limit: int) -> tuple[Sequence[Notice], int | None]:
-        """What is due, and when there will be more."""
+    async def waiting(self, now_us: int) -> tuple[Sequence[str], int | None]:
+        """The subscriptions something is due for, and when there will be more."""
+        ...
+
+    async def next_of(self, subscription_id: str, now_us: int) -> Notice | None:
+        """The oldest that is due for this subscription."""
         ...
 
     async def settle(
@@ -41,12 +53,45 @@ class Webhooks:
     store: NoticeStore
     poster: Poster
     clock: Clock
+    _queues: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
-    async def due(self, now_us: int) -> tuple[Sequence[Notice], int | None]:
-        return await self.store.due(now_us, _BATCH)
+    async def tick(self, now_us: int) -> int | None:
+        """Begins with every subscriber that news waits for; returns when there will be more."""
+        waiting, next_us = await self.store.waiting(now_us)
+        for subscription_id in waiting:
+            self._begin(subscription_id)
+        return next_us
+
+    async def idle(self) -> None:
+        while self._queues:
+            await asyncio.wait(set(self._queues.values()))
+
+    async def stop(self, grace_seconds: float) -> None:
+        """What is cut short here is sent again by the next start."""
+        if self._queues:
+            await asyncio.wait(set(self._queues.values()), timeout=grace_seconds)
+        for task in self._queues.values():
+            task.cancel()
 
     async def close(self) -> None:
         await self.poster.close()
+
+    def _begin(self, subscription_id: str) -> None:
+        if subscription_id in self._queues or len(self._queues) >= _SUBSCRIBERS_AT_ONCE:
+            return
+        task = asyncio.create_task(self._empty(subscription_id))
+        self._queues[subscription_id] = task
+        task.add_done_callback(lambda _: self._queues.pop(subscription_id, None))
+
+    async def _empty(self, subscription_id: str) -> None:
+        """One after the other, in order; what fails here is taken up again at the next round."""
+        try:
+            while (notice := await self.store.next_of(subscription_id, self.clock.now_us())) is not None:
+                await self.send(notice)
+        except PostroomError as error:
+            _log.warning("webhook.unfinished", subscription=subscription_id, error_class=str(error.error_class))
+        except Exception as error:
+            _log.error("webhook.bug", subscription=subscription_id, error=type(error).__name__)
 
     async def send(self, notice: Notice) -> None:
         problem = await self._post(notice)

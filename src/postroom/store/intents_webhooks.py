@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, exists, insert, select, text, update
 
 from postroom.domain.intent import Change, EventType, IntentEvent
 from postroom.domain.time import to_text
@@ -14,6 +14,8 @@ from postroom.domain.webhook import Notice, Subscription, WebhookEvent
 from postroom.store.database import Database
 from postroom.store.tables.intents import webhook_deliveries, webhook_subscriptions
 from postroom.store.twice import write_twice
+
+_PENDING = text("webhook_deliveries.status = 'pending'")  # as its index has it
 
 
 class StoredWebhooks:
@@ -51,27 +53,30 @@ class StoredWebhooks:
         )
         return await self._database.write(lambda connection: connection.execute(gone).rowcount > 0)
 
-    async def due(self, now_us: int, limit: int) -> tuple[Sequence[Notice], int | None]:
-        """What is due, and when there will be more."""
-        pending = webhook_deliveries.c.status == "pending"
-        due = (
-            select(webhook_deliveries, webhook_subscriptions.c.callback_url, webhook_subscriptions.c.secret)
-            .join(webhook_subscriptions, webhook_subscriptions.c.id == webhook_deliveries.c.subscription_id)
-            .where(pending, webhook_deliveries.c.next_at <= now_us)
-            .order_by(webhook_deliveries.c.next_at)
-            .limit(limit)
-        )
-        later = (
-            select(webhook_deliveries.c.next_at)
-            .where(pending, webhook_deliveries.c.next_at > now_us)
-            .order_by(webhook_deliveries.c.next_at)
-            .limit(1)
-        )
+    async def waiting(self, now_us: int) -> tuple[Sequence[str], int | None]:
+        """The subscriptions something is due for, and when there will be more."""
+        table = webhook_deliveries.c
+        due = exists().where(table.subscription_id == webhook_subscriptions.c.id, _PENDING, table.next_at <= now_us)
+        waiting = select(webhook_subscriptions.c.id).where(due)
+        later = select(table.next_at).where(_PENDING, table.next_at > now_us).order_by(table.next_at).limit(1)
 
-        def work(connection: Connection) -> tuple[list[Notice], int | None]:
-            return [_notice(row) for row in connection.execute(due)], connection.execute(later).scalar()
+        def work(connection: Connection) -> tuple[list[str], int | None]:
+            return list(connection.execute(waiting).scalars()), connection.execute(later).scalar()
 
         return await self._database.read(work)
+
+    async def next_of(self, subscription_id: str, now_us: int) -> Notice | None:
+        """The oldest that is due for this subscription."""
+        table = webhook_deliveries.c
+        due = (
+            select(webhook_deliveries, webhook_subscriptions.c.callback_url, webhook_subscriptions.c.secret)
+            .join(webhook_subscriptions, webhook_subscriptions.c.id == table.subscription_id)
+            .where(table.subscription_id == subscription_id, _PENDING, table.next_at <= now_us)
+            .order_by(table.next_at, table.id)
+            .limit(1)
+        )
+        row = await self._database.read(lambda connection: connection.execute(due).first())
+        return _notice(row) if row else None
 
     async def settle(self, notice_id: str, *, status: str, attempts: int, next_at_us: int, error: str | None) -> None:
         changed = (

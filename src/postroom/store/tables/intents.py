@@ -132,6 +132,14 @@ webhook_deliveries = Table(
     CheckConstraint(one_of("status", ("pending", "delivered", "dead_lettered")), name="status"),
     Index("ix_webhook_deliveries_next_at", "next_at", postgresql_where=_PENDING, sqlite_where=_PENDING),
     Index("ix_webhook_deliveries_subscription_id", "subscription_id"),
+    Index(
+        "ix_webhook_deliveries_queue",
+        "subscription_id",
+        "next_at",
+        "id",
+        postgresql_where=_PENDING,
+        sqlite_where=_PENDING,
+    ),
     schema=SHARED,
 )
 
