@@ -44,6 +44,9 @@ class OneMailbox:
     async def is_users_own(self, channel: str, address: str) -> bool:
         return (channel, address) == ("email", "user@home.example")
 
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        return (channel, address) == ("email", "new@home.example")
+
 
 class BrokenTrust:
     async def is_trusted(self, channel: str, address: str) -> bool:
@@ -90,6 +93,21 @@ def gate(database: Database) -> ApprovalGate:
         ),
         pytest.param(
             {"channel": "email", "address": "else@home.example", "origin_butler": "inbox"}, False, id="not their own"
+        ),
+        pytest.param(
+            {"channel": "email", "address": "new@home.example", "origin_butler": "inbox.confirmation"},
+            True,
+            id="whether an address is somebody's own",
+        ),
+        pytest.param(
+            {"channel": "email", "address": "new@home.example", "origin_butler": "inbox"},
+            False,
+            id="not before that",
+        ),
+        pytest.param(
+            {"channel": "email", "address": "else@home.example", "origin_butler": "inbox.confirmation"},
+            False,
+            id="an address nobody gave",
         ),
         pytest.param({"intent": Intent.REPLY, "thread": "7"}, False, id="a reply nobody asked for"),
         pytest.param({"intent": Intent.REPLY, "address": "1000", "thread": "7"}, True, id="a reply to the owner"),

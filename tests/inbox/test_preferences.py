@@ -33,7 +33,7 @@ def test_quiet_hours_are_taken_away_together() -> None:
 
 
 def test_an_address_is_kept_in_its_canonical_form() -> None:
-    assert changed(Preferences(), {"email": "Ada@EXAMPLE.com"}, mailbox).email == "Ada@example.com"
+    assert changed(Preferences(), {"email": "Ada@EXAMPLE.com"}, mailbox, confirmed=True).email == "Ada@example.com"
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,28 @@ def test_a_wish_that_cannot_come_true_is_kept_with_a_warning(
     kept: Preferences, email_enabled: bool, warning: str | None
 ) -> None:
     assert warnings_of(kept, email_enabled=email_enabled) == ([warning] if warning else [])
+
+
+@pytest.mark.parametrize(
+    ("wish", "confirmed", "email", "pending"),
+    [
+        pytest.param("new@example.com", False, "ada@example.com", "new@example.com", id="new"),
+        pytest.param("new@example.com", True, "new@example.com", None, id="new, from the operator"),
+        pytest.param("ada@example.com", False, "ada@example.com", None, id="the one there was"),
+        pytest.param(None, False, None, None, id="none any more"),
+    ],
+)
+def test_a_new_address_counts_when_it_is_confirmed_and_the_old_one_until_then(
+    wish: str | None, confirmed: bool, email: str | None, pending: str | None
+) -> None:
+    before = Preferences(email="ada@example.com", email_pending="other@example.com")
+
+    after = changed(before, {"email": wish}, mailbox, confirmed=confirmed)
+
+    assert (after.email, after.email_pending) == (email, pending)
+
+
+def test_other_wishes_leave_a_waiting_address_alone() -> None:
+    before = Preferences(email_pending="new@example.com")
+
+    assert changed(before, {"delivery_channel": "both"}, mailbox).email_pending == "new@example.com"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.clock import FakeClock
@@ -15,12 +14,10 @@ from tests.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
 from tests.inbox.workshop import Workshop, workshop
 from tests.system.counted import CountedLoops
 
-from postroom.domain.email_copy import Ending, GivenUp, HandedOver, Send, TryAgain
+from postroom.domain.email_copy import Send
 from postroom.domain.notification import Change, DeliveryChannel
-from postroom.domain.notify_response import read_response
 from postroom.inbox.change import apply
 from postroom.inbox.letter import outgoing
-from postroom.inbox.release import ending_of
 
 SEVEN_HOURS = 7 * 3600
 
@@ -150,58 +147,6 @@ async def test_the_loop_releases_when_woken_and_when_the_window_ends(shop: Works
         await shop.clock.advance(0.000_001)
 
         assert len(await shop.mails(2)) == 2
-
-
-NOW = 1_000_000_000
-
-
-@pytest.mark.parametrize(
-    ("answer", "attempts", "expected"),
-    [
-        pytest.param({"status": "accepted", "delivery": {"delivery_id": "d1"}}, 0, HandedOver("d1"), id="accepted"),
-        pytest.param(
-            {"status": "pending_approval", "delivery": {"delivery_id": "d1"}}, 0, HandedOver("d1"), id="asked"
-        ),
-        pytest.param(
-            {"status": "error", "delivery": {"delivery_id": "d1"}, "error": {"class": "timeout"}},
-            0,
-            HandedOver("d1"),
-            id="failed, which is the ledger's affair",
-        ),
-        pytest.param(
-            {"status": "error", "error": {"class": "validation_error", "fields": [{"code": "key_reused"}]}},
-            0,
-            HandedOver(None),
-            id="accepted before in other words",
-        ),
-        pytest.param(
-            {"status": "error", "retryable": False, "error": {"class": "validation_error"}},
-            0,
-            GivenUp("validation_error"),
-            id="never",
-        ),
-        pytest.param(
-            {"status": "error", "retryable": True, "error": {"class": "target_unavailable"}},
-            3,
-            TryAgain(NOW + 8_000_000, "target_unavailable"),
-            id="later each time",
-        ),
-        pytest.param(
-            {"status": "error", "retryable": True, "error": {"class": "overload_rejected", "retry_after_seconds": 42}},
-            0,
-            TryAgain(NOW + 42_000_000, "overload_rejected"),
-            id="as long as it is told",
-        ),
-        pytest.param(
-            {"status": "error", "retryable": True, "error": {"class": "timeout"}},
-            99,
-            GivenUp("timeout"),
-            id="too often",
-        ),
-    ],
-)
-def test_how_a_hand_over_ends(answer: dict[str, Any], attempts: int, expected: Ending) -> None:
-    assert ending_of(read_response(answer), attempts, NOW) == expected
 
 
 async def test_quiet_hours_that_are_taken_away_free_what_waits(shop: Workshop) -> None:

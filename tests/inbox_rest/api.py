@@ -70,7 +70,7 @@ class Api:
     def forget(self) -> None:
         """From outside: an inbox without a past for the next test, in a household that runs on."""
         with closing(sqlite3.connect(self.household.settings.home / "postroom.db")) as connection, connection:
-            for table in ("deferred_emails", "notification_preferences", "notifications"):
+            for table in ("deferred_emails", "email_confirmations", "notification_preferences", "notifications"):
                 connection.execute(f"DELETE FROM {table}")
 
 

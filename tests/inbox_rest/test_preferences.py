@@ -6,20 +6,23 @@ import json
 from typing import Any
 
 import pytest
-from tests.inbox_rest.api import Api
+from tests.inbox_rest.api import Api, Response
+
+from postroom.domain.principal import OPERATOR
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DEFAULTS = {
     "delivery_channel": "in_app",
     "email": None,
+    "email_pending": None,
     "quiet_hours_start": None,
     "quiet_hours_end": None,
     "quiet_hours_timezone": "UTC",
     "high_priority_passes": False,
     "warnings": [],
 }
-FULL = {
+WISHED = {
     "delivery_channel": "both",
     "email": "ada@example.com",
     "quiet_hours_start": "22:00",
@@ -27,8 +30,8 @@ FULL = {
     "quiet_hours_timezone": "Europe/Berlin",
     "high_priority_passes": True,
 }
-
 EMAIL_IS_OFF = "E-mail is switched off in this household (inbox.email_enabled): no copy is mailed."
+FULL = {**WISHED, "email": None, "email_pending": "ada@example.com", "warnings": [EMAIL_IS_OFF]}
 
 
 async def test_somebody_who_never_said_anything_has_the_defaults(api: Api) -> None:
@@ -36,26 +39,49 @@ async def test_somebody_who_never_said_anything_has_the_defaults(api: Api) -> No
 
 
 async def test_what_was_put_is_what_is_there(api: Api) -> None:
-    assert (await api.call("PUT", "/preferences", json=FULL)).body == {**FULL, "warnings": [EMAIL_IS_OFF]}
-    assert (await api.call("GET", "/preferences")).body == {**FULL, "warnings": [EMAIL_IS_OFF]}
+    assert (await api.call("PUT", "/preferences", json=WISHED)).body == FULL
+    assert (await api.call("GET", "/preferences")).body == FULL
 
 
 async def test_put_forgets_what_it_leaves_out_except_the_address(api: Api) -> None:
-    await api.call("PUT", "/preferences", json=FULL)
+    await api.call("PUT", "/preferences", json=WISHED)
     after = await api.call("PUT", "/preferences", json={"delivery_channel": "email"})
 
     (silent,) = after.body["warnings"]
     assert silent.endswith("no copy is mailed, and the bell stays silent.")
-    assert after.body == {**DEFAULTS, "delivery_channel": "email", "email": "ada@example.com", "warnings": [silent]}
+    waiting = {"delivery_channel": "email", "email_pending": "ada@example.com", "warnings": [silent]}
+    assert after.body == {**DEFAULTS, **waiting}
 
 
 async def test_patch_changes_what_it_names(api: Api) -> None:
-    await api.call("PUT", "/preferences", json=FULL)
+    await api.call("PUT", "/preferences", json=WISHED)
     await api.call("PATCH", "/preferences", json={"quiet_hours_end": "08:00"})
     after = await api.call("PATCH", "/preferences", json={"email": None})
 
-    assert after.body == {**FULL, "quiet_hours_end": "08:00", "email": None, "warnings": [EMAIL_IS_OFF]}
+    assert after.body == {**FULL, "quiet_hours_end": "08:00", "email_pending": None}
     assert (await api.call("PATCH", "/preferences", json={})).body == after.body
+
+
+async def test_an_address_the_operator_sets_counts_at_once(api: Api) -> None:
+    operator = {"Authorization": f"Bearer {api.tokens.token_of(OPERATOR)}"}
+
+    after = await api.call("PATCH", "/preferences", json={"email": "olivia@example.com"}, headers=operator)
+
+    assert (after.body["email"], after.body["email_pending"]) == ("olivia@example.com", None)
+
+
+async def test_few_addresses_a_day_are_asked_and_the_same_one_once(api: Api) -> None:
+    async def wish(name: str) -> Response:
+        return await api.call("PATCH", "/preferences", json={"email": f"{name}@example.com"})
+
+    names = ("one", "one", "two", "three", "one")
+    answers = [await wish(name) for name in names]
+    refused = await wish("four")
+
+    assert [one.body["email_pending"] for one in answers] == [f"{name}@example.com" for name in names]
+    assert (refused.status, refused.wrong) == (422, ["email"])
+    assert (await api.call("GET", "/preferences")).body["email_pending"] == "one@example.com"
+    assert (await api.call("PATCH", "/preferences", json={"email": "four@example.com"}, user="bob")).status == 200
 
 
 WRONG: list[tuple[str, dict[str, Any], list[str]]] = [

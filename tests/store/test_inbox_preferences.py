@@ -65,3 +65,10 @@ async def test_an_address_that_somebody_has_set_is_known_as_their_own(book: Stor
     assert await book.is_users_own("email", "ada@example.com")
     assert not await book.is_users_own("email", "bob@example.com")
     assert not await book.is_users_own("telegram", "ada@example.com")
+
+
+async def test_an_address_that_waits_to_be_confirmed_is_nobodys_own(book: StoredPreferences) -> None:
+    await book.change("ada", lambda one: replace(one, email_pending="ada@example.com"), START_US)
+
+    assert not await book.is_users_own("email", "ada@example.com")
+    assert not await book.awaits_confirmation("email", "ada@example.com")  # no mail that asks is on its way yet

@@ -20,6 +20,7 @@ from postroom.console.root import ROOT as CONSOLE
 from postroom.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
+from postroom.inbox.confirmation import PATH as CONFIRM
 from postroom.ports import Clock
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
@@ -86,11 +87,11 @@ def api_app(
     declare_key(app, lambda path: answered_by_key(path) or path in OWN_KEY)
     inner = AnsweredOnce(app, keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key)
     if console is None:
-        return Guard(inner, verifier=verifier, public=PUBLIC, hosts=hosts, origins=origins)
+        return Guard(inner, verifier=verifier, public=PUBLIC, own_doors=(CONFIRM,), hosts=hosts, origins=origins)
     app.mount(CONSOLE, console)
     app.add_route("/", _to_console, include_in_schema=False)
     public = (*PUBLIC, "/", CONSOLE)
-    return Guard(inner, verifier=verifier, public=public, own_doors=(CONSOLE,), hosts=hosts, origins=origins)
+    return Guard(inner, verifier=verifier, public=public, own_doors=(CONSOLE, CONFIRM), hosts=hosts, origins=origins)
 
 
 async def _to_console(_request: Request) -> Response:

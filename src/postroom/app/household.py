@@ -212,7 +212,7 @@ class _Builder:
             running_inbox(self._settings, store.database, self._registry, self._clock, self._mint, self._loops)
         )
         self._household.inbox = inbox
-        self._routers.append(inbox.router())
+        self._routers += [inbox.router(), inbox.confirmation_router()]
         self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
         return inbox
 
@@ -280,8 +280,9 @@ class _Builder:
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
+        api_url = self._settings.url.rstrip("/") or self._url("api")
         await self._stack.enter_async_context(
-            releasing(self._settings, store.database, inbox, plane, self._mint, self._loops)
+            releasing(self._settings, store.database, inbox, plane, self._mint, api_url, self._loops)
         )
         self._plane, self._channels = plane, channels
         return plane

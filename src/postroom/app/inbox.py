@@ -19,14 +19,17 @@ from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule
+from postroom.inbox.confirmation import ConfirmationPost
 from postroom.inbox.feed import Feed
 from postroom.inbox.notifications import Notifications
 from postroom.inbox.ports import HourlyCap
 from postroom.inbox.release import ReleasePolicy, Releaser
+from postroom.inbox_rest.confirmation import confirmation_router
 from postroom.inbox_rest.router import InboxParts, inbox_router
 from postroom.ports import Clock
 from postroom.settings import Settings
 from postroom.store.database import Database
+from postroom.store.email_confirmations import StoredConfirmations
 from postroom.store.hourly_cap_database import NoQuickCap
 from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_emails import StoredEmails
@@ -40,6 +43,7 @@ class Inbox:
     notifications: Notifications
     notes: StoredNotes
     preferences: StoredPreferences
+    confirmations: StoredConfirmations
     feed: Feed
     clock: Clock
     meter: PrometheusInboxMeter
@@ -53,8 +57,12 @@ class Inbox:
                 clock=self.clock,
                 address=mailbox,
                 email_enabled=self.notifications.email_enabled,
+                email_due=self.notifications.email_due.set,
             )
         )
+
+    def confirmation_router(self) -> APIRouter:
+        return confirmation_router(self.confirmations, self.clock)
 
     def add_tools(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
         return mcp_tool.add_tools(server, self.notifications, verifier)
@@ -81,6 +89,7 @@ async def running_inbox(
             ),
             notes=notes,
             preferences=StoredPreferences(database),
+            confirmations=StoredConfirmations(database),
             feed=feed,
             clock=clock,
             meter=meter,
@@ -94,9 +103,22 @@ async def running_inbox(
 
 @asynccontextmanager
 async def releasing(
-    settings: Settings, database: Database, inbox: Inbox, plane: Plane, mint: IdMint, loops: Loops
+    settings: Settings,
+    database: Database,
+    inbox: Inbox,
+    plane: Plane,
+    mint: IdMint,
+    api_url: str,
+    loops: Loops,
 ) -> AsyncIterator[Releaser]:
     """Runs where the delivery plane runs: there its letters become deliveries."""
+    confirmations = ConfirmationPost(
+        queue=inbox.confirmations,
+        plane=plane,
+        clock=inbox.clock,
+        base_url=api_url,
+        lease_seconds=settings.inbox.lease_seconds,
+    )
     releaser = Releaser(
         emails=StoredEmails(database),
         plane=plane,
@@ -106,6 +128,7 @@ async def releasing(
         mint=mint.mint,
         wake=inbox.notifications.email_due,
         stopping=asyncio.Event(),
+        confirmations=confirmations,
     )
     async with loops.running("inbox_emails", releaser.look, wake=releaser.wake, stopping=releaser.stopping):
         yield releaser

@@ -14,7 +14,7 @@ from postroom.store.inbox_preferences import StoredPreferences
 
 
 async def remember_address(settings: Settings, user_id: str, email: str) -> None:
-    edit = partial(changed, wishes={"email": email}, address=mailbox)
+    edit = partial(changed, wishes={"email": email}, address=mailbox, confirmed=True)
     async with open_store(settings) as store:
         try:
             await StoredPreferences(store.database).change(user_id, edit, SystemClock().now_us())

@@ -16,6 +16,7 @@ from postroom.domain.delivery import Intent, Status
 from postroom.domain.ledger import Inserted, NewDelivery
 
 INBOX_ORIGIN: Final = "inbox"
+CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
 
 
 class Trust(Protocol):
@@ -28,7 +29,11 @@ class Trust(Protocol):
 
 class Mailboxes(Protocol):
     async def is_users_own(self, channel: str, address: str) -> bool:
-        """Whether a user of the inbox has set this address as the place for copies."""
+        """Whether a user of the inbox has confirmed this address as the place for copies."""
+        ...
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        """Whether this address is just being asked to confirm that."""
         ...
 
 
@@ -56,6 +61,7 @@ class ApprovalGate:
         return (
             await self.trust.is_trusted(new.channel, new.address)
             or await self._is_own_copy(new)
+            or await self._is_confirmation(new)
             or await self._is_answer(new)
         )
 
@@ -77,6 +83,11 @@ class ApprovalGate:
         if self.mailboxes is None or new.origin_butler != INBOX_ORIGIN or new.intent is not Intent.SEND:
             return False
         return await self.mailboxes.is_users_own(new.channel, new.address)
+
+    async def _is_confirmation(self, new: NewDelivery) -> bool:
+        if self.mailboxes is None or new.origin_butler != CONFIRMATION_ORIGIN or new.intent is not Intent.SEND:
+            return False
+        return await self.mailboxes.awaits_confirmation(new.channel, new.address)
 
     async def _is_answer(self, new: NewDelivery) -> bool:
         if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND:

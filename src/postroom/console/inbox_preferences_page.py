@@ -13,6 +13,7 @@ from postroom.console.inbox_page import has_inbox, own_inbox
 from postroom.console.visit import Page, Visit
 from postroom.domain.errors import ValidationError
 from postroom.domain.notification import DeliveryChannel
+from postroom.domain.principal import Role
 from postroom.inbox.ports import PreferenceBook
 from postroom.inbox.preferences import AddressCheck, changed, warnings_of
 from postroom.inbox.quiet_hours import zone_names
@@ -28,20 +29,21 @@ class PreferencePages:
         kept = await self.book.of(own_inbox(visit))
         shown = {
             "delivery_channel": str(kept.delivery_channel),
-            "email": kept.email or "",
+            "email": kept.email_pending or kept.email or "",
             "quiet_hours_start": kept.quiet_hours_start.isoformat("minutes") if kept.quiet_hours_start else "",
             "quiet_hours_end": kept.quiet_hours_end.isoformat("minutes") if kept.quiet_hours_end else "",
             "quiet_hours_timezone": kept.quiet_hours_timezone,
             "high_priority_passes": kept.high_priority_passes,
         }
-        return _page(visit, shown, {}, warnings=warnings_of(kept, email_enabled=self.email_enabled))
+        warnings = warnings_of(kept, email_enabled=self.email_enabled)
+        return _page(visit, shown, {}, warnings=warnings, waits=kept.email_pending is not None)
 
     async def save(self, visit: Visit) -> Response:
         wishes = _wishes(visit)
         try:
-            await self.book.change(
-                own_inbox(visit), partial(changed, wishes=wishes, address=self.address), visit.now_us
-            )
+            confirmed = visit.principal.role is Role.OPERATOR
+            edit = partial(changed, wishes=wishes, address=self.address, confirmed=confirmed)
+            await self.book.change(own_inbox(visit), edit, visit.now_us)
         except ValidationError as error:
             typed = {name: "" if value is None else value for name, value in wishes.items()}
             return _page(visit, typed, {one.field: one.error for one in error.fields}, status=422)
@@ -69,8 +71,10 @@ def _page(
     visit: Visit,
     shown: dict[str, Any],
     complaints: dict[str, str],
+    *,
     status: int = 200,
     warnings: Sequence[str] = (),
+    waits: bool = False,
 ) -> Response:
     return visit.show(
         "inbox_preferences.html",
@@ -78,6 +82,7 @@ def _page(
         shown=shown,
         complaints=complaints,
         warnings=warnings,
+        waits=waits,
         channels=[
             (DeliveryChannel.IN_APP, "In the inbox"),
             (DeliveryChannel.EMAIL, "By e-mail"),

@@ -89,10 +89,15 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preferences:
-    """As they are for somebody who never said anything: in the app, at any hour."""
+    """
+    As they are for somebody who never said anything: in the app, at any hour.
+
+    `email_pending` is an address that counts for nothing until it is confirmed.
+    """
 
     delivery_channel: DeliveryChannel = DeliveryChannel.IN_APP
     email: str | None = None
+    email_pending: str | None = None
     quiet_hours_start: time | None = None
     quiet_hours_end: time | None = None
     quiet_hours_timezone: str = "UTC"

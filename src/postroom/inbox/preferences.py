@@ -17,8 +17,14 @@ _WALL_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
 AddressCheck = Callable[[str], str | None]
 
 
-def changed(current: Preferences, wishes: Mapping[str, Any], address: AddressCheck) -> Preferences:
-    """The preferences with these fields put in their place; raises ValidationError naming every wrong one."""
+def changed(
+    current: Preferences, wishes: Mapping[str, Any], address: AddressCheck, *, confirmed: bool = False
+) -> Preferences:
+    """
+    The preferences with these fields put in their place; raises ValidationError naming every wrong one.
+
+    `confirmed` is whether a new address counts at once, because the operator gave it.
+    """
     complaints: list[FieldError] = []
     values: dict[str, Any] = {}
     for name, wish in wishes.items():
@@ -27,6 +33,8 @@ def changed(current: Preferences, wishes: Mapping[str, Any], address: AddressChe
         except ValueError as error:
             complaints.append(FieldError(name, str(error), "invalid"))
     if not complaints:
+        if "email" in values:
+            values |= _address_kept(current.email, values["email"], confirmed)
         wished = replace(current, **values)
         complaints = _half_set(wished)
         if not complaints:
@@ -44,6 +52,13 @@ def warnings_of(preferences: Preferences, *, email_enabled: bool) -> list[str]:
     if preferences.email is None:
         return [f"No e-mail address is set: no copy is mailed{silent}."]
     return []
+
+
+def _address_kept(current: str | None, wished: str | None, confirmed: bool) -> dict[str, str | None]:
+    """A new address waits until it is confirmed; the one before it counts meanwhile."""
+    if confirmed or wished in (None, current):
+        return {"email": wished, "email_pending": None}
+    return {"email": current, "email_pending": wished}
 
 
 def _half_set(wished: Preferences) -> list[FieldError]:

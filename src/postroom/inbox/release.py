@@ -9,18 +9,16 @@ from functools import partial
 from typing import Final
 
 from postroom.delivery.plane import Plane
-from postroom.domain.email_copy import Batch, Ending, GivenUp, HandedOver, TryAgain
-from postroom.domain.errors import ValidationError
-from postroom.domain.outcome import Outcome
+from postroom.domain.email_copy import Batch
 from postroom.domain.time import seconds
+from postroom.inbox.confirmation import ConfirmationPost
 from postroom.inbox.deferral import judge
+from postroom.inbox.ending import ending_of
 from postroom.inbox.letter import outgoing
 from postroom.inbox.ports import EmailQueue, InboxMeter
 from postroom.ports import Clock
 
 _RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in somebody's hands
-_LONGEST_PAUSE_SECONDS: Final = 900.0
-_MOST_ATTEMPTS: Final = 100  # about a day at the longest pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +46,7 @@ class Releaser:
     mint: Callable[[int], str]
     wake: asyncio.Event
     stopping: asyncio.Event
+    confirmations: ConfirmationPost | None = None
 
     async def look(self) -> int:
         """All that is due; returns when to look next unless it is woken before."""
@@ -57,6 +56,7 @@ class Releaser:
 
     async def release_due(self) -> int:
         """Some of what is due; returns how many e-mails were handed over or put off."""
+        asked = await self.confirmations.send_due() if self.confirmations and self.policy.email_enabled else 0
         now_us = self.clock.now_us()
         batches = await self.emails.take(
             now_us=now_us,
@@ -67,7 +67,7 @@ class Releaser:
         )
         for batch in batches:
             await self._release(batch)
-        return len(batches)
+        return asked + len(batches)
 
     async def _release(self, batch: Batch) -> None:
         outcome = await self.plane.submit(outgoing(batch), request_id=batch.id, wait_seconds=0)
@@ -83,17 +83,3 @@ class Releaser:
         if due_us is None:
             return sweep_us
         return min(due_us if due_us > now_us else now_us + seconds(_RIVAL_PAUSE_SECONDS), sweep_us)
-
-
-def ending_of(outcome: Outcome, attempts: int, now_us: int) -> Ending:
-    """The plane keeps whatever it accepted; from here on only a refusal is ours to deal with."""
-    error = outcome.error
-    if error is None or outcome.delivery_id is not None:
-        return HandedOver(outcome.delivery_id)
-    if isinstance(error, ValidationError) and any(one.code == "key_reused" for one in error.fields):
-        return HandedOver(None)  # accepted before, in words an earlier version of us chose
-    reason = str(error.error_class)
-    if not outcome.retryable or attempts + 1 >= _MOST_ATTEMPTS:
-        return GivenUp(reason)
-    pause = max(min(2.0**attempts, _LONGEST_PAUSE_SECONDS), error.retry_after_seconds or 0.0)
-    return TryAgain(now_us + seconds(pause), reason)

@@ -55,6 +55,7 @@ class PreferencesPatch(_Body):
 class PreferencesOut(BaseModel):
     delivery_channel: DeliveryChannel
     email: str | None
+    email_pending: Annotated[str | None, Field(description="Waits until the link in a mail to it is followed")]
     quiet_hours_start: str | None
     quiet_hours_end: str | None
     quiet_hours_timezone: str
@@ -66,6 +67,7 @@ class PreferencesOut(BaseModel):
         return cls(
             delivery_channel=preferences.delivery_channel,
             email=preferences.email,
+            email_pending=preferences.email_pending,
             quiet_hours_start=_wall_time(preferences.quiet_hours_start),
             quiet_hours_end=_wall_time(preferences.quiet_hours_end),
             quiet_hours_timezone=preferences.quiet_hours_timezone,

@@ -9,6 +9,8 @@ from typing import Any
 from fastapi import APIRouter
 
 from postroom.domain.notification import Preferences
+from postroom.domain.principal import Principal, Role
+from postroom.guard.depends import Caller
 from postroom.inbox.ports import PreferenceBook
 from postroom.inbox.preferences import changed, warnings_of
 from postroom.inbox_rest.models import PreferencesOut, PreferencesPatch, PreferencesPut
@@ -17,23 +19,34 @@ from postroom.ports import Clock
 
 
 def add_preferences(
-    router: APIRouter, book: PreferenceBook, clock: Clock, address: Callable[[str], str | None], *, email_enabled: bool
+    router: APIRouter,
+    book: PreferenceBook,
+    clock: Clock,
+    address: Callable[[str], str | None],
+    email_due: Callable[[], None],
+    *,
+    email_enabled: bool,
 ) -> None:
     def shown(kept: Preferences) -> PreferencesOut:
         return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
 
-    async def write(person: str, wishes: Mapping[str, Any]) -> PreferencesOut:
-        edit: Callable[[Preferences], Preferences] = partial(changed, wishes=wishes, address=address)
-        return shown(await book.change(person, edit, clock.now_us()))
+    async def write(person: str, caller: Principal, wishes: Mapping[str, Any]) -> PreferencesOut:
+        edit: Callable[[Preferences], Preferences] = partial(
+            changed, wishes=wishes, address=address, confirmed=caller.role is Role.OPERATOR
+        )
+        after = await book.change(person, edit, clock.now_us())
+        if after.email_pending is not None:
+            email_due()
+        return shown(after)
 
     @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
     async def get_preferences(person: Person) -> PreferencesOut:
         return shown(await book.of(person))
 
     @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
-    async def put_preferences(person: Person, body: PreferencesPut) -> PreferencesOut:
-        return await write(person, body.whole())
+    async def put_preferences(person: Person, caller: Caller, body: PreferencesPut) -> PreferencesOut:
+        return await write(person, caller, body.whole())
 
     @router.patch("/preferences", operation_id="patchPreferences", summary="Change some preferences")
-    async def patch_preferences(person: Person, body: PreferencesPatch) -> PreferencesOut:
-        return await write(person, body.given())
+    async def patch_preferences(person: Person, caller: Caller, body: PreferencesPatch) -> PreferencesOut:
+        return await write(person, caller, body.given())

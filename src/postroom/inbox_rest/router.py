@@ -45,6 +45,7 @@ class InboxParts:
     clock: Clock
     address: Callable[[str], str | None]
     email_enabled: bool
+    email_due: Callable[[], None] = lambda: None
 
 
 def inbox_router(parts: InboxParts) -> APIRouter:
@@ -55,7 +56,9 @@ def inbox_router(parts: InboxParts) -> APIRouter:
         dependencies=[Security(HTTPBearer(auto_error=False, description="A person's token"))],
         responses={401: {"description": "No valid token"}, 403: {"description": "This caller has no inbox"}},
     )
-    add_preferences(router, parts.preferences, parts.clock, parts.address, email_enabled=parts.email_enabled)
+    add_preferences(
+        router, parts.preferences, parts.clock, parts.address, parts.email_due, email_enabled=parts.email_enabled
+    )
     _add_reading(router, parts)
     _add_everything_at_once(router, parts)
     _add_changes(router, parts)

@@ -1,8 +1,4 @@
-"""
-Tell subscribers what happened: signed, timestamped, tried again, and given up on in the end.
-
-Every subscriber has a queue of its own: one that does not answer holds up its own news and nothing else.
-"""
+"""Tell subscribers what happened: signed, timestamped, tried again, and given up on in the end."""
 
 from __future__ import annotations
 
@@ -50,6 +46,8 @@ class Poster(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhooks:
+    """Every subscriber has a queue of its own: one that does not answer holds up its own news and nothing else."""
+
     store: NoticeStore
     poster: Poster
     clock: Clock

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from postroom.domain.notification import Preferences
 from postroom.store.database import Database
+from postroom.store.email_confirmations import ask_to_confirm, awaits_confirmation
 from postroom.store.inbox_emails import judge_again
 from postroom.store.inbox_lock import lock_inbox
 from postroom.store.inbox_rows import preference_values, read_preferences
@@ -26,11 +27,17 @@ class StoredPreferences:
         return await self._database.write(lambda connection: _change(connection, user_id, edit, now_us))
 
     async def is_users_own(self, channel: str, address: str) -> bool:
-        """Whether somebody has set this address as the place for copies of their own notifications."""
+        """Whether somebody has this address, confirmed, as the place for copies of their own notifications."""
         if channel != "email":
             return False
         found = select(notification_preferences.c.user_id).where(notification_preferences.c.email == address).limit(1)
         return await self._database.read(lambda connection: connection.execute(found).first() is not None)
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        """Whether this address is just being asked to confirm that it is somebody's own."""
+        if channel != "email":
+            return False
+        return await self._database.read(lambda connection: awaits_confirmation(connection, address))
 
 
 def _change(
@@ -47,6 +54,8 @@ def _change(
         connection.execute(update(notification_preferences).where(mine).values(values))
     if _quiet_hours(before or Preferences()) != _quiet_hours(after):
         judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
+    if after.email_pending is not None:
+        ask_to_confirm(connection, user_id, after.email_pending, now_us)
     return after
 
 

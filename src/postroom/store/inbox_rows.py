@@ -60,6 +60,7 @@ def preference_values(preferences: Preferences) -> dict[str, Any]:
     return {
         "delivery_channel": str(preferences.delivery_channel),
         "email": preferences.email,
+        "email_pending": preferences.email_pending,
         "quiet_hours_start": _text(preferences.quiet_hours_start),
         "quiet_hours_end": _text(preferences.quiet_hours_end),
         "quiet_hours_timezone": preferences.quiet_hours_timezone,
@@ -74,6 +75,7 @@ def read_preferences(connection: Connection, user_id: str) -> Preferences | None
     return Preferences(
         delivery_channel=DeliveryChannel(row["delivery_channel"]),
         email=row["email"],
+        email_pending=row["email_pending"],
         quiet_hours_start=_time(row["quiet_hours_start"]),
         quiet_hours_end=_time(row["quiet_hours_end"]),
         quiet_hours_timezone=row["quiet_hours_timezone"],

@@ -6,6 +6,7 @@ from postroom.store.tables import butlers as butlers
 from postroom.store.tables import console_sessions as console_sessions
 from postroom.store.tables import contacts as contacts
 from postroom.store.tables import deliveries as deliveries
+from postroom.store.tables import email_confirmations as email_confirmations
 from postroom.store.tables import idempotency_keys as idempotency_keys
 from postroom.store.tables import inbox as inbox
 from postroom.store.tables import intents as intents

@@ -52,6 +52,7 @@ notification_preferences = Table(
     Column("high_priority_passes", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("email_pending", Text),
     CheckConstraint(one_of("delivery_channel", DeliveryChannel), name="delivery_channel"),
     CheckConstraint("(quiet_hours_start IS NULL) = (quiet_hours_end IS NULL)", name="quiet_hours"),
     schema=SHARED,

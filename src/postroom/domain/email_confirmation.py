@@ -1,0 +1,27 @@
+"""The proof that an address for e-mail copies is the person's own: a link in a mail to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+LINK_LIFE_SECONDS: Final = 24 * 3600.0
+MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A mail to be sent: the secret stands in its link and is kept nowhere, its digest names the mail."""
+
+    digest: str
+    address: str
+    secret: str = field(repr=False)
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a link confirms: that this address is this person's."""
+
+    user_id: str
+    address: str
