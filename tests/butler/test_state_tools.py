@@ -60,3 +60,12 @@ async def test_a_key_no_database_can_keep_is_refused_in_words(
         await server.call_tool(tool, arguments)
 
     assert "must not contain NUL" in str(refused.value)
+
+
+@pytest.mark.parametrize("odd", ["a\x00", "a\ud800"], ids=["NUL", "half a character"])
+async def test_a_value_that_could_not_be_given_back_is_refused_with_its_place(server: MCPServer[Any], odd: str) -> None:
+    answer = await call(server, "state_set", key="mood", value={"notes": ["fine", odd]})
+
+    assert answer["status"] == "error"
+    assert answer["error"].startswith("value.notes[1]: ")
+    assert (await call(server, "state_get", key="mood"))["found"] is False

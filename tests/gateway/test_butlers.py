@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.runtimes.installed import install
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
@@ -13,14 +14,19 @@ from postroom.butler.config import RuntimeKind
 from postroom.domain.principal import OPERATOR
 
 
-async def test_a_butlers_model_answers_an_assistant(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [("At noon", "At noon"), ("At \x00 \ud800", "At \ufffd \ufffd")],
+    ids=["plain", "in characters that no store can hold"],
+)
+async def test_a_butlers_model_answers_an_assistant(tmp_path: Path, said: str, heard: str) -> None:
     settings = settings_for(tmp_path / "home")
     path = install(tmp_path / "bin", ["codex"])
     roster = [
         one.model_copy(update={"runtime": RuntimeKind(type="codex")}) if one.name == "health" else one
         for one in shipped(settings)
     ]
-    question = json.dumps({"steps": [], "say": "At noon"})
+    question = json.dumps({"steps": [], "say": said})
     async with telephone(settings, roster=roster, environment={"PATH": path}) as line:
         body = {"requester_agent": OWNER, "target_agent": "agent://butler/health", "message": question}
         sent = await line.adapt(body, CHATGPT)
@@ -30,7 +36,7 @@ async def test_a_butlers_model_answers_an_assistant(tmp_path: Path) -> None:
     assert (done["lifecycle_status"], done["result"]) == (
         "COMPLETED",
         {
-            "answer": "At noon",
+            "answer": heard,
             "status": "answered",
             "responded_by": "agent://butler/health",
             "responded_at": done["result"]["responded_at"],

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from postroom.butler.daemon import Butler
 from postroom.guard.json_body import Text
+from postroom.intents.schemas import unsendable
 
 MAX_VALUE_BYTES: Final = 64 * 1024
 Key = Annotated[Text, Field(min_length=1, max_length=200)]
@@ -32,6 +33,8 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
         """
         if len(json.dumps(value)) > MAX_VALUE_BYTES:
             return {"status": "error", "error": f"the value must not exceed {MAX_VALUE_BYTES} bytes of JSON"}
+        if odd := unsendable(value, "value"):
+            return {"status": "error", "error": "; ".join(f"{one.field}: {one.error}" for one in odd)}
         now = butler.clock.now_us()
         version = await butler.state.set(key, value, expected_version=expected_version, now_us=now)
         if version is None:
