@@ -17,6 +17,8 @@ CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
         (CHATGPT, "AGENT://household/second", "agent://household/second"),
         (Principal(Role.BUTLER, "health"), None, "agent://butler/health"),
         (Principal(Role.USER, "Ann A."), None, "agent://user/ann-a-9cf446c81c1b2a03"),
+        (Principal(Role.PERSON, "ann"), None, "agent://user/ann"),
+        (Principal(Role.PERSON, "owner"), None, "agent://household/owner"),
         (OPERATOR, None, "agent://household/owner"),
         (OPERATOR, "agent://anybody/at-all", "agent://anybody/at-all"),
     ],
@@ -31,6 +33,9 @@ def test_the_sender_comes_from_the_token(principal: Principal, claimed: str | No
         (CHATGPT, "agent://household/eve", Code.POLICY_DENIED),
         (Principal(Role.CONNECTOR, "unknown"), None, Code.POLICY_DENIED),
         (Principal(Role.BUTLER, "health"), "agent://butler/general", Code.POLICY_DENIED),
+        (Principal(Role.PROGRAM, "ci", person="ann"), None, Code.POLICY_DENIED),
+        (Principal(Role.PROGRAM, "ci", person="ann"), "agent://user/ann", Code.POLICY_DENIED),
+        (Principal(Role.USER, "owner"), "agent://household/owner", Code.POLICY_DENIED),
         (CHATGPT, "owner", Code.INVALID_AGENT_ADDRESS),
     ],
 )

@@ -14,7 +14,7 @@ from postroom.contacts.new_contact import new_contact
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Remembered
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import Principal
 from postroom.domain.refused import Refused
 
 PAGE_SIZE: Final = 50
@@ -130,7 +130,7 @@ def has_book(who: Principal) -> bool:
 
 
 def book_of(who: Principal) -> str:
-    return HOUSEHOLD_OWNER if who.role is Role.OPERATOR else user_address(who.name)
+    return HOUSEHOLD_OWNER if who.is_owner else user_address(who.name)
 
 
 def _read(visit: Visit, own_id: str | None) -> NewContact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import OWNER, Principal, Role
 
 OPERATOR_INBOX: Final = "operator"
 
@@ -21,8 +21,19 @@ def inbox_of(caller: Principal) -> str | None:
             return OPERATOR_INBOX
         case Role.USER:
             return caller.name if caller.name != OPERATOR_INBOX else None
+        case Role.PERSON:
+            return _inbox_of_person(caller.name)
+        case Role.PROGRAM:
+            return _inbox_of_person(caller.person) if caller.person else None
         case Role.BUTLER | Role.CONNECTOR:
             return None
+
+
+def _inbox_of_person(person_id: str) -> str | None:
+    """The owner's is the operator's: one and the same person runs the household and owns it."""
+    if person_id == OWNER:
+        return OPERATOR_INBOX
+    return person_id if person_id != OPERATOR_INBOX else None
 
 
 def recipient(caller: Principal, named: str | None) -> str | None:
@@ -30,4 +41,4 @@ def recipient(caller: Principal, named: str | None) -> str | None:
     own = inbox_of(caller)
     if caller.role is Role.OPERATOR:
         return named or own
-    return own if named in (None, own) else None
+    return own if named in (None, own, caller.person or caller.name) else None

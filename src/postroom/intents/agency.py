@@ -23,8 +23,10 @@ class Agency:
         match principal.role:
             case Role.OPERATOR:
                 return (HOUSEHOLD_OWNER,)
-            case Role.USER:
-                return (user_address(principal.name),)
+            case Role.PERSON | Role.USER:
+                return (HOUSEHOLD_OWNER,) if principal.is_owner else (user_address(principal.name),)
+            case Role.PROGRAM:
+                return ()
             case Role.BUTLER:
                 return (BUTLER_PREFIX + principal.name,)
             case Role.CONNECTOR:
