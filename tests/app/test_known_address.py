@@ -42,7 +42,7 @@ def test_a_person_gets_a_token_and_an_address(home: Path) -> None:
     ("arguments", "sentence"),
     [
         (("--user", "ada", "--email", "nobody"), "--email: must be a single e-mail address."),
-        (("--operator", "--email", "ada@example.com"), "--email goes with --user: only people get e-mail copies."),
+        (("--operator", "--email", "ada@example.com"), "--email goes with --person or --user: only people"),
     ],
     ids=["no address", "no person"],
 )

@@ -13,11 +13,15 @@ from typing import Any
 import pytest
 
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.time import seconds
+from postroom.guard.token_document import token_id
 from postroom.guard.tokens import TokenFile, TokenFileError
 
 HEALTH = Principal(Role.BUTLER, "health")
 ANN = Principal(Role.USER, "ann")
 CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
+ADA = Principal(Role.PERSON, "ada")
+CI = Principal(Role.PROGRAM, "ci", person="ada")
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def test_tokens_are_made_once_and_only_the_owner_can_read_them(path: Path) -> No
 
     assert path.read_text() == before
     assert mode(path) == 0o600
-    assert set(json.loads(before)) == {"operator", "butlers"}
+    assert set(json.loads(before)) == {"operator", "butlers", "made_at"}
     assert sorted(file.name for file in path.parent.iterdir()) == [".tokens.json.lock", "tokens.json"]
 
 
@@ -49,7 +53,7 @@ def test_a_file_others_can_read_is_closed_to_them(path: Path) -> None:
     assert mode(path) == 0o600
 
 
-@pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANN, CHATGPT], ids=str)
+@pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANN, CHATGPT, ADA, CI], ids=str)
 def test_a_token_stands_for_its_principal_until_it_is_revoked(path: Path, principal: Principal) -> None:
     running, shell = TokenFile(path), TokenFile(path)
     token = shell.create(principal)
@@ -57,12 +61,91 @@ def test_a_token_stands_for_its_principal_until_it_is_revoked(path: Path, princi
     assert running.token_of(principal) == token
 
     newer = shell.create(principal)
-    assert (running.verify(token), running.verify(newer)) == (None, principal)
+    assert (running.verify(token), running.verify(newer)) == (principal, principal)
 
     assert shell.revoke(principal)
-    assert running.verify(newer) is None
+    assert (running.verify(token), running.verify(newer)) == (None, None)
     assert not shell.revoke(principal)
     assert principal not in shell.principals()
+
+
+@pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANN, CHATGPT, ADA, CI], ids=str)
+def test_revoking_one_token_leaves_the_others(path: Path, principal: Principal) -> None:
+    running, shell = TokenFile(path, lambda: seconds(1)), TokenFile(path, lambda: seconds(1))
+    shell.ensure([principal])
+    own = shell.token_of(principal) or ""
+    phone, laptop = shell.create(principal, label="phone"), shell.create(principal, label="laptop")
+
+    assert [(one.label, one.created_at) for one in running.held()] == [
+        ("", "1970-01-01T00:00:01.000000Z"),
+        ("phone", "1970-01-01T00:00:01.000000Z"),
+        ("laptop", "1970-01-01T00:00:01.000000Z"),
+    ]
+    assert shell.revoke_one(token_id(phone)) and not shell.revoke_one(token_id(phone))
+
+    assert [running.verify(one) for one in (own, phone, laptop)] == [principal, None, principal]
+    assert running.ids_of(principal) == (token_id(own), token_id(laptop))
+    assert shell.revoke_one(token_id(own))
+    assert [running.verify(one) for one in (own, laptop)] == [None, principal]
+
+
+def test_a_file_of_the_first_version_keeps_working_and_takes_more_tokens(path: Path) -> None:
+    path.parent.mkdir()
+    old = {
+        "operator": "pr_operator_" + "a" * 43,
+        "butlers": {"health": "pr_butler_" + "b" * 43},
+        "connectors": {"chatgpt": "pr_connector_" + "c" * 43},
+        "connector_agents": {"chatgpt": ["agent://household/owner"]},
+        "users": {"ann": "pr_user_" + "d" * 43},
+    }
+    path.write_text(json.dumps(old))
+    tokens = TokenFile(path)
+
+    assert tokens.principals() == [OPERATOR, HEALTH, CHATGPT, ANN]
+    assert tokens.verify(old["users"]["ann"]) == ANN  # type: ignore[index]
+    assert all(one.created_at is None and one.id for one in tokens.held())
+    assert tokens.agents_of("chatgpt") == ("agent://household/owner",)
+    tokens.ensure([OPERATOR, HEALTH, CHATGPT])
+    assert json.loads(path.read_text()) == old
+
+    newer = tokens.create(ANN, label="phone")
+    assert tokens.revoke_one(token_id("pr_user_" + "d" * 43))
+    assert [tokens.verify(one) for one in ("pr_user_" + "d" * 43, newer)] == [None, ANN]
+    assert tokens.revoke(CHATGPT) and tokens.agents_of("chatgpt") == ()
+
+
+def test_the_household_keeps_a_token_of_its_own_beside_those_people_make(path: Path) -> None:
+    tokens = TokenFile(path)
+    laptop = tokens.create(HEALTH, label="laptop")
+
+    tokens.ensure([HEALTH])
+
+    own = tokens.token_of(HEALTH)
+    assert own not in (None, laptop)
+    assert tokens.revoke_one(token_id(laptop))
+    assert tokens.verify(own or "") == HEALTH
+
+
+def test_a_program_of_one_name_serves_one_person(path: Path) -> None:
+    tokens = TokenFile(path)
+    tokens.create(CI)
+
+    with pytest.raises(TokenFileError, match="serves ada"):
+        tokens.create(Principal(Role.PROGRAM, "ci", person="bob"))
+    tokens.create(CI)
+    tokens.revoke(CI)
+    tokens.create(Principal(Role.PROGRAM, "ci", person="bob"))
+
+
+def test_tokens_that_were_revoked_are_held_no_more(path: Path) -> None:
+    running, shell = TokenFile(path), TokenFile(path)
+    first, second = token_id(shell.create(ADA)), token_id(shell.create(ADA))
+    assert running.still_holds([first, second]) and not running.still_holds([])
+
+    shell.revoke_one(second)
+
+    assert running.still_holds([first])
+    assert not running.still_holds([first, second])
 
 
 @pytest.mark.parametrize("token", ["", " ", "None", "null", "pr_operator_", "\ud800", "x" * 100_000])
@@ -80,6 +163,12 @@ def test_what_is_no_token_is_nobody(path: Path, token: str) -> None:
         {"operator": 5, "butlers": {"health": ["None"]}},
         {"operator": "short", "butlers": [], "users": "all", "connectors": None},
         {"operator": True, "users": {"ann": {"token": "x" * 40}}},
+        {"operator": ["x" * 40], "tokens": {"token": "x" * 40}, "made_at": []},
+        {"tokens": [5, None, {}, {"token": "None", "role": "person", "name": "ann"}]},
+        {"tokens": [{"token": "x" * 40, "role": "king", "name": "ann"}, {"token": "x" * 40, "role": "person"}]},
+        {"tokens": [{"token": "x" * 40, "role": "operator", "name": "ann"}]},
+        {"tokens": [{"token": "x" * 40, "role": "program", "name": "ci"}]},
+        {"tokens": [{"token": "x" * 40, "role": [], "name": "ci", "for": "ann"}]},
     ],
 )
 def test_a_strange_entry_opens_no_door(path: Path, document: dict[str, Any]) -> None:
@@ -87,10 +176,12 @@ def test_a_strange_entry_opens_no_door(path: Path, document: dict[str, Any]) -> 
     path.write_text(json.dumps(document))
     tokens = TokenFile(path)
 
-    for token in ("None", "", "5", "short", "True", "['None']", "all"):
+    for token in ("None", "", "5", "short", "True", "['None']", "all", "x" * 40):
         assert tokens.verify(token) is None
+    assert not tokens.revoke(ANN)
     tokens.ensure([OPERATOR, HEALTH])
     assert tokens.verify(tokens.token_of(HEALTH) or "") == HEALTH
+    assert tokens.revoke(HEALTH)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '"text"', "\x00"])

@@ -66,7 +66,8 @@ class LocalHousehold:
 def _token_of(tokens: TokenFile, user_id: str) -> str | None:
     """The person's own where there is one; whoever can read the operator's may write to anybody anyway."""
     try:
-        return tokens.token_of(Principal(Role.USER, user_id)) or tokens.token_of(OPERATOR)
+        own = (tokens.token_of(Principal(role, user_id)) for role in (Role.USER, Role.PERSON))
+        return next(filter(None, own), None) or tokens.token_of(OPERATOR)
     except (OSError, ValueError, SettingsError):
         return None
 

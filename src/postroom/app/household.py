@@ -23,6 +23,7 @@ from postroom.app.correspondence import Correspondence, World, build_corresponde
 from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
+from postroom.app.last_use import keeping_last_use
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.modules import check_modules, loaded_modules
@@ -150,6 +151,7 @@ class _Builder:
         await self._bind()
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         self._tokens.ensure(Principal(Role.CONNECTOR, name) for name in ADAPTERS)
+        await self._stack.enter_async_context(keeping_last_use(self._tokens, self._clock))
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):

@@ -3,49 +3,72 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.caller import Butler, Connector, Operator, Person, Program, User, caller, known, one_caller
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.agent_address import parse_address
-from postroom.domain.nearest import did_you_mean
-from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.principal import Principal, Role
+from postroom.guard.token_document import Held, token_id
 from postroom.guard.tokens import TokenFile
+from postroom.inbox.owner import inbox_of
 from postroom.settings import SettingsError
 from postroom.settings.load import from_process
 
 app = typer.Typer(help="Make, list and revoke the tokens callers identify themselves with.", no_args_is_help=True)
 
-User = Annotated[str | None, typer.Option("--user", help="A person, by id.")]
-Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
-Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
-Email = Annotated[str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --user.")]
-Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's token speaks for.")]
-Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
+For = Annotated[str | None, typer.Option("--for", help="Whose inbox a program writes to and reads; with --program.")]
+Label = Annotated[str, typer.Option("--label", help="The device or machine it is for, to know it again in the list.")]
+Email = Annotated[
+    str | None, typer.Option("--email", help="Where that person's e-mail copies go; with --person or --user.")
+]
+Agent = Annotated[str | None, typer.Option("--agent", help="The agent address a connector's tokens speak for.")]
+Id = Annotated[str | None, typer.Argument(metavar="ID", help="One token, by its id in the list or the start of it.")]
 
 
 @app.command("create")
 def create(
+    person: Person = None,
+    program: Program = None,
+    serves: For = None,
     user: User = None,
     butler: Butler = None,
     connector: Connector = None,
     operator: Operator = False,
+    label: Label = "",
     email: Email = None,
     agent: Agent = None,
     home: Home = None,
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Make a new token; an older one of the same caller stops working."""
-    principal = _principal(user, butler, connector, operator)
+    """Make one more token; the caller's others keep working."""
+    principal = caller(
+        person=person,
+        program=program,
+        serves=serves,
+        user=user,
+        butler=butler,
+        connector=connector,
+        operator=operator,
+    )
+    if principal is None:
+        raise one_caller()
+    if principal.role is Role.PROGRAM and principal.person is None:
+        raise SettingsError("--program needs --for PERSON: whose inbox it writes to; --for owner for your own.")
     if email is not None:
         _remember(principal, email, home, database)
-    _print(principal, _file(home).create(principal, agent=_agent(principal, agent)), json)
+    token = _file(home).create(principal, label=label.strip(), agent=_agent(principal, agent))
+    _print(Held(principal=principal, token=token, label=label.strip()), json)
 
 
 @app.command("show")
 def show(
+    id: Id = None,
+    person: Person = None,
+    program: Program = None,
     user: User = None,
     butler: Butler = None,
     connector: Connector = None,
@@ -53,27 +76,30 @@ def show(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Print a token that was made before; who may read the file may do this."""
-    principal, file = _principal(user, butler, connector, operator), _file(home)
-    token = file.token_of(principal)
-    if token is None:
-        raise _without_token(principal, file)
-    _print(principal, token, json)
+    """Print a token that was made before, the caller's newest; who may read the file may do this."""
+    named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
+    _print(_chosen(_file(home), id, named)[-1], json)
 
 
 @app.command("list")
 def list_tokens(home: Home = None, json: Json = False) -> None:
-    """Who has a token."""
-    names = [str(principal) for principal in _file(home).principals()]
+    """Who has a token, since when, and when it was last used."""
+    file = _file(home)
+    used = file.last_use.read()
     if json:
-        say_json(names)
-    else:
-        for name in names:
-            say(name)
+        say_json([_shape(one, used.get(one.id)) for one in file.held()])
+        return
+    rows = [_row(one, used.get(one.id)) for one in file.held()]
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
+    for row in rows:
+        say("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), *row[3:]]))
 
 
 @app.command("revoke")
 def revoke(
+    id: Id = None,
+    person: Person = None,
+    program: Program = None,
     user: User = None,
     butler: Butler = None,
     connector: Connector = None,
@@ -81,35 +107,73 @@ def revoke(
     home: Home = None,
     json: Json = False,
 ) -> None:
-    """Take a token back, at once, in a running household too."""
-    principal, file = _principal(user, butler, connector, operator), _file(home)
-    if not file.revoke(principal):
-        raise _without_token(principal, file)
+    """Take back one token, or all of a caller, at once, with the caller's console sessions."""
+    named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
+    file = _file(home)
+    gone = _chosen(file, id, named)
+    principal = gone[0].principal
+    file.revoke(principal) if named else file.revoke_one(gone[0].id)
     if json:
-        say_json({"revoked": str(principal)})
+        say_json({"revoked": str(principal), "ids": [one.id for one in gone]})
+    elif left := len(file.ids_of(principal)):
+        say(f"Revoked; {principal} has {left} other token{'' if left == 1 else 's'}.")
     else:
         say(f"{principal} has no token any more.")
 
 
-def _print(principal: Principal, token: str, as_json: bool) -> None:
+def _chosen(file: TokenFile, id: str | None, named: Principal | None) -> list[Held]:
+    """One token by its id, or all of a caller; never none."""
+    if (id is None) == (named is None):
+        raise SettingsError("Name a token by its id (postroom token list), or a caller such as --person ID.")
+    held = file.held()
+    if named is not None:
+        principal = known(held, named)
+        return [one for one in held if one.principal == principal]
+    wanted = (id or "").strip().lower()
+    found = [one for one in held if wanted and one.id.startswith(wanted)]
+    if len(found) > 1:
+        raise SettingsError(f"{len(found)} tokens begin with {wanted}: {', '.join(one.id for one in found)}.")
+    if not found:
+        raise SettingsError(f"There is no token {wanted or 'without an id'}; `postroom token list` shows them.")
+    return found
+
+
+def _print(one: Held, as_json: bool) -> None:
     if as_json:
-        say_json({"principal": str(principal), "token": token})
+        say_json({"principal": str(one.principal), "id": token_id(one.token), "label": one.label, "token": one.token})
     else:
-        say(token)
+        say(one.token)
 
 
-def _without_token(principal: Principal, file: TokenFile) -> SettingsError:
-    known = [str(one) for one in file.principals()]
-    return SettingsError(f"{principal} has no token{did_you_mean(str(principal), known)}")
+def _shape(one: Held, used: str | None) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "principal": str(one.principal),
+        "for": one.principal.person,
+        "label": one.label,
+        "created_at": one.created_at,
+        "last_used_at": used,
+    }
+
+
+def _row(one: Held, used: str | None) -> tuple[str, ...]:
+    serves = f" for {one.principal.person}" if one.principal.person else ""
+    made = f"made {_minute(one.created_at)}" if one.created_at else "made before this was noted"
+    return one.id, f"{one.principal}{serves}", one.label, made, f"last used {_minute(used)}" if used else "not used yet"
+
+
+def _minute(moment: str | None) -> str:
+    return (moment or "")[:16].replace("T", " ") + " UTC"
 
 
 def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:
     from postroom.app.known_address import remember_address
 
-    if principal.role is not Role.USER:
-        raise SettingsError("--email goes with --user: only people get e-mail copies.")
+    inbox = inbox_of(principal)
+    if principal.role not in (Role.PERSON, Role.USER) or inbox is None:
+        raise SettingsError("--email goes with --person or --user: only people get e-mail copies.")
     settings, _ = from_process({"home": home, "database_url": database})
-    asyncio.run(remember_address(settings, principal.name, email))
+    asyncio.run(remember_address(settings, inbox, email))
 
 
 def _agent(principal: Principal, text: str | None) -> str | None:
@@ -124,16 +188,3 @@ def _agent(principal: Principal, text: str | None) -> str | None:
 def _file(home: str | None) -> TokenFile:
     settings, _ = from_process({"home": home})
     return TokenFile(settings.tokens_file)
-
-
-def _principal(user: str | None, butler: str | None, connector: str | None, operator: bool) -> Principal:
-    chosen = [
-        Principal(role, name)
-        for role, name in ((Role.USER, user), (Role.BUTLER, butler), (Role.CONNECTOR, connector))
-        if name is not None
-    ]
-    if operator:
-        chosen.append(OPERATOR)
-    if len(chosen) != 1 or not chosen[0].name.strip():
-        raise SettingsError("Name exactly one caller: --user ID, --butler NAME, --connector NAME or --operator.")
-    return chosen[0]

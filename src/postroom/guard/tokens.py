@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeGuard
+from typing import Any
 
-from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.clock import SystemClock
+from postroom.domain.principal import Principal, Role
+from postroom.domain.time import to_text
+from postroom.guard.last_use import LastUse
+from postroom.guard.token_document import Held, add, agents, digest, has_own, held, put_own, remove, speak_for
 from postroom.settings import SettingsError
-
-_GROUPS: Final = {Role.BUTLER: "butlers", Role.CONNECTOR: "connectors", Role.USER: "users"}
-_AGENTS: Final = "connector_agents"
-_SHORTEST: Final = 16
 
 
 class TokenFileError(SettingsError):
@@ -27,61 +26,83 @@ class TokenFileError(SettingsError):
 
 class TokenFile:
     """
-    `tokens.json`: {"operator": …, "butlers": {name: …}, "connectors": {…}, "users": {…}}.
+    `tokens.json`: {"operator": …, "butlers": {name: …}, "connectors": {…}, "tokens": [{…}, …]}.
 
+    The first three are the household's own; `tokens` are those people made, as many per caller as they like.
     Read again whenever the file changes, so that a token made or revoked on the
     command line counts at once in a running household.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, now_us: Callable[[], int] | None = None) -> None:
         self._path = path
+        self._now_us = now_us or SystemClock().now_us
+        self.last_use = LastUse(path, self._now_us)
         self._stamp: tuple[int, int, int] | None = None
-        self._by_digest: dict[bytes, Principal] = {}
+        self._by_digest: dict[bytes, Held] = {}
         self._for_agents: dict[str, tuple[str, ...]] = {}
 
     def verify(self, token: str) -> Principal | None:
         """Looked up by digest, so that timing tells nothing about a token."""
         self._refresh()
-        return self._by_digest.get(_digest(token))
+        one = self._by_digest.get(digest(token))
+        if one is None:
+            return None
+        self.last_use.note(one.id)
+        return one.principal
+
+    def held(self) -> list[Held]:
+        """Every token; the household's own first, then in the order they were made."""
+        return list(held(self._read()))
+
+    def principals(self) -> list[Principal]:
+        return list(dict.fromkeys(one.principal for one in self.held()))
 
     def token_of(self, principal: Principal) -> str | None:
-        return dict(_entries(self._read())).get(principal)
+        return next((one.token for one in self.held() if one.principal == principal), None)
+
+    def ids_of(self, principal: Principal) -> tuple[str, ...]:
+        return tuple(one.id for one in self.held() if one.principal == principal)
+
+    def still_holds(self, ids: Collection[str]) -> bool:
+        """Whether none of these tokens was revoked."""
+        self._refresh()
+        return bool(ids) and {one.id for one in self._by_digest.values()}.issuperset(ids)
 
     def ensure(self, principals: Iterable[Principal]) -> None:
         """Make the tokens that are missing; the others keep theirs."""
         with self._changing() as document:
-            known = dict(_entries(document))
             for principal in principals:
-                if principal not in known:
-                    _put(document, principal, _new_token(principal))
+                if not has_own(document, principal):
+                    put_own(document, principal, _new_token(principal), to_text(self._now_us()))
 
-    def create(self, principal: Principal, *, agent: str | None = None) -> str:
-        """A new token for this principal; an older one stops working. A connector's may speak for one agent."""
-        token = _new_token(principal)
+    def create(self, principal: Principal, *, label: str = "", agent: str | None = None) -> str:
+        """One more token for this principal. A connector's may speak for one agent."""
+        made = Held(principal=principal, token=_new_token(principal), label=label, created_at=to_text(self._now_us()))
         with self._changing() as document:
-            _put(document, principal, token)
+            _check_program(document, principal)
+            add(document, made)
             if agent is not None:
-                document[_AGENTS] = {**_agents(document), principal.name: [agent]}
-        return token
+                speak_for(document, principal.name, agent)
+        return made.token
 
     def revoke(self, principal: Principal) -> bool:
-        with self._changing() as document:
-            found = principal in dict(_entries(document))
-            if principal.role is Role.OPERATOR:
-                document.pop("operator", None)
-            else:
-                _group(document, principal.role).pop(principal.name, None)
-            if principal.role is Role.CONNECTOR and principal.name in _agents(document):
-                del document[_AGENTS][principal.name]
-        return found
+        """All tokens of this principal."""
+        return bool(self._remove(lambda one: one.principal == principal))
+
+    def revoke_one(self, token_id: str) -> bool:
+        return bool(self._remove(lambda one: one.id == token_id))
 
     def agents_of(self, connector: str) -> tuple[str, ...]:
-        """The agents this connector's token was made for; none when it was made for no one in particular."""
+        """The agents this connector's tokens were made for; none when they were made for no one in particular."""
         self._refresh()
         return self._for_agents.get(connector, ())
 
-    def principals(self) -> list[Principal]:
-        return [principal for principal, _ in _entries(self._read())]
+    def write_last_use(self, noted: Mapping[str, int]) -> None:
+        self.last_use.write(noted, {one.id for one in self.held()})
+
+    def _remove(self, goes: Callable[[Held], bool]) -> list[Held]:
+        with self._changing() as document:
+            return remove(document, goes)
 
     def _refresh(self) -> None:
         """A file that cannot be read lets nobody in."""
@@ -90,8 +111,8 @@ class TokenFile:
             stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
             if stamp != self._stamp:
                 document = self._read()
-                self._by_digest = {_digest(token): principal for principal, token in _entries(document)}
-                self._for_agents = {name: tuple(map(str, agents)) for name, agents in _agents(document).items()}
+                self._by_digest = {digest(one.token): one for one in held(document)}
+                self._for_agents = agents(document)
                 self._stamp = stamp
         except (OSError, TokenFileError):
             self._stamp, self._by_digest, self._for_agents = None, {}, {}
@@ -141,40 +162,16 @@ class TokenFile:
             raise
 
 
-def _entries(document: dict[str, Any]) -> Iterator[tuple[Principal, str]]:
-    """Only what can be a token: a null or an empty text opens no door."""
-    if _is_token(token := document.get("operator")):
-        yield OPERATOR, token
-    for role in _GROUPS:
-        for name, token in _group(document, role).items():
-            if _is_token(token):
-                yield Principal(role, name), token
-
-
-def _is_token(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value) >= _SHORTEST
-
-
-def _group(document: dict[str, Any], role: Role) -> dict[str, Any]:
-    group = document.get(_GROUPS[role])
-    return group if isinstance(group, dict) else {}
-
-
-def _agents(document: dict[str, Any]) -> dict[str, list[Any]]:
-    group = document.get(_AGENTS)
-    return {name: one for name, one in group.items() if isinstance(one, list)} if isinstance(group, dict) else {}
-
-
-def _put(document: dict[str, Any], principal: Principal, token: str) -> None:
-    if principal.role is Role.OPERATOR:
-        document["operator"] = token
-    else:
-        document[_GROUPS[principal.role]] = {**_group(document, principal.role), principal.name: token}
+def _check_program(document: dict[str, Any], principal: Principal) -> None:
+    """A program is known by its name alone, so one name serves one person."""
+    for one in held(document):
+        same = one.principal.role is Role.PROGRAM is principal.role and one.principal.name == principal.name
+        if same and one.principal.person != principal.person:
+            raise TokenFileError(
+                f"The program {principal.name} serves {one.principal.person}: give the one for "
+                f"{principal.person} another name, or revoke the other first."
+            )
 
 
 def _new_token(principal: Principal) -> str:
     return f"pr_{principal.role}_{secrets.token_urlsafe(32)}"
-
-
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
