@@ -19,7 +19,10 @@ from postroom.settings.model import Ports
 
 PEOPLE = {
     "operator": OPERATOR,
-    "a user": Principal(Role.USER, "ada"),
+    "the owner": Principal(Role.PERSON, "owner"),
+    "a person": Principal(Role.PERSON, "ada"),
+    "a user": Principal(Role.USER, "ben"),
+    "a program": Principal(Role.PROGRAM, "ci", person="ada"),
     "the butler itself": None,
     "switchboard": Principal(Role.BUTLER, "switchboard"),
     "any butler": Principal(Role.BUTLER, "stranger"),

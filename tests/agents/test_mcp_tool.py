@@ -15,7 +15,7 @@ from tests.inbox_rest.api import Api
 
 from postroom.agents.contract import DESCRIPTION, PARAMETERS, USER_META
 from postroom.domain.notification import Notification, Page
-from postroom.domain.principal import OPERATOR, Role
+from postroom.domain.principal import OPERATOR, Principal, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -73,6 +73,25 @@ async def test_wrong_arguments_get_the_contracts_answer(api: Api, arguments: dic
     assert answer.structured_content is not None
     assert answer.structured_content["action"] == "validation_error"
     assert await kept(api) == []
+
+
+async def test_a_program_writes_to_its_person_and_calls_no_other_tool(api: Api) -> None:
+    ci = Principal(Role.PROGRAM, "ci", person="ada")
+    token = api.tokens.token_of(ci) or api.tokens.create(ci)
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
+        Client(streamable_http_client(f"{api.url}/mcp", http_client=http)) as connected,
+    ):
+        await connected.call_tool("send_notification", {"message": "The build failed"})
+        other: Any = {USER_META: "bob"}
+        named = await connected.call_tool("send_notification", {"message": "Hello"}, meta=other)
+        for tool in (await connected.list_tools()).tools:
+            if tool.name != "send_notification":
+                with pytest.raises(MCPError, match="program:ci may not call"):
+                    await connected.call_tool(tool.name, {})
+
+    assert [one.message for one in await kept(api)] == ["The build failed"]
+    assert (named.structured_content or {})["action"] == "validation_error" and await kept(api, "bob") == []
 
 
 async def test_an_argument_cannot_name_another_person(api: Api) -> None:

@@ -12,6 +12,7 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.settings import Settings
 
 ANN, BOB = Principal(Role.USER, "ann"), Principal(Role.USER, "bob")
+OWNER, CI = Principal(Role.PERSON, "owner"), Principal(Role.PROGRAM, "ann", person="owner")
 BUTLER = Principal(Role.BUTLER, "ann")  # a name alone makes nobody a person
 
 
@@ -21,7 +22,9 @@ class Nothing:
 
 
 @pytest.mark.parametrize(
-    ("approvers", "allowed"), [([], {OPERATOR, ANN, BOB}), (["ann"], {OPERATOR, ANN})], ids=["everybody", "ann alone"]
+    ("approvers", "allowed"),
+    [([], {OPERATOR, OWNER}), (["ann"], {OPERATOR, OWNER, ANN})],
+    ids=["none named", "ann named"],
 )
 def test_every_page_of_approvals_is_open_to_those_who_may_decide(
     tmp_path: Path, approvers: list[str], allowed: set[Principal]
@@ -32,4 +35,4 @@ def test_every_page_of_approvals_is_open_to_those_who_may_decide(
 
     assert len(pages) > 5
     for page in pages:
-        assert {one for one in (OPERATOR, ANN, BOB, BUTLER) if page.open_to(one)} == allowed, page.path
+        assert {one for one in (OPERATOR, OWNER, ANN, BOB, CI, BUTLER) if page.open_to(one)} == allowed, page.path

@@ -24,7 +24,7 @@ CONTACTS = [
     {"name": "Bob", "email": "bob@friends.example", "telegram_chat_id": "3000"},
 ]
 GATED = {
-    "approvals": {"enabled": True},
+    "approvals": {"enabled": True, "approvers": ["ann"]},
     "contacts": CONTACTS,
     "delivery": {"telegram_chat_interval_seconds": 0},
 }

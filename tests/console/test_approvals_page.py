@@ -16,7 +16,7 @@ from tests.console.browser import Site, console_site
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
-ASKING = {"approvals": {"enabled": True, "ask_owner": False}}
+ASKING = {"approvals": {"enabled": True, "ask_owner": False, "approvers": ["ann"]}}
 ANN = Principal(Role.USER, "ann")
 
 

@@ -269,6 +269,42 @@ async def test_another_connector_sees_nothing_of_it(line: Telephone) -> None:
     assert (await line.get("/v1/inbox?owner_agent=agent://user/ann", GEMINI)).status == 403
 
 
+async def test_only_a_persons_token_decides_what_was_put_to_that_person(line: Telephone) -> None:
+    """A user's token may be a script's, so it answers and does not decide."""
+    ann, ci = Principal(Role.PERSON, "ann"), Principal(Role.PROGRAM, "ci", person="ann")
+    line.tokens.ensure([ann, ci])
+    workflow = {"workflow": {"macro_id": "macro.approval.v1"}}
+    intent_id = await submitted(line, ask("agent://user/ann", "May I?", payload=workflow))
+
+    for caller in (ANN, ci, CHATGPT):
+        for verb, body in (("approve", {}), ("reject", {}), ("reply", {"message": "yes"})):
+            refused = await line.post(f"/v1/inbox/{intent_id}/{verb}", body, caller)
+            assert refused.status == 403, (str(caller), verb, refused.body)
+    assert (await line.intent(intent_id))["lifecycle_status"] != "COMPLETED"
+
+    assert (await line.post(f"/v1/inbox/{intent_id}/approve", {}, ann)).status == 200
+    assert (await line.intent(intent_id))["result"]["decision"] == "approved"
+
+
+async def test_a_program_sends_no_intents_and_sees_no_contacts(line: Telephone) -> None:
+    ci = Principal(Role.PROGRAM, "ci", person="owner")
+    line.tokens.revoke(Principal(Role.PROGRAM, "ci", person="ann"))
+    line.tokens.ensure([ci])
+    bob = await address(line, "Bob")
+    chosen = {"owner_agent": OWNER, "query": "Bob", "agent_address": bob}
+
+    answers = [
+        await line.post("/v1/intents", ask(bob), ci),
+        await line.get("/v1/inbox", ci),
+        await line.post("/contacts/resolve", {"owner_agent": OWNER, "query": "Bob"}, ci),
+        await line.post("/contacts/confirm", chosen, ci),
+        await line.get("/contacts", ci),
+        await line.get("/v1/webhooks/subscriptions", ci),
+    ]
+
+    assert [one.status for one in answers] == [403] * len(answers), [one.body for one in answers]
+
+
 async def test_the_key_may_come_as_an_api_key(line: Telephone) -> None:
     headers = {"x-api-key": str(line.tokens.token_of(CHATGPT))}
 

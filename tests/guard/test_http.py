@@ -272,7 +272,7 @@ async def test_a_websocket_is_closed_and_the_lifespan_passes(guard: Guard, door:
         ("health", {"operator", "butler:health", "butler:switchboard"}),
         ("general", {"operator", "butler:switchboard"}),
         ("switchboard", {"operator", "butler:health", "butler:messenger", "butler:switchboard"}),
-        ("messenger", {"operator", "butler:messenger", "butler:switchboard", "user:ann"}),
+        ("messenger", {"operator", "butler:messenger", "butler:switchboard", "user:ann", "person:ann"}),
     ],
 )
 def test_every_port_has_its_own_visitors(part: str, welcome: set[str]) -> None:
@@ -283,6 +283,8 @@ def test_every_port_has_its_own_visitors(part: str, welcome: set[str]) -> None:
         Principal(Role.BUTLER, "switchboard"),
         Principal(Role.USER, "ann"),
         Principal(Role.USER, "health"),
+        Principal(Role.PERSON, "ann"),
+        Principal(Role.PROGRAM, "health", person="ann"),
         Principal(Role.CONNECTOR, "chatgpt"),
     ]
     if part == "messenger":

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.inbox_rest.api import Api
 
-from postroom.domain.principal import Role
+from postroom.domain.principal import Principal, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -206,6 +206,23 @@ class TestWhoMay:
         answer = await api.call(method, path.format(id=UNKNOWN), user=name, role=role, **body_for(path))
 
         assert answer.status == 403
+
+    @pytest.mark.parametrize(("method", "path"), ALL)
+    async def test_a_program_reads_its_persons_inbox_and_changes_nothing_there(
+        self, api: Api, method: str, path: str
+    ) -> None:
+        note = await api.send(user="ada")
+        await api.send(user="bob")
+        ci = Principal(Role.PROGRAM, "ci", person="ada")
+        token = api.tokens.token_of(ci) or api.tokens.create(ci)
+        reads = method == "GET" and path != "/preferences"
+
+        url, headers = f"/notifications{path.format(id=note)}", {"Authorization": f"Bearer {token}"}
+        async with api.http.request(method, url, headers=headers, **body_for(path)) as answer:
+            assert answer.status == (200 if reads else 403)
+            if path == "":
+                assert [one["id"] for one in (await answer.json())["items"]] == [note]
+        assert (await api.call("GET", "/unread-count", user="ada")).body == {"count": 1}
 
     async def test_the_operator_has_an_inbox_of_their_own(self, api: Api) -> None:
         await api.send(user="ada")

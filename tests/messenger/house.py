@@ -39,6 +39,9 @@ MESSENGER = Principal(Role.BUTLER, "messenger")
 HEALTH = Principal(Role.BUTLER, "health")
 SWITCHBOARD = Principal(Role.BUTLER, "switchboard")
 ANNA = Principal(Role.USER, "anna")
+BEN = Principal(Role.PERSON, "ben")
+OWNER = Principal(Role.PERSON, "owner")
+CI = Principal(Role.PROGRAM, "owner", person="owner")
 CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
 WAIT_SECONDS = 20.0
 
@@ -137,7 +140,7 @@ class House:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[House]:
     tokens = TokenFile(settings.tokens_file)
-    tokens.ensure([OPERATOR, MESSENGER, HEALTH, SWITCHBOARD, ANNA, CHATGPT])
+    tokens.ensure([OPERATOR, MESSENGER, HEALTH, SWITCHBOARD, ANNA, BEN, OWNER, CI, CHATGPT])
     clock, mint = SystemClock(), IdMint()
     loops = CountedLoops(clock)
     async with AsyncExitStack() as stack:

@@ -106,6 +106,35 @@ async def test_a_duplicate_gets_the_same_action_and_after_the_decision_its_outco
         assert await texts(gated) == ["See you at eight"]
 
 
+@pytest.mark.parametrize(
+    "who",
+    [
+        Principal(Role.USER, "ci"),
+        Principal(Role.PERSON, "ben"),
+        Principal(Role.PROGRAM, "ann", person="owner"),
+        Principal(Role.CONNECTOR, "ann"),
+        Principal(Role.BUTLER, "general"),
+    ],
+    ids=str,
+)
+async def test_a_token_that_is_not_an_approvers_sees_and_decides_nothing(home: Path, who: Principal) -> None:
+    async with gated_household(home) as gated:
+        action_id = await parked(gated)
+
+        for tool, arguments in (
+            ("list_pending_actions", {}),
+            ("show_pending_action", {"action_id": action_id}),
+            ("approve_action", {"action_id": action_id}),
+            ("reject_action", {"action_id": action_id, "reason": "no"}),
+            ("create_approval_rule", {"constraints": {"recipient": "555"}, "max_uses": 1}),
+        ):
+            assert (await gated.decide(tool, who=who, **arguments))["status"] == "refused", tool
+        assert await texts(gated) == []
+
+        by_owner = await gated.decide("approve_action", who=Principal(Role.PERSON, "owner"), action_id=action_id)
+        assert by_owner["action"]["decided_by"] == "person:owner"
+
+
 async def test_fifty_people_who_agree_at_once_send_one_message(home: Path) -> None:
     async with gated_household(home) as gated:
         action_id = await parked(gated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.messenger.house import ANNA, CHATGPT, HEALTH, MESSENGER, SWITCHBOARD, House, opened
+from tests.messenger.house import ANNA, BEN, CHATGPT, CI, HEALTH, MESSENGER, OWNER, SWITCHBOARD, House, opened
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.messenger.policy import (
@@ -21,7 +21,7 @@ ALLOWED = {
     "route.execute": {SWITCHBOARD, OPERATOR},
     **dict.fromkeys(CHANNEL_TOOL_NAMES, frozenset({MESSENGER, OPERATOR})),
     **dict.fromkeys(READING_TOOL_NAMES, frozenset({MESSENGER, OPERATOR})),
-    **dict.fromkeys(REPAIRING_TOOL_NAMES, frozenset({ANNA, OPERATOR})),
+    **dict.fromkeys(REPAIRING_TOOL_NAMES, frozenset({OWNER, OPERATOR})),
 }
 
 
@@ -38,14 +38,19 @@ async def is_let_in(house: House, tool: str, caller: Principal) -> bool:
 async def test_every_tool_answers_to_its_own_callers_and_to_nobody_else(settings: Settings) -> None:
     async with opened(settings) as house:
         for tool, allowed in ALLOWED.items():
-            for caller in (OPERATOR, MESSENGER, SWITCHBOARD, HEALTH, ANNA, CHATGPT, STRANGER):
+            for caller in (OPERATOR, MESSENGER, SWITCHBOARD, HEALTH, ANNA, BEN, OWNER, CI, CHATGPT, STRANGER):
                 assert await is_let_in(house, tool, caller) is (caller in allowed), (tool, str(caller))
 
 
 @pytest.mark.parametrize(
     ("approvers", "allowed"),
-    [([], {OPERATOR, ANNA}), (["anna"], {OPERATOR, ANNA}), (["somebody else"], {OPERATOR})],
-    ids=["nobody named", "one named", "another named"],
+    [
+        ([], {OPERATOR, OWNER}),
+        (["anna"], {OPERATOR, OWNER, ANNA}),
+        (["ben", "anna"], {OPERATOR, OWNER, ANNA, BEN}),
+        (["somebody else", "chatgpt", "health"], {OPERATOR, OWNER}),
+    ],
+    ids=["none named", "one named", "two named", "others named"],
 )
 async def test_what_waits_is_shown_to_and_decided_by_those_who_are_named(
     settings: Settings, approvers: list[str], allowed: set[Principal]
@@ -53,7 +58,7 @@ async def test_what_waits_is_shown_to_and_decided_by_those_who_are_named(
     chosen = settings.approvals.model_copy(update={"enabled": True, "approvers": approvers})
     async with opened(settings.model_copy(update={"approvals": chosen})) as house:
         for tool in APPROVAL_TOOL_NAMES:
-            for caller in (OPERATOR, MESSENGER, HEALTH, ANNA, CHATGPT):
+            for caller in (OPERATOR, MESSENGER, HEALTH, ANNA, BEN, OWNER, CI, CHATGPT):
                 assert await is_let_in(house, tool, caller) is (caller in allowed), (tool, str(caller))
 
 

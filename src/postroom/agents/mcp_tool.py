@@ -23,7 +23,7 @@ from postroom.agents.contract import (
 from postroom.domain.principal import Principal
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
-from postroom.guard.tool_policy import Rule, person
+from postroom.guard.tool_policy import Rule, person, program
 from postroom.inbox import answers
 from postroom.inbox.answers import Answer
 from postroom.inbox.notifications import Notifications
@@ -55,7 +55,7 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
         annotations=ToolAnnotations(destructive_hint=False, idempotent_hint=False, open_world_hint=False),
     )
     _show_the_contract(server)
-    return {NAME: person}
+    return {NAME: lambda one: person(one) or program(one)}
 
 
 def _show_the_contract(server: MCPServer[Any]) -> None:

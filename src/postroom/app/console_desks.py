@@ -17,7 +17,7 @@ from postroom.console.rules_page import RulePages, approvals_section
 from postroom.console.visit import Section
 from postroom.contacts.normalise import keys_of
 from postroom.domain.ids import IdMint
-from postroom.guard.tool_policy import people
+from postroom.guard.tool_policy import approver
 from postroom.settings import Settings
 from postroom.store.contacts_memory import StoredMemory
 from postroom.store.contacts_search import StoredContactSearch
@@ -38,7 +38,7 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
 def approvals_desk(settings: Settings, tools: Tools) -> Section:
     is_on = settings.approvals_on
     rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known_channels(settings)))
-    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, people(settings.approvals.approvers))
+    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, approver(settings.approvals.approvers))
 
 
 def contacts_desk(database: Database, mint: IdMint, bulk: Bulk) -> Section:

@@ -25,6 +25,7 @@ from postroom.gateway.intent_routes import intent_router
 from postroom.gateway.parts import GatewayParts
 from postroom.gateway.webhook_routes import webhook_router
 from postroom.guard.tokens import TokenFile
+from postroom.guard.tool_policy import answers_for_themselves
 from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import ButlerRoutes, Courier, Outbound
 from postroom.intents.directory import Directory
@@ -115,6 +116,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         bulletin=bulletin,
         clock=clock,
         mint=mint,
+        decides=answers_for_themselves(world.settings.approvals.approvers),
     )
     return Correspondence(
         registry=RegistryParts(

@@ -36,6 +36,7 @@ from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.sign_in import sign_in_link
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
+from postroom.app.user_tokens import warn_of_users
 from postroom.butler.config import MESSENGER, ButlerConfig
 from postroom.butler.daemon import Butler
 from postroom.butler.server import add_core_tools, build_server, core_rules
@@ -152,6 +153,8 @@ class _Builder:
         self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
         self._tokens.ensure(Principal(Role.CONNECTOR, name) for name in ADAPTERS)
         await self._stack.enter_async_context(keeping_last_use(self._tokens, self._clock))
+        if MESSENGER in self._parts:
+            warn_of_users(self._tokens.principals(), self._settings.approvals.approvers)
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):

@@ -64,7 +64,7 @@ class AssistantParts:
 
 def assistant(one: Principal) -> bool:
     """People and the assistants that act for them."""
-    return one.role in (Role.CONNECTOR, Role.USER, Role.OPERATOR)
+    return one.role is Role.CONNECTOR or one.is_person
 
 
 def add_tools(server: MCPServer[Any], parts: AssistantParts) -> dict[str, Rule]:

@@ -33,13 +33,14 @@ class GatewayParts:
     bulletin: Bulletin
     clock: Clock
     mint: Callable[[int], str]
+    decides: Callable[[Principal], bool]  # what was put to them; the others only answer
 
     def acting(self, caller: Principal, agent: str | None, field: str = "owner_agent") -> Acting:
         """`field` is what this door calls the agent it was given."""
         agent = self.agency.sender(caller, agent, field)
         return Acting(
             agent,
-            caller.is_person,
+            self.decides(caller),
             anyone=caller.role is Role.OPERATOR,
             caller=str(caller),
             name=self.agency.name(caller, agent),

@@ -29,9 +29,18 @@ def person(one: Principal) -> bool:
     return one.is_person
 
 
-def people(names: Collection[str]) -> Rule:
-    """The named users, and the operator; without any name, every person."""
-    return lambda one: one.is_person and (not names or one.role is Role.OPERATOR or one.name in names)
+def program(one: Principal) -> bool:
+    return one.role is Role.PROGRAM
+
+
+def approver(names: Collection[str]) -> Rule:
+    """The owner and the operator, and the people who are named. No other token decides for the household."""
+    return lambda one: one.is_owner or (one.is_person and one.name in names)
+
+
+def answers_for_themselves(names: Collection[str]) -> Rule:
+    """Who may decide what was put to them: a person. A user's token may be a program's, so it must be named."""
+    return lambda one: one.role is Role.PERSON or approver(names)(one)
 
 
 def operator(one: Principal) -> bool:

@@ -1,4 +1,4 @@
-"""The person behind a request, who is the only one whose inbox it can touch."""
+"""Whose inbox a request may read, and whose it may change."""
 
 from __future__ import annotations
 
@@ -17,4 +17,12 @@ def person_of(caller: Caller) -> str:
     return user_id
 
 
+def myself(caller: Caller) -> str:
+    """A program reads its person's inbox and writes to it; what is done about the notes there is that person's."""
+    if not caller.is_person:
+        raise HTTPException(403, f"{caller} may read this inbox and write to it, but not change it")
+    return person_of(caller)
+
+
 Person = Annotated[str, Depends(person_of)]
+Myself = Annotated[str, Depends(myself)]

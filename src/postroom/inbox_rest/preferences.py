@@ -14,7 +14,7 @@ from postroom.guard.depends import Caller
 from postroom.inbox.ports import PreferenceBook
 from postroom.inbox.preferences import changed, warnings_of
 from postroom.inbox_rest.models import PreferencesOut, PreferencesPatch, PreferencesPut
-from postroom.inbox_rest.person import Person
+from postroom.inbox_rest.person import Myself
 from postroom.ports import Clock
 
 
@@ -40,13 +40,13 @@ def add_preferences(
         return shown(after)
 
     @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
-    async def get_preferences(person: Person) -> PreferencesOut:
+    async def get_preferences(person: Myself) -> PreferencesOut:
         return shown(await book.of(person))
 
     @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
-    async def put_preferences(person: Person, caller: Caller, body: PreferencesPut) -> PreferencesOut:
+    async def put_preferences(person: Myself, caller: Caller, body: PreferencesPut) -> PreferencesOut:
         return await write(person, caller, body.whole())
 
     @router.patch("/preferences", operation_id="patchPreferences", summary="Change some preferences")
-    async def patch_preferences(person: Person, caller: Caller, body: PreferencesPatch) -> PreferencesOut:
+    async def patch_preferences(person: Myself, caller: Caller, body: PreferencesPatch) -> PreferencesOut:
         return await write(person, caller, body.given())

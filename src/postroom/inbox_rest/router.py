@@ -19,7 +19,7 @@ from postroom.inbox.cursor import cursor_after, parse_cursor
 from postroom.inbox.feed import Feed
 from postroom.inbox.ports import Notes, PreferenceBook
 from postroom.inbox_rest.models import NotificationList, NotificationOut, SnoozeBody, UnreadCount, UpdatedCount
-from postroom.inbox_rest.person import Person
+from postroom.inbox_rest.person import Myself, Person
 from postroom.inbox_rest.preferences import add_preferences
 from postroom.inbox_rest.refusals import InboxRoute
 from postroom.inbox_rest.stream import events
@@ -53,8 +53,10 @@ def inbox_router(parts: InboxParts) -> APIRouter:
         prefix="/notifications",
         tags=["inbox"],
         route_class=InboxRoute,
-        dependencies=[Security(HTTPBearer(auto_error=False, description="A person's token"))],
-        responses={401: {"description": "No valid token"}, 403: {"description": "This caller has no inbox"}},
+        dependencies=[
+            Security(HTTPBearer(auto_error=False, description="A person's token, or a program's for that person"))
+        ],
+        responses={401: {"description": "No valid token"}, 403: {"description": "This caller has no such inbox"}},
     )
     add_preferences(
         router, parts.preferences, parts.clock, parts.address, parts.email_due, email_enabled=parts.email_enabled
@@ -110,13 +112,13 @@ def _add_reading(router: APIRouter, parts: InboxParts) -> None:
 
 def _add_everything_at_once(router: APIRouter, parts: InboxParts) -> None:
     @router.patch("/read-all", operation_id="readAll", summary="Mark everything in view as read")
-    async def read_all(person: Person) -> UpdatedCount:
+    async def read_all(person: Myself) -> UpdatedCount:
         count = await parts.notes.read_all(person, parts.clock.now_us())
         parts.feed.ring(person)
         return UpdatedCount(updated_count=count)
 
     @router.patch("/see-all", operation_id="seeAll", summary="Mark everything in view as seen, without reading it")
-    async def see_all(person: Person) -> UpdatedCount:
+    async def see_all(person: Myself) -> UpdatedCount:
         return UpdatedCount(updated_count=await parts.notes.see_all(person, parts.clock.now_us()))
 
 
@@ -133,7 +135,7 @@ def _add_changes(router: APIRouter, parts: InboxParts) -> None:
         @router.patch(
             f"/{{notification_id}}/{what}", operation_id=f"{what}Notification", summary=summary, responses=_MISSING
         )
-        async def change_one(person: Person, notification_id: Id) -> NotificationOut:
+        async def change_one(person: Myself, notification_id: Id) -> NotificationOut:
             return NotificationOut.of(await change(person, notification_id, what))
 
     add(Change.READ, "Mark as read")
@@ -144,7 +146,7 @@ def _add_changes(router: APIRouter, parts: InboxParts) -> None:
     @router.patch(
         "/{notification_id}/snooze", operation_id="snoozeNotification", summary="Hide until later", responses=_MISSING
     )
-    async def snooze(person: Person, notification_id: Id, body: SnoozeBody) -> NotificationOut:
+    async def snooze(person: Myself, notification_id: Id, body: SnoozeBody) -> NotificationOut:
         until_us = _until_us(body.until, parts.clock.now_us())
         return NotificationOut.of(await change(person, notification_id, Change.SNOOZE, until_us))
 
@@ -155,7 +157,7 @@ def _add_changes(router: APIRouter, parts: InboxParts) -> None:
         status_code=204,
         responses=_MISSING,
     )
-    async def dismiss(person: Person, notification_id: Id) -> None:
+    async def dismiss(person: Myself, notification_id: Id) -> None:
         await change(person, notification_id, Change.DISMISS)
 
 

@@ -4,10 +4,9 @@ Who may call which tool of the messenger; the operator may call all of them.
     routing          the switchboard alone: it has checked who the sender is
     channel tools    the messenger alone: no other butler reaches people past the switchboard
     reading          the messenger: what it shows is everybody's messages
-    deciding         a person (`approvals.approvers` can name which): no token that a model holds agrees to
-                     what a model wrote
-    repairing        a person: a replay reaches somebody again, a discard is for good, and neither is for
-                     a token that a model holds
+    deciding         the owner, and the people `approvals.approvers` names: no token that a model or a program
+                     holds agrees to what a model wrote
+    repairing        the same: a replay reaches somebody again, a discard is for good
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from postroom.guard.tool_policy import Rule, butler, people, person
+from postroom.guard.tool_policy import Rule, approver, butler
 
 _MESSENGER: Final = butler("messenger")
 
@@ -57,6 +56,5 @@ def rules(approvers: Collection[str]) -> dict[str, Rule]:
         "route.execute": butler("switchboard"),
         **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
         **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
-        **dict.fromkeys(REPAIRING_TOOL_NAMES, person),
-        **dict.fromkeys(APPROVAL_TOOL_NAMES, people(approvers)),
+        **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
     }
