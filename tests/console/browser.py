@@ -46,7 +46,7 @@ class Site:
         store = connect_store(self.home.settings)
         try:
             base = self.home.household.addresses["api"]
-            return await sign_in_link(store.database, base, principal, SystemClock().now_us())
+            return await sign_in_link(store.database, self.home.tokens, base, principal, SystemClock().now_us())
         finally:
             await store.database.close()
 

@@ -48,16 +48,32 @@ async def visit(variables: Mapping[str, str], link: str, *again: str) -> tuple[s
 async def test_the_command_signs_people_in_and_out_of_a_running_household(variables: dict[str, str]) -> None:
     with part(variables, "api", "messenger"):
         operator = json.loads(postroom(variables, "login", "--json").stdout)
+        assert postroom(variables, "token", "create", "--person", "ann").returncode == 0
         ann = json.loads(postroom(variables, "login", "--as", "ann", "--json").stdout)
 
-        assert (operator["principal"], ann["principal"]) == ("operator", "user:ann")
+        assert (operator["principal"], ann["principal"]) == ("operator", "person:ann")
         assert "Latest deliveries" in (await visit(variables, operator["url"]))[0]
         text, statuses = await visit(variables, ann["url"], "login --end", "login --as ann --end")
-        assert "Signed in as <strong>user:ann" in text and "Latest deliveries" not in text
-        assert statuses == [200, 401]
+        again = json.loads(postroom(variables, "login", "--as", "ann", "--json").stdout)
+        _, revoked = await visit(variables, again["url"], "token create --person ann", "token revoke --person ann")
+        assert "Signed in as <strong>person:ann" in text and "Latest deliveries" not in text
+        assert statuses == revoked == [200, 401]
 
 
 def test_a_port_the_system_chose_is_not_guessed(home: Path) -> None:
     answer = postroom(environment(home, POSTROOM_PORTS__API="0"), "login")
 
     assert answer.returncode == 1 and "ports.api is 0" in answer.stderr
+
+
+def test_a_person_without_a_token_is_refused_and_gets_none(home: Path) -> None:
+    variables = environment(home)
+    postroom(variables, "token", "create", "--person", "ada")
+    before = (home / "tokens.json").read_text()
+
+    typo = postroom(variables, "login", "--as", "adda")
+    program = postroom(variables, "login", "--as", "operator")
+
+    assert typo.returncode == 1 and "There is no person 'adda' with a token, did you mean 'ada'?" in typo.stderr
+    assert program.returncode == 1 and "--as names a person" in program.stderr
+    assert (home / "tokens.json").read_text() == before

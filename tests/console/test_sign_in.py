@@ -10,9 +10,14 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from postroom.app.sign_in import sign_in_link
+from postroom.app.store import connect_store
+from postroom.clock import SystemClock
 from postroom.domain.console_session import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.time import seconds
+from postroom.guard.token_document import token_id
+from postroom.guard.tokens import TokenFile
 from postroom.store.console_sessions import StoredConsoleSessions
 from postroom.store.database import Database
 from tests.app.living import Living, living
@@ -162,6 +167,49 @@ class TestOverHttp:
 
         assert left.status == 200 and "Signed out" in left.text
         assert (await caller.get("/console/", cookies)).status == 401
+
+    @pytest.mark.parametrize("who", [OPERATOR, ANN, Principal(Role.PERSON, "ann")], ids=str)
+    async def test_revoking_a_token_ends_its_sessions_at_once(
+        self, home: Living, caller: Caller, who: Principal
+    ) -> None:
+        """And neither a new token nor an unused link brings them back."""
+        home.tokens.ensure([who])
+        laptop = home.tokens.create(who, label="laptop")
+        store = connect_store(home.settings)
+        try:
+            links = [
+                await sign_in_link(store.database, home.tokens, caller.base, who, SystemClock().now_us())
+                for _ in range(2)
+            ]
+        finally:
+            await store.database.close()
+        cookies = await caller.sign_in(links[0])
+        page = "/console/" if who == OPERATOR else "/console/inbox"
+        home.tokens.create(who, label="phone")
+        assert (await caller.get(page, cookies)).status == 200
+
+        assert TokenFile(home.settings.tokens_file).revoke_one(token_id(laptop))
+
+        assert (await caller.get(page, cookies)).status == 401
+        assert (await caller.get("/console/events", cookies)).status == 401
+        home.tokens.create(who)
+        assert (await caller.get(page, cookies)).status == 401
+        assert (await caller.post("/console/login", {"key": key_of(links[1])})).status == 403
+
+    async def test_a_page_that_listens_hears_no_more_after_its_token_is_revoked(
+        self, home: Living, caller: Caller
+    ) -> None:
+        laptop = home.tokens.create(OPERATOR, label="laptop")
+        cookies = await caller.sign_in(await link(home))
+        worn = {"Cookie": f"postroom_console={cookies['postroom_console']}"}
+        async with caller.http.get(f"{caller.base}/console/events", headers=worn) as stream:
+            assert b"retry" in await stream.content.readline()
+            home.tokens.revoke_one(token_id(laptop))
+            await home.notify(message="Something happened")
+            async with asyncio.timeout(20):
+                rest = await stream.content.read()
+
+        assert b"deliveries" not in rest
 
     async def test_the_bare_address_leads_to_the_console(self, caller: Caller) -> None:
         answer = await caller.get("/")

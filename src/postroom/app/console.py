@@ -19,6 +19,7 @@ from postroom.app.console_readers import (
     HouseholdPulse,
     HouseholdWaiting,
 )
+from postroom.app.console_sessions import TokenSessions
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
 from postroom.app.sandbox_door import HttpSandboxDoor
@@ -69,11 +70,12 @@ class Console:
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
     changes = Changes(HouseholdPulse(StoredOverview(world.database), world.inbox.notes), world.clock)
+    sessions = TokenSessions(StoredConsoleSessions(world.database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
-        more_pages=[events_page(changes, world.clock)],
-        sessions=StoredConsoleSessions(world.database),
+        more_pages=[events_page(changes, world.clock, sessions)],
+        sessions=sessions,
         clock=world.clock,
     )
     async with loops.running("console_changes", changes.look, wake=changes.anybody, stopping=changes.stopping):

@@ -331,7 +331,9 @@ class _Builder:
             sandbox_url=sandbox.control_url if sandbox else None,
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
-        self._household.sign_in = lambda: sign_in_link(store.database, self._url("api"), OPERATOR, self._clock.now_us())
+        self._household.sign_in = lambda: sign_in_link(
+            store.database, self._tokens, self._url("api"), OPERATOR, self._clock.now_us()
+        )
 
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from postroom.console.root import ROOT
 from postroom.domain.principal import Principal
+from postroom.guard.tokens import TokenFile
 from postroom.store.console_sessions import StoredConsoleSessions
 from postroom.store.database import Database
 
 
-async def sign_in_link(database: Database, base_url: str, principal: Principal, now_us: int) -> str:
-    secret = await StoredConsoleSessions(database).invite(principal, now_us)
+async def sign_in_link(database: Database, tokens: TokenFile, base_url: str, principal: Principal, now_us: int) -> str:
+    secret = await StoredConsoleSessions(database).invite(principal, now_us, token_ids=tokens.ids_of(principal))
     return f"{base_url}{ROOT}/login?key={secret}"

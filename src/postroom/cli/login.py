@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from typing import Annotated
 
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
 
-As = Annotated[str | None, typer.Option("--as", help="Sign in as this user, who sees only what is theirs.")]
+As = Annotated[str | None, typer.Option("--as", help="Sign in as this person, who sees only what is theirs.")]
 End = Annotated[bool, typer.Option("--end", help="Instead, sign this person out everywhere.")]
 
 
 def login(name: As = None, end: End = False, home: Home = None, database: Database = None, json: Json = False) -> None:
     """Print a link that signs you in to the console; it works once, for ten minutes."""
     settings, _ = from_process({"home": home, "database_url": database})
-    principal = _principal(name)
+    tokens = TokenFile(settings.tokens_file)
+    principal = _principal(name, tokens)
     if end:
         many = asyncio.run(_end(settings, principal))
         say_json({"ended": many}) if json else say(f"{principal} was signed out {many} time{'' if many == 1 else 's'}.")
         return
-    link = asyncio.run(_link(settings, principal))
+    link = asyncio.run(_link(settings, tokens, principal))
     say_json({"principal": str(principal), "url": link}) if json else say(link)
 
 
-async def _link(settings: Settings, principal: Principal) -> str:
+async def _link(settings: Settings, tokens: TokenFile, principal: Principal) -> str:
     from postroom.app.sign_in import sign_in_link
     from postroom.app.store import open_store
     from postroom.clock import SystemClock
 
     if not settings.url and settings.ports.api == 0:
         raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
-    TokenFile(settings.tokens_file).ensure([principal])  # what the console does for a person, it does in their name
+    if principal == OPERATOR:
+        tokens.ensure([OPERATOR])  # before the first start there is none
     async with open_store(settings) as store:
-        return await sign_in_link(store.database, settings.api_url, principal, SystemClock().now_us())
+        return await sign_in_link(store.database, tokens, settings.api_url, principal, SystemClock().now_us())
 
 
 async def _end(settings: Settings, principal: Principal) -> int:
@@ -50,9 +54,19 @@ async def _end(settings: Settings, principal: Principal) -> int:
         return await StoredConsoleSessions(store.database).end_all(principal, SystemClock().now_us())
 
 
-def _principal(name: str | None) -> Principal:
+def _principal(name: str | None, tokens: TokenFile) -> Principal:
+    """What the console does for a person it does with that person's token, so there must be one."""
     if name is None:
         return OPERATOR
-    if not name.strip() or name.strip() == OPERATOR.name:
-        raise SettingsError("--as names a user; without it you sign in as the operator.")
-    return Principal(Role.USER, name.strip())
+    name = name.strip()
+    if not name or name == OPERATOR.name:
+        raise SettingsError("--as names a person; without it you sign in as the operator.")
+    callers = tokens.principals()
+    for role in (Role.PERSON, Role.USER):
+        if (one := Principal(role, name)) in callers:
+            return one
+    people = [one.name for one in callers if one.role in (Role.PERSON, Role.USER)]
+    raise SettingsError(
+        f"There is no person '{name}' with a token{did_you_mean(name, people)} "
+        f"To make one: postroom token create --person {shlex.quote(name)}"
+    )

@@ -20,6 +20,7 @@ _LONGEST: Final = 128
 class Session:
     principal: Principal
     expires_at_us: int
+    token_ids: tuple[str, ...]  # what the principal could show when signing in; revoking any of them ends the session
 
 
 def new_secret() -> str:

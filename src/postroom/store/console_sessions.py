@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -12,6 +13,7 @@ from postroom.domain.time import seconds
 from postroom.store.database import Database
 from postroom.store.tables.console_sessions import console_links, console_sessions
 
+_BETWEEN: Final = ","
 _KEPT_US: Final = seconds(24 * 3600.0)  # after their end, so that a late click is told "expired" and not "unknown"
 
 
@@ -19,10 +21,10 @@ class StoredConsoleSessions:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def invite(self, principal: Principal, now_us: int) -> str:
-        """The secret of a new link; whoever shows it first is signed in."""
+    async def invite(self, principal: Principal, now_us: int, *, token_ids: Sequence[str] = ()) -> str:
+        """The secret of a new link; whoever shows it first is signed in, for as long as these tokens are good."""
         secret = new_secret()
-        row = _row(secret, principal, now_us, LINK_LIFE_SECONDS)
+        row = _row(secret, principal, now_us, LINK_LIFE_SECONDS, _BETWEEN.join(token_ids))
 
         def work(connection: Connection) -> None:
             for table in (console_links, console_sessions):
@@ -39,7 +41,7 @@ class StoredConsoleSessions:
             update(console_links)
             .where(table.digest == digest(link_secret), table.used_at.is_(None), table.expires_at > now_us)
             .values(used_at=now_us)
-            .returning(table.role, table.name)
+            .returning(table.role, table.name, table.token_ids)
         )
 
         def work(connection: Connection) -> bool:
@@ -47,20 +49,25 @@ class StoredConsoleSessions:
             if found is None:
                 return False
             principal = Principal(Role(found.role), found.name)
-            connection.execute(insert(console_sessions).values(_row(secret, principal, now_us, SESSION_LIFE_SECONDS)))
+            session = _row(secret, principal, now_us, SESSION_LIFE_SECONDS, found.token_ids)
+            connection.execute(insert(console_sessions).values(session))
             return True
 
         return secret if await self._database.write(work) else None
 
     async def find(self, secret: str, now_us: int) -> Session | None:
         table = console_sessions.c
-        wanted = select(table.role, table.name, table.expires_at).where(
+        wanted = select(table.role, table.name, table.expires_at, table.token_ids).where(
             table.digest == digest(secret), table.ended_at.is_(None), table.expires_at > now_us
         )
         row = await self._database.read(lambda connection: connection.execute(wanted).first())
         if row is None:
             return None
-        return Session(principal=Principal(Role(row.role), row.name), expires_at_us=row.expires_at)
+        return Session(
+            principal=Principal(Role(row.role), row.name),
+            expires_at_us=row.expires_at,
+            token_ids=tuple(filter(None, (row.token_ids or "").split(_BETWEEN))),
+        )
 
     async def end(self, secret: str, now_us: int) -> None:
         table = console_sessions.c
@@ -83,11 +90,14 @@ class StoredConsoleSessions:
         return await self._database.write(work)
 
 
-def _row(secret: str, principal: Principal, now_us: int, life_seconds: float) -> dict[str, str | int]:
+def _row(
+    secret: str, principal: Principal, now_us: int, life_seconds: float, token_ids: str | None
+) -> dict[str, str | int | None]:
     return {
         "digest": digest(secret),
         "role": str(principal.role),
         "name": principal.name,
         "created_at": now_us,
         "expires_at": now_us + seconds(life_seconds),
+        "token_ids": token_ids,
     }

@@ -15,6 +15,7 @@ console_links = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("used_at", BigInteger),
+    Column("token_ids", Text),
     schema=SHARED,
 )
 
@@ -27,6 +28,7 @@ console_sessions = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),
+    Column("token_ids", Text),
     Index("ix_console_sessions_role_name", "role", "name"),
     schema=SHARED,
 )
