@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import sqlite3
@@ -13,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import aiohttp
 import httpx2
@@ -21,6 +22,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from postroom.guard.tokens import TokenFile
 from tests.app.processes import environment, part, wait_for
 
 STOP_SECONDS = 10.0
@@ -110,6 +112,47 @@ async def test_a_first_message_arrives_once_and_its_trace_tells_the_whole_way(
         answer["delivery"]["provider_delivery_id"]
     ]
     assert request_id in shown and "attempt 1: success" in shown and "delivered" in shown
+
+
+def test_a_journal_gets_neither_a_token_nor_a_link(home: Path) -> None:
+    variables = environment(home)
+    with part(variables) as process:
+        said = _until_last_line(process.stdout)
+
+    assert _secrets(home, said) == [] and "login?key=" not in said
+    assert "`postroom login` prints a link" in said
+    assert '"Authorization: Bearer $(postroom token show --butler health)"' in said
+    with sqlite3.connect(home / "postroom.db") as connection:
+        assert connection.execute("SELECT count(*) FROM console_links").fetchone() == (0,)
+
+
+def test_a_terminal_shows_a_token_and_a_link(home: Path) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "postroom", "up"]
+    with os.fdopen(ours, encoding="utf-8") as screen:
+        process = subprocess.Popen(command, env=environment(home), stdout=theirs, stderr=theirs, start_new_session=True)
+        os.close(theirs)
+        try:
+            said = _until_last_line(screen)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=60)
+
+    assert len(_secrets(home, said)) == 1 and "/console/login?key=" in said
+
+
+def _until_last_line(stream: IO[str] | None) -> str:
+    """The test's own timeout bounds it."""
+    assert stream is not None
+    said = []
+    while not said or "Ctrl-C stops." not in said[-1]:
+        said.append(stream.readline())
+        assert said[-1], "".join(said)
+    return "".join(said)
+
+
+def _secrets(home: Path, said: str) -> list[str]:
+    return [one.token for one in TokenFile(home / "tokens.json").held() if one.token in said]
 
 
 async def test_a_second_start_on_the_same_data_continues_where_the_first_stopped(variables: dict[str, str]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from postroom.app.household import Household
     from postroom.butler.config import ButlerConfig
 
+_SHOW_TOKEN: Final = "$(postroom token show --butler health)"  # noqa: S105  # a command, not a secret
 Only = Annotated[
     list[str] | None, typer.Option("--only", help="Run only this part; may be repeated or comma-separated.")
 ]
@@ -101,15 +103,17 @@ async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with running(settings, parts, roster, os.environ) as household:
-        link = await household.sign_in() if household.sign_in else None
-        for line in announcement(household, link):
+        in_private = sys.stdout.isatty()  # what a journal or a file keeps, others may read later
+        link = await household.sign_in() if household.sign_in and in_private else None
+        for line in announcement(household, link, in_private=in_private):
             say(line)
         await stop.wait()
         say("Stopping: finishing what is being sent …")
     say("Stopped.")
 
 
-def announcement(household: Household, link: str | None = None) -> list[str]:
+def announcement(household: Household, link: str | None, *, in_private: bool) -> list[str]:
+    """With secrets only for the eyes of the person who started it; otherwise with the commands that print them."""
     settings = household.settings
     lines = ["", "Postroom is up.", ""]
     lines += [f"  {part:<13}{address}" for part, address in household.addresses.items()]
@@ -120,6 +124,8 @@ def announcement(household: Household, link: str | None = None) -> list[str]:
             f"  {link}",
             "",
         ]
+    elif household.sign_in:
+        lines += ["  The console: `postroom login` prints a link.", ""]
     if settings.in_sandbox:
         lines += [
             "  SANDBOX: no provider credentials are set, so nothing leaves this machine.",
@@ -127,7 +133,8 @@ def announcement(household: Household, link: str | None = None) -> list[str]:
             "",
         ]
     if url := household.addresses.get("health"):
-        token = TokenFile(settings.tokens_file).token_of(Principal(Role.BUTLER, "health"))
+        health = Principal(Role.BUTLER, "health")
+        token = TokenFile(settings.tokens_file).token_of(health) if in_private else _SHOW_TOKEN
         lines += [
             "  Connect an MCP client, for example Claude Code:",
             f'  claude mcp add --transport http postroom {url} --header "Authorization: Bearer {token}"',
