@@ -1,8 +1,8 @@
 #!/bin/sh
-# The last step of a CI job: leaves a warning about a failed run in somebody's inbox. The runner needs only curl.
+# The last step of a CI job: leaves a warning about a failed run in a person's inbox. The runner needs only curl.
 #
 #   POSTROOM_URL    where the household's API is, for example https://post.example.org
-#   POSTROOM_TOKEN  what `postroom token create --user NAME` printed; keep it as a secret of the CI service
+#   POSTROOM_TOKEN  what `postroom token create --program ci --for owner` printed; keep it as a secret of the CI service
 #
 #   ci_failure.sh PIPELINE BRANCH RUN_URL
 set -eu

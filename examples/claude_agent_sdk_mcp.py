@@ -4,7 +4,7 @@
 """
 Claude Agent SDK: Postroom's tools over MCP.
 
-    postroom token create --user ada                # whose notifications these will be
+    postroom token create --program assistant --for owner    # whose inbox it writes to; it decides nothing
     export POSTROOM_TOKEN=... ANTHROPIC_API_KEY=...
     python examples/claude_agent_sdk_mcp.py "Remind me of the dentist at nine"
 """

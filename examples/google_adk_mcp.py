@@ -4,7 +4,7 @@
 """
 Google ADK: Postroom's tools over MCP.
 
-    postroom token create --user ada                # whose notifications these will be
+    postroom token create --program assistant --for owner    # whose inbox it writes to; it decides nothing
     export POSTROOM_TOKEN=... GOOGLE_API_KEY=...
     python examples/google_adk_mcp.py "Remind me of the dentist at nine"
 

@@ -4,7 +4,7 @@
 """
 LangChain: Postroom's tools over MCP.
 
-    postroom token create --user ada                # whose notifications these will be
+    postroom token create --program assistant --for owner    # whose inbox it writes to; it decides nothing
     export POSTROOM_TOKEN=... OPENAI_API_KEY=...    # and pip install langchain-openai
     python examples/langchain_mcp.py "Remind me of the dentist at nine"
 

@@ -4,7 +4,7 @@
 """
 Pydantic AI: Postroom's tools over MCP.
 
-    postroom token create --user ada                # whose notifications these will be
+    postroom token create --program assistant --for owner    # whose inbox it writes to; it decides nothing
     export POSTROOM_TOKEN=... OPENAI_API_KEY=...
     python examples/pydantic_ai_mcp.py "Remind me of the dentist at nine"
 

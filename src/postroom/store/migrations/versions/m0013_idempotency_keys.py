@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.store.migrations.statements import run
 
 revision = "0013"
-down_revision = "0009"
+down_revision = "0011"
 
 _TABLES = [
     """
