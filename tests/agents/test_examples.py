@@ -15,6 +15,7 @@ from tests.app.living import QUICK, living
 from tests.inbox_rest.api import Api, running_api
 
 from postroom.domain.notification import Page
+from postroom.domain.principal import Principal, Role
 
 ROOT = Path(__file__).parents[2]
 ARGUMENTS = {"message": "The dentist is at nine", "type": "reminder"}
@@ -46,7 +47,7 @@ async def run(api: Api, home: Path, example: str, package: str, *options: str, *
         "HOME": str(home),
         "POSTROOM_HOME": str(home),
         "POSTROOM_URL": api.url,
-        "POSTROOM_TOKEN": api.token("ada"),
+        "POSTROOM_TOKEN": api.tokens.create(Principal(Role.PROGRAM, "assistant", person="ada")),
         **more,
     }
     process = await asyncio.create_subprocess_exec(

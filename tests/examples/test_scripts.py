@@ -47,7 +47,8 @@ async def test_a_ci_failure_is_a_warning_in_the_inbox_whatever_its_branch_is_cal
     async with living(home, QUICK) as household:
         shell = Shell(household, tmp_path / "shell")
         await shell.run(
-            "export POSTROOM_URL=http://127.0.0.1:40200 POSTROOM_TOKEN=$(postroom token create --program ci --for owner)\n"
+            "export POSTROOM_URL=http://127.0.0.1:40200\n"
+            "export POSTROOM_TOKEN=$(postroom token create --program ci --for owner)\n"
             f"examples/ci_failure.sh tests {shlex.quote(branch)} https://ci.example.org/runs/17"
         )
         [note] = household.rows("notifications")
