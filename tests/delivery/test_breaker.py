@@ -10,6 +10,7 @@ from postroom.domain.errors import (
     DeliveryTimeout,
     InternalError,
     OutcomeUncertain,
+    OutOfDescriptors,
     PostroomError,
     ProviderThrottled,
     TargetUnavailable,
@@ -31,6 +32,7 @@ POLICY = BreakerPolicy()
         (ValidationError("x"), Report.NEUTRAL),
         (ProviderThrottled("x"), Report.NEUTRAL),
         (InternalError("x"), Report.NEUTRAL),
+        (OutOfDescriptors(), Report.NEUTRAL),
     ],
     ids=repr,
 )

@@ -19,6 +19,7 @@ from postroom.domain.errors import (
     DeliveryTimeout,
     InternalError,
     OutcomeUncertain,
+    OutOfDescriptors,
     PostroomError,
     ProviderThrottled,
     TargetUnavailable,
@@ -215,6 +216,19 @@ async def test_a_wait_of_years_ends_after_an_hour_and_the_provider_is_asked_agai
     await world.advance(0.1)
 
     assert (await world.row())["status"] == "delivered"
+
+
+async def test_while_we_have_no_descriptor_left_a_delivery_loses_nothing(world: World) -> None:
+    world.telegram.script.extend(OutOfDescriptors() for _ in range(6))
+
+    await world.send()
+    waiting = await world.row()
+    await world.advance(6)
+
+    row = await world.row()
+    assert (waiting["status"], waiting["attempts"], row["status"], row["attempts"]) == ("pending", 0, "delivered", 1)
+    assert waiting["waiting_reason"] == "this machine has no file descriptor left; nothing was sent"
+    assert len(await world.attempts()) == 1 and not row["possible_duplicate"]
 
 
 @pytest.mark.requirement("messenger:provider-throttle-passthrough")

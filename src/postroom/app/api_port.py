@@ -20,6 +20,7 @@ from postroom.console.root import ROOT as CONSOLE
 from postroom.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import answer_in_one_shape
+from postroom.guard.mcp_sessions import McpSessions, SessionBounds
 from postroom.inbox.confirmation import PATH as CONFIRM
 from postroom.ports import Clock
 
@@ -51,6 +52,7 @@ def api_app(
     server: MCPServer[Any] | None = None,
     failing: Failing,
     once: Once,
+    sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
 ) -> ASGIApp:
@@ -85,7 +87,9 @@ def api_app(
         look_once_for_param_headers(server)
         app.router.routes.extend(mcp.routes)
     declare_key(app, lambda path: answered_by_key(path) or path in OWN_KEY)
-    inner = AnsweredOnce(app, keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key)
+    inner = AnsweredOnce(
+        McpSessions(app, sessions), keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key
+    )
     if console is None:
         return Guard(inner, verifier=verifier, public=PUBLIC, own_doors=(CONFIRM,), hosts=hosts, origins=origins)
     app.mount(CONSOLE, console)

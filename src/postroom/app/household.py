@@ -18,6 +18,7 @@ from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.connections import Bounds, Connections
 from postroom.app.console import Console, ConsoleWorld, running_console
 from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
 from postroom.app.credentials import credentials_by_name
@@ -51,6 +52,7 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.web_address import in_url, web_address
 from postroom.gateway.assistant_tools import add_tools
 from postroom.guard.guarded_server import GuardedServer
+from postroom.guard.mcp_sessions import SessionBounds
 from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy
@@ -60,7 +62,7 @@ from postroom.messenger.straight_to_delivery import StraightToDelivery
 from postroom.modules.module import ModuleContext
 from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
-from postroom.settings import Secret, Settings
+from postroom.settings import Secret, ServingSettings, Settings
 from postroom.store.idempotency_keys import StoredIdempotencyKeys
 from postroom.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.loop import Loops
@@ -359,6 +361,7 @@ class _Builder:
 
     async def _serve(self) -> None:
         hosts, origins = self._settings.served_hosts, self._settings.allowed_origins
+        connections, sessions = _bounds(self._settings.serving)
         apps: dict[str, ASGIApp] = {
             butler.name: mcp_app(
                 self._servers[butler.name],
@@ -367,6 +370,7 @@ class _Builder:
                 origins=origins,
                 allow=visitors(butler.name),
                 failing=self._loops.failing,
+                sessions=sessions,
             )
             for butler in self._butlers
         }
@@ -379,12 +383,14 @@ class _Builder:
                 server=assistant_server(self._tokens, self._assistant_doors),
                 failing=self._loops.failing,
                 once=self._once,
+                sessions=sessions,
                 hosts=hosts,
                 origins=origins,
             )
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():
-            self._serving.append(await self._stack.enter_async_context(serving(application, self._sockets[name])))
+            server = serving(application, self._sockets[name], connections)
+            self._serving.append(await self._stack.enter_async_context(server))
             self._household.addresses[name] = self._url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
             await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
@@ -404,3 +410,11 @@ class _Builder:
         listener = self._sockets.get(name)
         port = port_of(listener) if listener else getattr(self._settings.ports, name)
         return web_address(self._settings.host, port)
+
+
+def _bounds(settings: ServingSettings) -> tuple[Connections, SessionBounds]:
+    bounds = Bounds(
+        total=settings.connections, per_peer=settings.connections_per_peer, head_seconds=settings.head_seconds
+    )
+    sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
+    return Connections(bounds), sessions

@@ -18,6 +18,7 @@ from postroom.app.param_headers import look_once_for_param_headers
 from postroom.app.part_health import Failing, part_health
 from postroom.domain.principal import Principal
 from postroom.guard.http import Guard, Verifier
+from postroom.guard.mcp_sessions import McpSessions, SessionBounds
 
 
 def mcp_app(
@@ -28,6 +29,7 @@ def mcp_app(
     origins: tuple[str, ...],
     allow: Callable[[Principal], bool],
     failing: Failing = tuple,
+    sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
 ) -> ASGIApp:
     """JSON answers: measured at half the cost of event streams, and every tool here answers once."""
     inner = server.streamable_http_app(
@@ -49,7 +51,7 @@ def mcp_app(
 
     routes = [Route("/health", health), Route("/openapi.json", openapi), *inner.routes]
     app = Starlette(routes=routes, lifespan=lifespan)
-    return Guard(app, verifier=verifier, hosts=hosts, origins=origins, allow=allow)
+    return Guard(McpSessions(app, sessions), verifier=verifier, hosts=hosts, origins=origins, allow=allow)
 
 
 def _document(server: MCPServer[Any]) -> dict[str, Any]:

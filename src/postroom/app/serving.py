@@ -9,10 +9,13 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from postroom.app.connections import UNCROWDED, BoundedHttp, Connections
 from postroom.domain.mistake import Mistake
 from postroom.settings import Ports
 
@@ -94,9 +97,14 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[uvicorn.Server]:
+async def serving(
+    app: ASGIApp, listener: socket.socket, connections: Connections | None = None
+) -> AsyncIterator[uvicorn.Server]:
+    """`connections` are those of the whole process, when several servers share their bounds."""
+    shared = connections or Connections(UNCROWDED)
     config = uvicorn.Config(
         app,
+        http=cast(type[asyncio.Protocol], partial(BoundedHttp, connections=shared)),
         log_config=None,
         access_log=False,
         lifespan="on",

@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 
+from postroom.channels.descriptors import out_of_descriptors
 from postroom.channels.whole_answer import whole_answer
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 
@@ -45,17 +46,17 @@ class HttpCall:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: Mapping[str, Any], timeout_seconds: float) -> Answer:
-        trip, late = _Trip(), False
+        trip, late, ours = _Trip(), False, None
         try:
             async with asyncio.timeout(timeout_seconds):
                 return await self._exchange(url, json.dumps(body).encode(), trip)
         except TimeoutError:
             late = True
-        except (aiohttp.ClientError, OSError):
-            pass
+        except (aiohttp.ClientError, OSError) as error:
+            ours = None if trip.left else out_of_descriptors(error)
         if trip.refusal:
             return trip.refusal
-        raise self._failure(trip, late)
+        raise ours or self._failure(trip, late)
 
     async def close(self) -> None:
         session, self._session = self._session, None

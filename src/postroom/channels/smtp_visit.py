@@ -11,6 +11,7 @@ from typing import Literal, cast
 
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected
 
+from postroom.channels.descriptors import out_of_descriptors
 from postroom.channels.email_message import Mail, as_data
 from postroom.channels.provider_words import provider_words
 from postroom.domain.errors import (
@@ -111,8 +112,9 @@ class Visit:
             private = mail.private if mail else ()
             words = provider_words(error.message, secrets=self._secrets, private=private)
             failure = read_refusal(self._stage, error.code, words)
-        except (SMTPException, OSError, UnicodeError):
-            failure = read_loss(self._stage)
+        except (SMTPException, OSError, UnicodeError) as error:
+            ours = out_of_descriptors(error) if self._stage is Stage.SESSION else None
+            failure = ours or read_loss(self._stage)
         finally:
             self._hang_up()
         if failure:

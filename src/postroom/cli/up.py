@@ -84,9 +84,11 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
 def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
     import uvloop
 
+    from postroom.app.connections import raise_descriptor_limit
     from postroom.app.garbage import collect_less_often
     from postroom.telemetry import log, trace
 
+    raise_descriptor_limit()
     collect_less_often()
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.domain.breaker import BreakerPolicy, Circuit, Report, State, remaining_us
-from postroom.domain.errors import CircuitOpenError, ErrorClass, PostroomError, ProviderThrottled
+from postroom.domain.errors import CircuitOpenError, ErrorClass, OutOfDescriptors, PostroomError, ProviderThrottled
 from postroom.domain.time import SECOND_US
 
 _COUNTED = frozenset({ErrorClass.UNAVAILABLE, ErrorClass.TIMEOUT})
@@ -13,7 +13,7 @@ def report_of(error: PostroomError | None) -> Report:
     """A throttle is a healthy provider talking; a bad recipient says nothing about it."""
     if error is None:
         return Report.SUCCESS
-    if isinstance(error, ProviderThrottled) or error.error_class not in _COUNTED:
+    if isinstance(error, ProviderThrottled | OutOfDescriptors) or error.error_class not in _COUNTED:
         return Report.NEUTRAL
     return Report.FAILURE
 

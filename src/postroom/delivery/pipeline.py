@@ -19,6 +19,7 @@ from postroom.domain.delivery import TERMINAL, Event, Receipt
 from postroom.domain.errors import (
     InternalError,
     OutcomeUncertain,
+    OutOfDescriptors,
     PostroomError,
     ProviderThrottled,
     StoreUnavailable,
@@ -175,6 +176,8 @@ class Pipeline:
             return sent.put_back
         if sent.error is None:
             return delivered(sent.claim, sent.receipt, started_us=started, now_us=self.clock.now_us())
+        if isinstance(sent.error, OutOfDescriptors):
+            return self._put_back(sent.claim, Event.POSTPONE, sent.error.message, sent.error.retry_after_seconds or 0.0)
         if isinstance(sent.error, ProviderThrottled):
             await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
         return self._failed(sent.claim, sent.error, started)

@@ -19,6 +19,7 @@ from postroom.desk.desk import Desk
 from postroom.desk.settings import DEFAULT_PORT, DeskSettings
 from postroom.desk.tool import notify_tool
 from postroom.domain.web_address import in_url
+from postroom.guard.mcp_sessions import McpSessions, SessionBounds
 from postroom.settings import SettingsError
 
 INSTRUCTIONS = (
@@ -63,7 +64,8 @@ def http_app(settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEF
         allowed_hosts=sorted(f"{name}:{port}" for name in names),
         allowed_origins=sorted(f"http://{name}:{port}" for name in names),
     )
-    app: Starlette = build_server(settings).streamable_http_app(host=host, transport_security=security)
+    inner: Starlette = build_server(settings).streamable_http_app(host=host, transport_security=security)
+    app = McpSessions(inner, SessionBounds())
     return BearerOnly(app, settings.token.reveal()) if settings.token else app
 
 

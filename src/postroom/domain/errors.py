@@ -8,7 +8,8 @@ Every error this system can hand to a caller.
     │  ├─ ProviderThrottled   it told us to wait (429)
     │  ├─ ProviderFailed      it broke while answering (500, 502, 504): believed, but not sworn to
     │  ├─ CircuitOpenError    we did not even try
-    │  └─ StoreUnavailable    our own database; nothing was accepted
+    │  ├─ StoreUnavailable    our own database; nothing was accepted
+    │  └─ OutOfDescriptors    this process can open nothing more; nothing left it
     ├─ DeliveryTimeout        nothing was handed over before the deadline
     ├─ OutcomeUncertain       handed over, no answer: it may have been sent
     └─ InternalError          our bug
@@ -103,6 +104,13 @@ class StoreUnavailable(TargetUnavailable):
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"the store is not available ({detail})", retry_after_seconds=1.0)
+
+
+class OutOfDescriptors(TargetUnavailable):
+    """Our own trouble: it says nothing about the provider and costs the delivery none of its attempts."""
+
+    def __init__(self) -> None:
+        super().__init__("this machine has no file descriptor left; nothing was sent", retry_after_seconds=1.0)
 
 
 class DeliveryTimeout(PostroomError):

@@ -109,6 +109,21 @@ class MessagesSettings(Section):
     """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
 
 
+class ServingSettings(Section):
+    """How many callers a process serves at once, whoever they are."""
+
+    connections: Positive = 2000
+    """Connections in all; fewer when the system allows this process fewer open files."""
+    connections_per_peer: Positive = 500
+    """Connections from one address; the oldest that is not being served makes room."""
+    head_seconds: Seconds = 10.0
+    """How long the head of a request may take."""
+    mcp_sessions: Positive = 1000
+    """MCP sessions that stay open on one port; the least recently used goes first."""
+    mcp_sessions_per_caller: Positive = 100
+    """The same of one caller."""
+
+
 class TelegramSettings(Section):
     """The bot."""
 
@@ -340,6 +355,7 @@ class Settings(Section):
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()
+    serving: ServingSettings = ServingSettings()
     postgres: PostgresSettings = PostgresSettings()
     retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
