@@ -5,26 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.domain.web_address import in_url, web_address
 from postroom.settings.secret import Secret, SecretUrl
+from postroom.settings.section import Positive, Seconds, Section
+from postroom.settings.serving import ServingSettings
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
-_LONGEST_SECONDS = 366 * 24 * 3600
-Positive = Annotated[int, Field(gt=0, le=10**9)]
-Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
 ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
 Port = Annotated[int, Field(ge=0, le=65535)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True, use_attribute_docstrings=True
-    )
 
 
 class LimitSettings(Section):
@@ -107,21 +100,6 @@ class MessagesSettings(Section):
     """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
     mark_repeats: bool = True
     """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
-
-
-class ServingSettings(Section):
-    """How many callers a process serves at once, whoever they are."""
-
-    connections: Positive = 2000
-    """Connections in all; fewer when the system allows this process fewer open files."""
-    connections_per_peer: Positive = 500
-    """Connections from one address; the oldest that is not being served makes room."""
-    head_seconds: Seconds = 10.0
-    """How long the head of a request may take."""
-    mcp_sessions: Positive = 1000
-    """MCP sessions that stay open on one port; the least recently used goes first."""
-    mcp_sessions_per_caller: Positive = 100
-    """The same of one caller."""
 
 
 class TelegramSettings(Section):
