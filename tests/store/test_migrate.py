@@ -14,11 +14,11 @@ import asyncpg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import BLANK_SCHEMA, Connection, MetaData, create_engine, inspect
+from sqlalchemy import BLANK_SCHEMA, Connection, MetaData, create_engine, inspect, text
 from tests.services import databases
 
 from postroom.domain.delivery import TRANSITIONS
-from postroom.store.migrate import newest, revision, upgrade
+from postroom.store.migrate import NewerDatabase, newest, revision, upgrade
 from postroom.store.migrations.versions import m0001_deliveries
 from postroom.store.postgres import PostgresDatabase
 from postroom.store.sqlite import SqliteDatabase
@@ -206,3 +206,26 @@ async def test_every_step_is_shown_once_and_a_second_run_has_none(
     assert steps == [(number, len(steps)) for number in range(1, len(steps) + 1)]
     assert len(steps) > 1
     assert shown == steps
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def newer(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteDatabase | PostgresDatabase]:
+    """As a later version of the program would have left it."""
+    database: SqliteDatabase | PostgresDatabase
+    if request.param == "sqlite":
+        database = SqliteDatabase(tmp_path / "newer.db")
+    else:
+        database = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
+    await database.migrate()
+    await database.write(lambda connection: connection.execute(text("UPDATE postroom_version SET version_num = '9999'")))
+    yield database
+    await database.close()
+
+
+async def test_a_database_newer_than_the_program_is_refused_in_one_sentence(
+    newer: SqliteDatabase | PostgresDatabase,
+) -> None:
+    with pytest.raises(NewerDatabase, match=r"revision 9999.*newer than this program"):
+        await newer.migrate()
+
+    assert await newer.read(revision) == "9999"

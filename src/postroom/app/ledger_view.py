@@ -15,7 +15,7 @@ from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
 from postroom.inbox.why import why_note
 from postroom.settings import Settings, SettingsError
-from postroom.store.migrate import revision
+from postroom.store.migrate import known_revision
 from postroom.store.surroundings import note, recent_ids, surroundings
 from postroom.store.trace import request_ids, trace
 
@@ -83,7 +83,7 @@ def _known(connection: Connection, identifier: str) -> dict[str, Any]:
 async def _read(settings: Settings, work: Callable[[Connection], Result]) -> Result:
     store = connect_store(settings)
     try:
-        if await store.database.read(revision) is None:
+        if await store.database.read(known_revision) is None:
             raise SettingsError("This database is empty: no household has worked on it yet (postroom up).")
         return await store.database.read(work)
     finally:

@@ -67,11 +67,13 @@ async def _prune(
     from postroom.app.pruning import Pruner
     from postroom.app.store import connect_store
     from postroom.clock import SystemClock
+    from postroom.store.migrate import known_revision
 
     store = connect_store(settings)
     keep = retention(SystemClock().now_us(), settled_us, archive_us)
     bars: dict[str, TaskID] = {}
     try:
+        await store.database.read(known_revision)
         with Progress(console=Console(stderr=True), disable=quiet or dry_run) as progress:
             pruner = Pruner(
                 database=store.database,

@@ -13,9 +13,25 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from postroom.domain.mistake import Mistake
+
 Shown = Callable[[int, int], None]
 
 _LOCK = 0x706F7374726F6F6D  # any constant will do; every process must use the same one
+
+
+class NewerDatabase(Mistake):
+    """A later version of the program has worked on it, and this one must not."""
+
+    def __init__(self, current: str) -> None:
+        super().__init__(
+            f"The database is {about_newer(current)}: install the newer Postroom again, or restore a backup "
+            "that is older."
+        )
+
+
+def about_newer(current: str) -> str:
+    return f"at revision {current}, which is newer than this program (it knows {newest()})"
 
 
 def _config() -> Config:
@@ -31,7 +47,7 @@ def upgrade(connection: Connection, show: Shown | None = None) -> tuple[str | No
     config.attributes["connection"] = connection
     if connection.dialect.name == "postgresql":  # several processes may start at once; one of them migrates
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})  # held until the commit
-    before = revision(connection)
+    before = known_revision(connection)
     if show is not None:
         config.attributes["applied"] = _counting(show, _steps_after(before))
     command.upgrade(config, "head")
@@ -41,6 +57,20 @@ def upgrade(connection: Connection, show: Shown | None = None) -> tuple[str | No
 def revision(connection: Connection) -> str | None:
     context = MigrationContext.configure(connection, opts={"version_table": "postroom_version"})
     return context.get_current_revision()
+
+
+def known_revision(connection: Connection) -> str | None:
+    """Raises NewerDatabase when there is one that this program does not know."""
+    current = revision(connection)
+    if is_newer(current):
+        raise NewerDatabase(str(current))
+    return current
+
+
+def is_newer(current: str | None) -> bool:
+    """Revisions are never taken away, so that one we do not know was made after us."""
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    return current is not None and current not in known
 
 
 def _steps_after(before: str | None) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from sqlalchemy import text
 
 from postroom.app.doctor.servers import look_at_database, look_at_redis
 from postroom.app.store import connect_store
@@ -85,3 +86,16 @@ async def test_redis_is_asked_only_when_it_is_wanted(home: Path, redis_url: str,
         [found] = await look_at_redis(household(home, redis_url=wrong))
         assert not found.ok and found.advice
         assert "hunter2" not in repr(found)
+
+
+async def test_a_database_newer_than_the_program_is_a_problem(settings: Settings) -> None:
+    store = connect_store(settings)
+    await store.database.migrate()
+    await store.database.write(lambda one: one.execute(text("UPDATE postroom_version SET version_num = '9999'")))
+    await store.database.close()
+
+    found = await look_at_database(settings)
+
+    assert not found.ok
+    assert "revision 9999" in found.detail and "newer than this program" in found.detail
+    assert "newer Postroom" in found.advice

@@ -10,7 +10,7 @@ from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 from postroom.settings import Settings
 from postroom.store.connection_room import connection_room
-from postroom.store.migrate import newest, revision
+from postroom.store.migrate import about_newer, is_newer, newest, revision
 
 _REDIS_SECONDS = 2.0
 
@@ -41,6 +41,9 @@ async def look_at_database(settings: Settings) -> Finding:
 def _age(kind: str, current: str | None) -> Finding:
     if current == newest():
         return Finding("database", True, f"{kind}, revision {current}")
+    if current is not None and is_newer(current):
+        advice = "install the newer Postroom again, or restore a backup that is older"
+        return Finding("database", False, f"{kind}, {about_newer(current)}", advice)
     told = f"revision {current}" if current else "empty"
     advice = "`postroom up` or `postroom migrate` brings it there"
     return Finding("database", True, f"{kind}, {told}; newest is {newest()}", advice)
