@@ -55,6 +55,7 @@ def api_app(
     sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
     hosts: tuple[str, ...],
     origins: tuple[str, ...],
+    household: str = "",
 ) -> ASGIApp:
     """With an MCP server, assistants find its tools at /mcp of the same port; people find the console at /console."""
 
@@ -70,7 +71,7 @@ def api_app(
 
     @app.get("/health", operation_id="health", summary="Whether this part is up")
     async def health() -> dict[str, Any]:
-        return part_health("api", failing())
+        return part_health("api", failing(), household)
 
     @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
     async def metrics() -> Response:

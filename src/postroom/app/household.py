@@ -206,6 +206,7 @@ class _Builder:
             bot_api_socket=self._sockets[SANDBOX],
             smtp_socket=self._sockets[SANDBOX_SMTP],
             ledger_path=self._settings.home / "sandbox.db",
+            household=self._settings.household,
         )
         self._settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         sandbox = await self._stack.enter_async_context(Sandbox(options))
@@ -371,6 +372,7 @@ class _Builder:
                 allow=visitors(butler.name),
                 failing=self._loops.failing,
                 sessions=sessions,
+                household=self._settings.household,
             )
             for butler in self._butlers
         }
@@ -386,6 +388,7 @@ class _Builder:
                 sessions=sessions,
                 hosts=hosts,
                 origins=origins,
+                household=self._settings.household,
             )
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():

@@ -30,6 +30,7 @@ def mcp_app(
     allow: Callable[[Principal], bool],
     failing: Failing = tuple,
     sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
+    household: str = "",
 ) -> ASGIApp:
     """JSON answers: measured at half the cost of event streams, and every tool here answers once."""
     inner = server.streamable_http_app(
@@ -39,7 +40,7 @@ def mcp_app(
     look_once_for_param_headers(server)
 
     async def health(_request: Request) -> JSONResponse:
-        return JSONResponse(part_health(server.name, failing()))
+        return JSONResponse(part_health(server.name, failing(), household))
 
     async def openapi(_request: Request) -> JSONResponse:
         return JSONResponse(_document(server))

@@ -11,12 +11,13 @@ from postroom.system.loop import Trouble
 Failing = Callable[[], Sequence[Trouble]]  # the loops of this process that fail just now
 
 
-def part_health(part: str, failing: Sequence[Trouble]) -> dict[str, Any]:
+def part_health(part: str, failing: Sequence[Trouble], household: str) -> dict[str, Any]:
     """Served without a token, so it names kinds of errors and never their texts."""
+    about = {"part": part, "household": household}
     if not failing:
-        return {"status": "ok", "part": part}
+        return {"status": "ok", **about}
     loops = [
         {"loop": one.loop, "error": one.kind, "since": to_text(one.since_us), "failures": one.failures}
         for one in failing
     ]
-    return {"status": "degraded", "part": part, "loops": loops}
+    return {"status": "degraded", **about, "loops": loops}

@@ -42,6 +42,7 @@ class AdapterParts:
     clock: Clock
     mint: Callable[[int], str]
     public_url: str
+    household: str = ""
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
 
@@ -99,7 +100,7 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
 
     @router.get("/health", operation_id="health", summary="Whether this part is up", response_model=Health)
     async def health() -> dict[str, str]:
-        return {"status": "ok", "part": face.name}
+        return {"status": "ok", "part": face.name, "household": parts.household}
 
     return router
 

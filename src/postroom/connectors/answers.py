@@ -53,3 +53,4 @@ class AdaptAnswer(BaseModel):
 class Health(BaseModel):
     status: Literal["ok"]
     part: str
+    household: str = Field(description="The same for all parts of one household, and for no other's.")

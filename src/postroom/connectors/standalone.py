@@ -37,6 +37,7 @@ def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str,
         clock=SystemClock(),
         mint=IdMint().mint,
         public_url=public_url or settings.connector(face.name).public_url or own_url,
+        household=settings.household,
         hosts=settings.served_hosts,
         origins=settings.allowed_origins,
     )

@@ -38,12 +38,22 @@ class Window:
 
 
 class Control:
-    def __init__(self, *, ledger: Ledger, faults: ArmedFaults, clock: Clock, news: Bell, token: str) -> None:
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        faults: ArmedFaults,
+        clock: Clock,
+        news: Bell,
+        token: str,
+        household: str | None = None,
+    ) -> None:
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
         self._news = news
         self._token = token
+        self._whose = {"household": household} if household else {}
 
     def routes(self) -> list[web.RouteDef]:
         table: list[tuple[str, str, Handler]] = [
@@ -80,7 +90,7 @@ class Control:
         return web.Response(text=text, content_type="text/html", headers=PAGE_HEADERS)
 
     async def health(self, request: web.Request) -> web.StreamResponse:
-        return answer({"status": "ok", "armed_faults": len(self._faults.listed())})
+        return answer({"status": "ok", "armed_faults": len(self._faults.listed()), **self._whose})
 
     async def openapi(self, request: web.Request) -> web.StreamResponse:
         return web.json_response(DOCUMENT)

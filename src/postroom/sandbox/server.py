@@ -51,6 +51,7 @@ class SandboxOptions:
     smtp_socket: socket.socket | None = None
     smtp_starttls: ssl.SSLContext | None = None
     smtp_implicit_tls: ssl.SSLContext | None = None
+    household: str | None = None  # whose sandbox this is, for those who ask /health
 
 
 class Sandbox:
@@ -116,6 +117,7 @@ class Sandbox:
                 clock=self._clock,
                 news=self._news,
                 token=options.token or SANDBOX_TOKEN,
+                household=options.household,
             ),
             hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
         )

@@ -54,3 +54,23 @@ async def test_without_a_sandbox_nobody_asks_for_its_ports(home: Path) -> None:
     found = await look_at_ports(settings, shipped(settings))
 
     assert not [one for one in found if "sandbox" in one.detail]
+
+
+async def test_ports_that_another_household_holds_are_a_problem(home: Path, tmp_path: Path) -> None:
+    ports = {name: free_port() for name in PORTS}
+    async with living(tmp_path / "another", {"ports": ports}):
+        settings = settings_for(home, {"ports": ports})
+        found = await look_at_ports(settings, shipped(settings))
+
+    assert {finding.detail for finding in found} == {f"held by another household, wanted for {name}" for name in PORTS}
+    assert not any(finding.ok for finding in found)
+
+
+async def test_the_same_home_by_another_name_is_the_same_household(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(home)
+    ports = {name: free_port() for name in PORTS}
+    async with living(home, {"ports": ports}):
+        settings = settings_for(tmp_path / "link", {"ports": ports})
+        found = await look_at_ports(settings, shipped(settings))
+
+    assert all(finding.ok for finding in found)

@@ -1,4 +1,4 @@
-"""The ports: free, held by a running household, or taken by somebody else."""
+"""The ports: free, held by this household or another, or taken by another program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAIL = "sandbox_smtp"
 
 async def look_at_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> list[Finding]:
     wanted = _wanted(settings, roster)
-    return list(await asyncio.gather(*(_look(settings.host, part, port) for part, port in wanted.items())))
+    return list(await asyncio.gather(*(_look(settings, part, port) for part, port in wanted.items())))
 
 
 def _wanted(settings: Settings, roster: Iterable[ButlerConfig]) -> Mapping[str, int]:
@@ -31,20 +31,33 @@ def _wanted(settings: Settings, roster: Iterable[ButlerConfig]) -> Mapping[str, 
     return butlers | {name: getattr(settings.ports, name) for name in others}
 
 
-async def _look(host: str, part: str, port: int) -> Finding:
+async def _look(settings: Settings, part: str, port: int) -> Finding:
     subject = f"port {port}" if port else "port"
     try:
-        bind(part, host, port).close()
+        bind(part, settings.host, port).close()
     except PortTaken:
-        is_ours = await (_is_our_mail(host, port) if part == _MAIL else _is_ours(host, port, part))
-        if is_ours:
-            return Finding(subject, True, f"{part} is running there")
-        advice = f"stop what listens there, or set another port {where_set(part)}"
-        return Finding(subject, False, f"taken by another program, wanted for {part}", advice)
+        return _taken(subject, part, await _whose(settings, part, port), settings.household)
     return Finding(subject, True, f"free for {part}" if port else f"the system will choose one for {part}")
 
 
-async def _is_ours(host: str, port: int, part: str) -> bool:
+def _taken(subject: str, part: str, whose: str | None, ours: str) -> Finding:
+    if whose == ours:
+        return Finding(subject, True, f"{part} is running there")
+    holder = "taken by another program" if whose is None else "held by another household"
+    advice = f"stop what listens there, or set another port {where_set(part)}"
+    return Finding(subject, False, f"{holder}, wanted for {part}", advice)
+
+
+async def _whose(settings: Settings, part: str, port: int) -> str | None:
+    """The household that holds the port; '' for one too old to say so, None for another program."""
+    if part != _MAIL:
+        return await _told(settings.host, port, part)
+    if not await _is_our_mail(settings.host, port):
+        return None
+    return await _told(settings.host, settings.ports.sandbox, "sandbox") or ""  # they run together
+
+
+async def _told(host: str, port: int, part: str) -> str | None:
     timeout = aiohttp.ClientTimeout(total=_SECONDS)
     try:
         async with (
@@ -53,8 +66,9 @@ async def _is_ours(host: str, port: int, part: str) -> bool:
         ):
             answer = json.loads(await response.text())
     except (aiohttp.ClientError, TimeoutError, ValueError):
-        return False
-    return isinstance(answer, dict) and (answer.get("part") == part or (part == "sandbox" and "status" in answer))
+        return None
+    is_part = isinstance(answer, dict) and (answer.get("part") == part or (part == "sandbox" and "sandbox" in answer))
+    return str(answer.get("household", "")) if is_part else None
 
 
 async def _is_our_mail(host: str, port: int) -> bool:
