@@ -217,7 +217,9 @@ async def newer(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     else:
         database = PostgresDatabase(request.getfixturevalue("new_postgres_url"))
     await database.migrate()
-    await database.write(lambda connection: connection.execute(text("UPDATE postroom_version SET version_num = '9999'")))
+    await database.write(
+        lambda connection: connection.execute(text("UPDATE postroom_version SET version_num = '9999'"))
+    )
     yield database
     await database.close()
 
