@@ -101,6 +101,35 @@ async def test_an_unknown_id_names_the_nearest_and_the_newest(home: Path, comman
     assert f"The newest delivery is {delivery_id}." in done.error
 
 
+@pytest.mark.parametrize("command", ["why", "trace"])
+async def test_the_beginning_of_an_id_is_enough_while_it_is_unique(home: Path, command: str) -> None:
+    async with living(home, QUICK) as household:
+        answer = await household.notify()
+        for identifier in (answer["delivery"]["delivery_id"], answer["request_context"]["request_id"]):
+            done = await postroom_beside(command, identifier[:8])
+
+            assert done.code == 0
+            assert "delivered" in done.out
+
+
+@pytest.mark.parametrize("command", ["why", "trace"])
+async def test_a_beginning_that_several_ids_share_is_answered_with_them(home: Path, command: str) -> None:
+    async with living(home, QUICK) as household:
+        for name in ("breakfast-1", "breakfast-2"):
+            context = {
+                "request_id": name,
+                "source_channel": "telegram",
+                "source_endpoint_identity": "bot",
+                "source_sender_identity": "1000",
+            }
+            await household.notify(request_context=context)
+        done = await postroom_beside(command, "breakfast")
+
+    assert done.code == 1
+    assert "'breakfast' is the beginning of several ids" in done.error
+    assert "breakfast-1" in done.error and "breakfast-2" in done.error
+
+
 @pytest.mark.usefixtures("home")
 def test_a_home_that_no_household_used_is_one_sentence() -> None:
     done = postroom("why", "01a1")

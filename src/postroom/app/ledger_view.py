@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
@@ -15,6 +15,7 @@ from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
 from postroom.inbox.why import why_note
 from postroom.settings import Settings, SettingsError
+from postroom.store.id_prefix import ids_with_prefix
 from postroom.store.migrate import known_revision
 from postroom.store.surroundings import note, recent_ids, surroundings
 from postroom.store.trace import request_ids, trace
@@ -22,26 +23,59 @@ from postroom.store.trace import request_ids, trace
 Result = TypeVar("Result")
 
 _REMEMBERED = 500
+_SHORTEST_PREFIX = 4
+_MOST_CANDIDATES = 8
+
+
+class NothingKnown(SettingsError):
+    """No delivery, request or notification has this id."""
+
+
+class SeveralMeant(SettingsError):
+    """The beginning of more ids than one."""
+
+    def __init__(self, prefix: str, ids: Iterable[str]) -> None:
+        super().__init__(f"'{prefix}' is the beginning of several ids; give more of it. There are {', '.join(ids)}.")
 
 
 async def traced(settings: Settings, identifier: str) -> dict[str, Any]:
     """Raises SettingsError when nothing is known of it."""
-    return await _read(settings, lambda connection: _known(connection, identifier))
+    return await _read(settings, tracing(identifier))
 
 
 async def reasons(settings: Settings, identifier: str) -> list[dict[str, str]]:
     """One paragraph for each delivery, refusal or note that the identifier stands for."""
-    now_us = SystemClock().now_us()
+    return await _read(settings, reasoning(settings, identifier, SystemClock().now_us()))
 
+
+def tracing(identifier: str, origin: str | None = None) -> Callable[[Connection], dict[str, Any]]:
+    """With an `origin`, only what that sender has sent is known."""
+    return lambda connection: _known(connection, _meant(connection, identifier, origin), origin)
+
+
+def reasoning(
+    settings: Settings, identifier: str, now_us: int, origin: str | None = None
+) -> Callable[[Connection], list[dict[str, str]]]:
     def work(connection: Connection) -> list[dict[str, str]]:
-        notes = _of_note(connection, settings, identifier, now_us)
-        found = _trace(connection, identifier)
+        meant = _meant(connection, identifier, origin)
+        notes = _of_note(connection, settings, meant, now_us) if origin is None else []
+        found = _trace(connection, meant, origin)
         told = [_of_delivery(connection, settings, delivery, now_us) for delivery in found["deliveries"]]
-        chosen = [one for one in told if one["id"] == identifier] or told
+        chosen = [one for one in told if one["id"] == meant] or told
         refused = [{"id": one["id"], "why": why_refused(one, now_us)} for one in found["refusals"]]
-        return notes + chosen + refused or [_without_delivery(_known(connection, identifier))]
+        return notes + chosen + refused or [_without_delivery(_known(connection, meant, origin))]
 
-    return await _read(settings, work)
+    return work
+
+
+def _meant(connection: Connection, identifier: str, origin: str | None) -> str:
+    """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
+    if len(identifier) < _SHORTEST_PREFIX or _anything(_trace(connection, identifier, origin)):
+        return identifier
+    found = ids_with_prefix(connection, identifier, origin=origin, most=_MOST_CANDIDATES)
+    if len(set(found.values())) > 1:
+        raise SeveralMeant(identifier, found)
+    return next(iter(found if len(found) == 1 else found.values()), identifier)
 
 
 def _of_note(connection: Connection, settings: Settings, identifier: str, now_us: int) -> list[dict[str, str]]:
@@ -63,18 +97,37 @@ def _without_delivery(found: dict[str, Any]) -> dict[str, str]:
     return {"id": found["request_id"], "why": f"It never became a delivery: {reason}. Nothing was stored or sent."}
 
 
-def _trace(connection: Connection, identifier: str) -> dict[str, Any]:
-    return trace(connection, request_ids(connection, identifier)[0])
+def _trace(connection: Connection, identifier: str, origin: str | None) -> dict[str, Any]:
+    found = trace(connection, request_ids(connection, identifier)[0])
+    return found if origin is None else _of_origin(found, origin)
 
 
-def _known(connection: Connection, identifier: str) -> dict[str, Any]:
-    found = _trace(connection, identifier)
-    if found["hops"] or found["deliveries"] or found["refusals"]:
+def _of_origin(found: dict[str, Any], origin: str) -> dict[str, Any]:
+    """A request's id is any text, so that two senders may have chosen the same."""
+    deliveries = [one for one in found["deliveries"] if one["origin_butler"] == origin]
+    return {
+        "request_id": found["request_id"],
+        "hops": [one for one in found["hops"] if one["source_butler"] == origin],
+        "deliveries": deliveries,
+        "delivery_count": len(deliveries),
+        "refusals": [one for one in found["refusals"] if one["origin_butler"] == origin],
+    }
+
+
+def _anything(found: dict[str, Any]) -> bool:
+    return bool(found["hops"] or found["deliveries"] or found["refusals"])
+
+
+def _known(connection: Connection, identifier: str, origin: str | None) -> dict[str, Any]:
+    found = _trace(connection, identifier, origin)
+    if _anything(found):
         return found
+    if origin is not None:
+        raise NothingKnown(f"Nothing of yours is known under '{identifier}'.")
     ids = recent_ids(connection, _REMEMBERED)
     meant = nearest(identifier, ids)
     latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
-    raise SettingsError(
+    raise NothingKnown(
         f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
         "Give the id of a delivery, a request or a notification."
     )
