@@ -12,7 +12,8 @@ from postroom.cli.application import app
 
 _INTRODUCTION = """\
 `postroom COMMAND --help` says the same. Every command ends with 0 when all went well, with 1 and one sentence when it
-did not, and with 2 when it was not understood. `--json` prints for scripts.
+did not, and with 2 when it was not understood. `--json` prints for scripts; what went wrong is said on standard error.
+Of an id, the beginning is enough while it is unique. `postroom --version` says which Postroom this is.
 
 `postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands and options with
 the Tab key."""

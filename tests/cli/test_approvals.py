@@ -73,3 +73,19 @@ async def test_without_approvals_the_command_says_so(home: Path) -> None:
 
     assert done.code == 1
     assert "approvals" in done.error and "enabled" in done.error
+
+
+async def test_the_beginning_of_an_action_is_enough_while_it_is_unique(home: Path) -> None:
+    async with living(home, QUICK, ON, ports()) as household:
+        action = await parked(household)
+        shown = await run(household, "show", action[:8])
+        approved = await run(household, "approve", action[:8], "--yes")
+        again = await run(household, "show", action[:8])
+        first, second = await parked(household, "One"), await parked(household, "Two")
+        several = await run(household, "reject", first[:6], "--reason", "no")
+        missing = await run(household, "show", "zz")
+
+    assert "message: Hello stranger" in shown.out and "approved" in again.out
+    assert approved.code == 0 and action in approved.out
+    assert several.code == 1 and first in several.error and second in several.error
+    assert missing.code == 1 and missing.out == ""

@@ -37,3 +37,17 @@ async def test_a_running_household_knows_the_new_contact_at_once(home: Path, tmp
 
     assert answer["status"] == "ok"
     assert [message["chat_id"] for message in received] == ["2001"]
+
+
+def test_the_book_is_listed_by_name(home: Path, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text(TABLE)
+
+    empty = postroom("contacts", "list")
+    postroom("contacts", "import", str(table))
+    listed, documents = postroom("contacts", "list"), json.loads(postroom("contacts", "list", "--json").out)
+
+    assert empty.code == 0 and "postroom contacts import" in empty.out
+    assert listed.out.splitlines() == ["Bob Miller (Bob, Uncle Bob)  telegram 2001", "Maria Rossi  telegram 2002"]
+    assert [one["name"] for one in documents] == ["Bob Miller", "Maria Rossi"]
+    assert documents[0]["telegram_chat_id"] == "2001" and documents[0]["id"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -23,6 +24,7 @@ from postroom.cli import (
     up,
     why,
 )
+from postroom.cli.output import say
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
@@ -32,6 +34,25 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+
+
+def _say_version(asked: bool) -> None:
+    from postroom.settings.version import package_version
+
+    if asked:
+        say(f"postroom {package_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Carries messages between AI agents and people."""
+
+
 app.command("up")(up.up)
 app.command("init")(init.init)
 app.command("login")(login.login)

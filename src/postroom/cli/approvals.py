@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from postroom.cli.output import Home, Json, say, say_json
 from postroom.domain.errors import InternalError
+from postroom.domain.ids import is_uuid
 from postroom.settings import SettingsError
 from postroom.settings.load import from_process
 
 app = typer.Typer(help="Decide what may be sent.", no_args_is_help=True)
+
+_PAGE = 200
+_MOST_CANDIDATES = 8
 
 Identifier = Annotated[str, typer.Argument(metavar="ID", help="An action, as `postroom approvals list` shows it.")]
 
@@ -32,7 +37,7 @@ def list_waiting(home: Home = None, json: Json = False) -> None:
 @app.command("show")
 def show(identifier: Identifier, home: Home = None, json: Json = False) -> None:
     """Exactly what would be sent, with hidden characters made visible."""
-    action = _ask(home, "show_pending_action", {"action_id": identifier})["action"]
+    action = _shown(home, identifier, "all")
     if json:
         say_json(action)
     else:
@@ -48,16 +53,16 @@ def approve(
     json: Json = False,
 ) -> None:
     """Send it, once; what was shown is what is sent, to the byte."""
-    action = _ask(home, "show_pending_action", {"action_id": identifier})["action"]
+    action = _shown(home, identifier, "pending")
     if not yes:
         _show(action)
         typer.confirm("Send this?", abort=True)
-    seen = {"action_id": identifier, "content_hash": action["content_hash"], "create_rule": rule}
+    seen = {"action_id": action["action_id"], "content_hash": action["content_hash"], "create_rule": rule}
     answer = _ask(home, "approve_action", seen)
     if json:
         say_json(answer)
     else:
-        say(f"Approved; delivery {identifier} is on its way.")
+        say(f"Approved; delivery {action['action_id']} is on its way.")
 
 
 @app.command("reject")
@@ -68,11 +73,38 @@ def reject(
     json: Json = False,
 ) -> None:
     """Never send it; its sender sees the reason when it asks (notify_status)."""
-    answer = _ask(home, "reject_action", {"action_id": identifier, "reason": reason})
+    answer = _ask(home, "reject_action", {"action_id": _meant(home, identifier, "pending"), "reason": reason})
     if json:
         say_json(answer)
     else:
         say("Rejected; its sender sees the reason (notify_status).")
+
+
+def _shown(home: str | None, identifier: str, status: str) -> dict[str, Any]:
+    action: dict[str, Any] = _ask(home, "show_pending_action", {"action_id": _meant(home, identifier, status)})[
+        "action"
+    ]
+    return action
+
+
+def _meant(home: str | None, identifier: str, status: str) -> str:
+    """The one action that begins so; one that is not found stays as it was given, for the messenger to refuse."""
+    if is_uuid(identifier):
+        return identifier
+    found = [one for one in _ids(home, status) if one.startswith(identifier)]
+    if len(found) > 1:
+        shown = ", ".join(found[:_MOST_CANDIDATES])
+        raise SettingsError(f"'{identifier}' is the beginning of several actions; give more of it. There are {shown}.")
+    return found[0] if found else identifier
+
+
+def _ids(home: str | None, status: str) -> Iterator[str]:
+    cursor: str | None = None
+    while True:
+        page = _ask(home, "list_pending_actions", {"status": status, "limit": _PAGE, "cursor": cursor})
+        yield from (action["action_id"] for action in page["actions"])
+        if (cursor := page["next_cursor"]) is None:
+            return
 
 
 def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

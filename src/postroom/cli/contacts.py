@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.progress import bar
+from postroom.domain.contact import Contact
 from postroom.settings.load import from_process
 
 app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
 
 
-@app.callback()
-def contacts() -> None:
-    """Keeps `import` a command of its own while it is the only one."""
+@app.command("list")
+def list_contacts(home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Everybody in the household's book, by name."""
+    from postroom.app.contact_list import all_contacts
+
+    settings, _ = from_process({"home": home, "database_url": database})
+    found = asyncio.run(all_contacts(settings))
+    if json:
+        say_json([_document(one) for one in found])
+        return
+    for one in found:
+        say(_line(one))
+    if not found:
+        say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
+
+
+def _document(one: Contact) -> dict[str, Any]:
+    names = ("id", "name", "telegram_chat_id", "email", "agent_address", "trusted", "source")
+    return {"aliases": list(one.aliases)} | {name: getattr(one, name) for name in names}
+
+
+def _line(one: Contact) -> str:
+    also = f" ({', '.join(one.aliases)})" if one.aliases else ""
+    places = (("telegram", one.telegram_chat_id), ("email", one.email))
+    reached = [f"{channel} {address}" for channel, address in places if address]
+    return "  ".join([f"{one.name}{also}", ", ".join(reached) or "no address", *(["trusted"] if one.trusted else [])])
 
 
 @app.command("import")

@@ -9,11 +9,17 @@ from typing import Any
 
 from postroom.app.endpoints import Endpoints
 from postroom.app.roster import load_roster
+from postroom.domain.mistake import Mistake
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.guard.tokens import TokenFile
-from postroom.peers.http import HttpPeer
+from postroom.peers.http import HttpPeer, Unreachable
 from postroom.settings import Settings, SettingsError
+
+
+class NotRunning(Mistake):
+    def __init__(self, told: str) -> None:
+        super().__init__(f"{told}: is the household running? `postroom up` starts it.")
 
 
 def call(
@@ -28,9 +34,7 @@ def call(
     url = _url(settings, part)
     token = TokenFile(settings.tokens_file).token_of(principal)
     if token is None:
-        raise SettingsError(
-            f"{settings.tokens_file} holds no token for {principal}; start the household first: postroom up."
-        )
+        raise NotRunning(f"{settings.tokens_file} holds no token for {principal}")
     return asyncio.run(_call(HttpPeer(part, url, token), tool, arguments, timeout_seconds))
 
 
@@ -46,5 +50,7 @@ def _url(settings: Settings, butler: str) -> str:
 async def _call(peer: HttpPeer, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
     try:
         return await peer.call(tool, arguments, timeout_seconds)
+    except Unreachable:
+        raise NotRunning(f"{peer.name} does not answer at {peer.url}") from None
     finally:
         await peer.close()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from postroom.cli.output import Home, Json, Roster, say, say_json
+from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import did_you_mean
 from postroom.settings import SettingsError
@@ -53,11 +53,14 @@ def notify(
     }
     patience = (wait_seconds if wait_seconds is not None else settings.delivery.notify_wait_seconds) + 20
     answer = call(settings, butler, "notify", arguments, timeout_seconds=patience)
+    failed = answer["status"] == "error"
     if json:
         say_json(answer)
+    elif failed:
+        complain(_failure(answer))
     else:
         say(_sentence(answer))
-    if answer["status"] == "error":
+    if failed:
         raise typer.Exit(1)
 
 
@@ -67,11 +70,13 @@ def _check(option: str, word: str, known: Iterable[str]) -> None:
         raise SettingsError(f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}.")
 
 
-def _sentence(answer: dict[str, object]) -> str:
+def _failure(answer: dict[str, object]) -> str:
     error = answer.get("error")
-    if answer["status"] == "error":
-        told = error.get("message") if isinstance(error, dict) else error
-        return f"Not delivered: {told} ({answer.get('error_class')})"
+    told = error.get("message") if isinstance(error, dict) else error
+    return f"Not delivered: {told} ({answer.get('error_class')})"
+
+
+def _sentence(answer: dict[str, object]) -> str:
     delivery = answer.get("delivery")
     delivery = delivery if isinstance(delivery, dict) else {}
     context = answer.get("request_context")

@@ -24,5 +24,10 @@ def say(text: str) -> None:
     typer.echo(text)
 
 
+def complain(text: str) -> None:
+    """Why it did not work: beside the output, where a script's pipe does not swallow it."""
+    typer.echo(text, err=True)
+
+
 def say_json(value: Any) -> None:
     typer.echo(strict_json(value, ensure_ascii=False, indent=2))

@@ -21,6 +21,7 @@ from postroom.desk.tool import notify_tool
 from postroom.domain.web_address import in_url
 from postroom.guard.mcp_sessions import McpSessions, SessionBounds
 from postroom.settings import SettingsError
+from postroom.settings.version import package_version
 
 INSTRUCTIONS = (
     "`notify` shows the user a popup on their own screen and returns what they type. It is the silent counterpart of "
@@ -44,6 +45,7 @@ _OPENAPI = {
 def build_server(settings: DeskSettings) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "postroom-desk",
+        version=package_version(),
         instructions=INSTRUCTIONS,
         tools=[notify_tool(Desk(settings))],
         log_level="WARNING",

@@ -19,6 +19,7 @@ from postroom.domain.arguments import unknown_argument
 from postroom.guard.caller import Inside
 from postroom.guard.field_words import field_error
 from postroom.guard.tool_policy import ToolPolicy
+from postroom.settings.version import package_version
 from postroom.telemetry.trace import needs_a_span
 
 _PROTOCOL: Final = "2026-07-28"
@@ -44,7 +45,7 @@ class GuardedServer(MCPServer[Any]):
         self.policy = policy
         self._functions: dict[str, Callable[..., Any]] = {}
         self._called_inside: dict[str, Tool] = {}
-        super().__init__(name, description=description, log_level="WARNING")
+        super().__init__(name, description=description, version=package_version(), log_level="WARNING")
         self._for_a_wire = tuple(self.middleware)
         self.middleware.extend((policy, *more))
 

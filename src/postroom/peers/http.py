@@ -17,6 +17,10 @@ _CONNECT_SECONDS: Final = 3.0
 _IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
 
 
+class Unreachable(TargetUnavailable):
+    """Nothing listens there."""
+
+
 class HttpPeer:
     """
     Speaks the stateless revision of the protocol itself: the SDK's client cancels
@@ -24,8 +28,8 @@ class HttpPeer:
     """
 
     def __init__(self, name: str, url: str, token: str) -> None:
-        self._name = name
-        self._url = url
+        self.name = name
+        self.url = url
         self._headers = {
             "Authorization": f"Bearer {token}",
             "Accept": "application/json, text/event-stream",
@@ -55,11 +59,11 @@ class HttpPeer:
         try:
             status, answer = await self._post(tool, arguments, timeout_seconds, meta or {}, token)
         except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError):
-            raise TargetUnavailable(f"{self._name} cannot be reached") from None
+            raise Unreachable(f"{self.name} cannot be reached") from None
         except TimeoutError:
-            raise DeliveryTimeout(f"{self._name} did not answer in time") from None
+            raise DeliveryTimeout(f"{self.name} did not answer in time") from None
         except (aiohttp.ClientError, ValueError) as error:  # it may have done what we asked
-            raise OutcomeUncertain(f"{self._name} broke off ({type(error).__name__})") from None
+            raise OutcomeUncertain(f"{self.name} broke off ({type(error).__name__})") from None
         return self._read(tool, status, answer)
 
     async def _post(
@@ -76,7 +80,7 @@ class HttpPeer:
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
         body = self._request(tool, arguments, extra)
         headers = {"Mcp-Name": tool} | ({"Authorization": f"Bearer {token}"} if token else {})
-        async with self._session.post(self._url, json=body, headers=headers, timeout=timeout) as response:
+        async with self._session.post(self.url, json=body, headers=headers, timeout=timeout) as response:
             return response.status, await response.json()
 
     def _request(self, tool: str, arguments: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,14 +96,14 @@ class HttpPeer:
 
     def _read(self, tool: str, status: int, answer: Any) -> dict[str, Any]:
         if status in (401, 403):
-            raise TargetUnavailable(f"{self._name} does not accept our token")
+            raise TargetUnavailable(f"{self.name} does not accept our token")
         if not isinstance(answer, dict):
-            raise InternalError(f"{self._name} answered with no object")
+            raise InternalError(f"{self.name} answered with no object")
         if error := answer.get("error"):
             text = error.get("message", "") if isinstance(error, dict) else error
-            raise ValidationError(f"{self._name} refused: {text}")
+            raise ValidationError(f"{self.name} refused: {text}")
         result = answer.get("result")
         content = result.get("structuredContent") if isinstance(result, dict) else None
         if not isinstance(result, dict) or result.get("isError") or not isinstance(content, dict):
-            raise InternalError(f"{self._name} failed in {tool}")
+            raise InternalError(f"{self.name} failed in {tool}")
         return content
