@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.app.living import living
+
 from postroom.desk.server import build_server
 from postroom.desk.settings import DeskSettings
 from postroom.settings.version import package_version
-from tests.app.living import living
 
 INITIALIZE = {
     "jsonrpc": "2.0",
