@@ -73,6 +73,15 @@ def known_channels(settings: Settings) -> frozenset[str]:
     return KNOWN_CHANNELS | settings.channels.keys()
 
 
+def usable_channels(settings: Settings) -> tuple[str, ...]:
+    """Those with credentials, or the sandbox's, in the order they are tried; never none."""
+    if settings.in_sandbox:
+        return ("telegram", "email")
+    email = settings.email.address or settings.email.from_address
+    ours = [name for name, is_set in (("telegram", settings.telegram.token), ("email", email)) if is_set]
+    return (*ours, *settings.channels) or ("telegram",)
+
+
 def _sandboxed(sandbox: SandboxAddress) -> dict[str, Channel]:
     return {
         "telegram": Telegram(SANDBOX_TOKEN, sandbox.bot_api_url),

@@ -32,6 +32,7 @@ from postroom.app.outbound import PeerOutbound, PeerRoutes
 from postroom.app.peers import Peers
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.roster import load_roster
+from postroom.app.script_door import ScriptDoor
 from postroom.app.serving import bind_patiently, port_of, serving
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.sign_in import sign_in_link
@@ -166,6 +167,7 @@ class _Builder:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
+            await self._build_script_door(store)
             await self._build_console(store, inbox, sandbox)
             self._once = Once(keys=StoredIdempotencyKeys(store.database), clock=self._clock, mint=self._mint.mint)
         await self._serve()
@@ -319,6 +321,19 @@ class _Builder:
             await self._stack.enter_async_context(
                 listening(world, self._channels, built.replies, outbound, self._loops)
             )
+
+    async def _build_script_door(self, store: OpenedStore) -> None:
+        if "api" not in self._parts:
+            return
+        door = ScriptDoor(
+            settings=self._settings,
+            database=store.database,
+            switchboard=await self._peers.operator(SWITCHBOARD),
+            messenger=await self._peers.operator(MESSENGER),
+            clock=self._clock,
+            mint=self._mint,
+        )
+        self._routers += door.routers()
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         if "api" not in self._parts:

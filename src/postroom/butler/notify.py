@@ -94,7 +94,7 @@ async def notify(
         envelope = build_envelope(arguments, origin_butler=origin_butler, channels=channels)
         wait = wait_seconds(arguments.wait_seconds, default_wait_seconds)
     except ValidationError as error:
-        await _note(switchboard, arguments, request_id, error)
+        await _note(switchboard, origin_butler, arguments, request_id, error)
         return argument_error(error)
     try:
         return await switchboard.call(
@@ -114,11 +114,14 @@ async def notify(
         return notify_error(error, request_id=request_id, channel=str(arguments.channel))
 
 
-async def _note(switchboard: Peer, arguments: NotifyArguments, request_id: str, error: ValidationError) -> None:
+async def _note(
+    switchboard: Peer, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError
+) -> None:
     """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
     told = {"channel": arguments.channel, "intent": arguments.intent}
+    delivery = {name: text for name, text in told.items() if isinstance(text, str)}
     call = {
-        "notify_request": {"delivery": {name: text for name, text in told.items() if isinstance(text, str)}},
+        "notify_request": {"origin_butler": origin_butler, "delivery": delivery},
         "request_id": request_id,
         "refusal": error.message[:_NOTED_CHARACTERS],
     }

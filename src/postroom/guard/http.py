@@ -90,15 +90,20 @@ class Guard:
         return None
 
     def _principal(self, headers: Headers) -> Principal | None:
-        """A bearer token, or the same token as an API key; a wrong one is never made good by the other."""
-        if (authorization := headers.get("authorization")) is not None:
-            scheme, _, token = authorization.partition(" ")
-            return self._verifier.verify(token.strip()) if scheme.lower() == "bearer" else None
-        key = headers.get("x-api-key")
-        return self._verifier.verify(key.strip()) if key else None
+        token = presented_token(headers)
+        return None if token is None else self._verifier.verify(token)
 
     def _is_own(self, origin: str, host: str) -> bool:
         return origin in self._origins or origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+
+
+def presented_token(headers: Headers) -> str | None:
+    """A bearer token, or the same token as an API key; a wrong one is never made good by the other."""
+    if (authorization := headers.get("authorization")) is not None:
+        scheme, _, token = authorization.partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else None
+    key = headers.get("x-api-key")
+    return key.strip() if key else None
 
 
 def _hostname(host: str) -> str:

@@ -31,6 +31,8 @@ class Agency:
                 return (BUTLER_PREFIX + principal.name,)
             case Role.CONNECTOR:
                 return self.connector_agents(principal.name)
+            case Role.PERSON | Role.PROGRAM:
+                return ()
             case _:
                 assert_never(principal.role)
 

@@ -63,7 +63,7 @@ class Deliver:
         request_id = request_id or self.mint(now)
         row_id, written = self.log.opened(
             request_id=_lineage(envelope) or request_id,
-            source_butler=caller.name,
+            source_butler=_speaker(caller, envelope),
             caller=str(caller),
             envelope=envelope,
             now_us=now,
@@ -109,6 +109,13 @@ def check_origin(caller: Principal, origin_butler: str) -> None:
     if caller.role is Role.OPERATOR or caller.is_butler(origin_butler):
         return
     raise ValidationError.of([FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")])
+
+
+def _speaker(caller: Principal, envelope: Mapping[str, Any]) -> str:
+    """The household's own doors speak for those who knocked there, and have looked at their tokens."""
+    origin = envelope.get("origin_butler")
+    spoken_for = caller.role is Role.OPERATOR and isinstance(origin, str) and origin.strip()
+    return origin.strip()[:64] if spoken_for and isinstance(origin, str) else caller.name
 
 
 def _lineage(envelope: Mapping[str, Any]) -> str | None:

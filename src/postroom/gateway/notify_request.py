@@ -1,0 +1,61 @@
+"""The body of `POST /v1/notify`: names that are known, and one key however it is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.fields import printable
+from postroom.domain.nearest import did_you_mean
+
+_TEXT: Final = {"type": "string"}
+PROPERTIES: Final[dict[str, dict[str, Any]]] = {
+    "message": {**_TEXT, "description": "What to say."},
+    "to": {**_TEXT, "description": "A contact by exact name, or an address; the owner, or the token's own person."},
+    "channel": {**_TEXT, "description": "telegram or email; by default the first that reaches the recipient."},
+    "subject": {**_TEXT, "description": "Of an e-mail."},
+    "priority": {"type": "string", "enum": ["high", "medium", "low"]},
+    "wait_seconds": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 600,
+        "description": "How long to wait for the outcome.",
+    },
+    "idempotency_key": {**_TEXT, "description": "Sent once for this key; also as the header Idempotency-Key."},
+    "on_uncertain": {"type": "string", "enum": ["resend", "hold"]},
+}
+_MOST_UNKNOWN: Final = 20
+
+
+def read_request(body: bytes, key: str | None) -> dict[str, Any]:
+    """Raises ValidationError; what the values are is the work's to judge. An absent value and a null are the same."""
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValidationError("The body is not JSON.") from None
+    if not isinstance(asked, dict):
+        raise ValidationError('The body must be an object such as {"message": "Hello"}.')
+    _refuse_unknown(asked)
+    return {name: value for name, value in asked.items() if value is not None} | _key(asked, key)
+
+
+def _refuse_unknown(asked: Mapping[str, Any]) -> None:
+    unknown = [name for name in asked if name not in PROPERTIES][:_MOST_UNKNOWN]
+    if unknown:
+        raise ValidationError.of(
+            [
+                FieldError(printable(name), f"unknown field{did_you_mean(name, PROPERTIES)}", "unknown_field")
+                for name in unknown
+            ]
+        )
+
+
+def _key(asked: Mapping[str, Any], header: str | None) -> dict[str, str]:
+    if header is None:
+        return {}
+    if asked.get("idempotency_key") not in (None, header):
+        told = "is not the same as in the header Idempotency-Key"
+        raise ValidationError.of([FieldError("idempotency_key", told, "key_mismatch")])
+    return {"idempotency_key": header}
