@@ -15,7 +15,7 @@ from postroom.cli.application import app
 from tests.architecture.tree import ROOT
 
 # Options that act as soon as they are read; parsing them would change the machine of whoever runs the tests.
-_ACT_AT_ONCE = frozenset({"--install-completion", "--show-completion", "--help"})
+_ACT_AT_ONCE = frozenset({"--install-completion", "--show-completion", "--help", "--version"})
 
 
 def parse_postroom(arguments: Sequence[str]) -> None:

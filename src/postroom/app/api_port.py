@@ -26,7 +26,7 @@ from postroom.ports import Clock
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
-OWN_KEY: Final = frozenset({"/v1/intents"})  # the key becomes the key of what is made
+OWN_KEY: Final = frozenset({"/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
 NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Home, Json, say, say_json
 from postroom.domain.errors import InternalError
 from postroom.domain.ids import is_uuid
@@ -108,9 +109,11 @@ def _ids(home: str | None, status: str) -> Iterator[str]:
 
 
 def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    settings, _ = from_process({"home": home})
+    if (there := elsewhere(settings, home)) is not None:
+        return _ask_there(there, tool, arguments)
     from postroom.cli.household_peer import call
 
-    settings, _ = from_process({"home": home})
     try:
         answer = call(settings, "messenger", tool, arguments)
     except InternalError:  # a messenger without approvals has no such tool
@@ -118,6 +121,20 @@ def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, An
     if answer["status"] == "error":
         raise SettingsError(f"{answer['error']['message']}.")
     return answer
+
+
+def _ask_there(there: Elsewhere, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    about = dict(arguments)
+    action = str(about.pop("action_id", ""))
+    match tool:
+        case "list_pending_actions":
+            return there.get("/v1/approvals", **about)
+        case "show_pending_action":
+            return there.get(path_of("approvals", action))
+        case "approve_action":
+            return there.post(path_of("approvals", action, "approve"), about)
+        case _:
+            return there.post(path_of("approvals", action, "reject"), about)
 
 
 def _summary(action: dict[str, Any]) -> str:

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.elsewhere import elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import did_you_mean
-from postroom.settings import SettingsError
+from postroom.settings import Settings, SettingsError
 from postroom.settings.load import from_process
 
-Channel = Annotated[str, typer.Option("--channel", "-c", help="telegram or email.")]
+_CHANNEL, _BUTLER = "telegram", "general"
+Channel = Annotated[
+    str | None, typer.Option("--channel", "-c", help="telegram or email; telegram, or what POSTROOM_URL finds best.")
+]
+As = Annotated[
+    str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
+]
 
 
 def notify(
     message: Annotated[str, typer.Argument(help="What to say; - reads it from standard input.")],
-    channel: Channel = "telegram",
+    channel: Channel = None,
     recipient: Annotated[
         str | None, typer.Option("--to", help="An address or a contact; the owner by default.")
     ] = None,
     subject: Annotated[str | None, typer.Option("--subject")] = None,
-    butler: Annotated[str, typer.Option("--as", help="The butler that speaks.")] = "general",
+    butler: As = None,
     key: Annotated[
         str | None, typer.Option("--key", help="Send once for this key, however often it is called.")
     ] = None,
@@ -34,25 +41,25 @@ def notify(
     roster: Roster = None,
     json: Json = False,
 ) -> None:
-    """Send a message; exits with 0 when it is delivered or accepted."""
-    from postroom.app.channels import known_channels
-    from postroom.cli.household_peer import call
-
+    """Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere."""
     settings, _ = from_process({"home": home, "roster": roster})
-    _check("--channel", channel, known_channels(settings))
     if priority is not None:
         _check("--priority", priority, Priority)
-    arguments = {
-        "channel": channel,
+    asked = {
         "message": sys.stdin.read() if message == "-" else message,
-        "recipient": recipient,
+        "channel": channel,
         "subject": subject,
         "idempotency_key": key,
         "priority": priority,
         "wait_seconds": wait_seconds,
     }
     patience = (wait_seconds if wait_seconds is not None else settings.delivery.notify_wait_seconds) + 20
-    answer = call(settings, butler, "notify", arguments, timeout_seconds=patience)
+    if (there := elsewhere(settings, home, roster)) is not None:
+        if butler is not None:
+            raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
+        answer = there.notify({"to": recipient, **asked}, patience)
+    else:
+        answer = _here(settings, butler or _BUTLER, {"recipient": recipient, **asked}, patience)
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
@@ -62,6 +69,15 @@ def notify(
         say(_sentence(answer))
     if failed:
         raise typer.Exit(1)
+
+
+def _here(settings: Settings, butler: str, asked: dict[str, Any], patience: float) -> dict[str, Any]:
+    from postroom.app.channels import known_channels
+    from postroom.cli.household_peer import call
+
+    channel = asked["channel"] or _CHANNEL
+    _check("--channel", channel, known_channels(settings))
+    return call(settings, butler, "notify", {**asked, "channel": channel}, timeout_seconds=patience)
 
 
 def _check(option: str, word: str, known: Iterable[str]) -> None:

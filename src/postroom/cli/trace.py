@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.settings import Settings
 from postroom.settings.load import from_process
 
 
@@ -17,16 +19,23 @@ def trace(
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Show every hop, attempt and receipt of a request, straight from the ledger."""
-    from postroom.app.ledger_view import traced
-
+    """Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
-    found = asyncio.run(traced(settings, identifier))
+    found = _traced(settings, identifier, elsewhere(settings, home, database))
     if json:
         say_json(found)
         return
     for line in timeline(found):
         say(line)
+
+
+def _traced(settings: Settings, identifier: str, there: Elsewhere | None) -> dict[str, Any]:
+    if there is not None:
+        found: dict[str, Any] = there.get(path_of("deliveries", identifier, "trace"))["trace"]
+        return found
+    from postroom.app.ledger_view import traced
+
+    return asyncio.run(traced(settings, identifier))
 
 
 def timeline(found: dict[str, Any]) -> list[str]:

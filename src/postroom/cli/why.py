@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.settings import Settings
 from postroom.settings.load import from_process
 
 
@@ -17,11 +19,9 @@ def why(
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Say in plain English why a message is where it is, straight from the ledger."""
-    from postroom.app.ledger_view import reasons
-
+    """Say in plain English why a message is where it is, straight from the ledger, or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
-    told = asyncio.run(reasons(settings, identifier))
+    told = _reasons(settings, identifier, elsewhere(settings, home, database))
     if json:
         say_json(told)
         return
@@ -29,3 +29,12 @@ def why(
         if len(told) > 1:
             say(f"{'' if number == 0 else chr(10)}{one['id']}")
         say(one["why"])
+
+
+def _reasons(settings: Settings, identifier: str, there: Elsewhere | None) -> list[dict[str, Any]]:
+    if there is not None:
+        found: list[dict[str, Any]] = there.get(path_of("deliveries", identifier, "why"))["reasons"]
+        return found
+    from postroom.app.ledger_view import reasons
+
+    return asyncio.run(reasons(settings, identifier))

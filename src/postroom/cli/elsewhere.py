@@ -1,0 +1,105 @@
+"""A household on another machine, by POSTROOM_URL and POSTROOM_TOKEN: plain HTTP, quickly imported."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from postroom.domain.mistake import Mistake
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+    from urllib.request import Request
+
+    from postroom.settings import Settings
+
+_SECONDS = 30.0
+_MOST_BYTES = 16 * 1024 * 1024
+
+
+class ElsewhereError(Mistake):
+    """What the household there, or the way to it, had to say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    url: str
+    token: str
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        return self._checked(*self._call("GET", f"{path}?{given}" if given else path, None, _SECONDS))
+
+    def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._checked(*self._call("POST", path, body, _SECONDS))
+
+    def notify(self, body: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        """The tool's own answer, also when it is an error."""
+        status, answer = self._call("POST", "/v1/notify", body, timeout_seconds)
+        return answer if "error_class" in answer else self._checked(status, answer)
+
+    def _checked(self, status: int, answer: dict[str, Any]) -> dict[str, Any]:
+        if 200 <= status < 300:
+            return answer
+        error = answer.get("error")
+        told = error.get("message") if isinstance(error, dict) else error
+        raise ElsewhereError(f"{self.url} answered {status}: {told or 'without a reason'}.")
+
+    def _call(
+        self, method: str, path: str, body: dict[str, Any] | None, timeout_seconds: float
+    ) -> tuple[int, dict[str, Any]]:
+        from http.client import HTTPException
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request
+
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            request = Request(self.url + path, data=data, headers=headers, method=method)  # noqa: S310  # checked below
+            with _open(request, timeout_seconds) as response:
+                return response.status, self._read(response.read(_MOST_BYTES))
+        except HTTPError as error:
+            return error.code, self._read(error.read(_MOST_BYTES))
+        except TimeoutError:
+            raise ElsewhereError(f"{self.url} did not answer in time; it may still have done what was asked.") from None
+        except (URLError, OSError, HTTPException, ValueError) as error:
+            reason = type(getattr(error, "reason", error)).__name__
+            raise ElsewhereError(
+                f"{self.url} cannot be reached ({reason}): is the household running there? `postroom up` starts it."
+            ) from None
+
+    def _read(self, content: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(content)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise ElsewhereError(f"{self.url} does not answer as a household does; is that its API port?")
+        return answer
+
+
+def elsewhere(settings: Settings, *chosen_here: str | None) -> Elsewhere | None:
+    """None while url and token are not both set, or when the command line names something of this machine."""
+    if not settings.url or not settings.token or any(chosen_here):
+        return None
+    if not settings.url.startswith(("http://", "https://")):
+        raise ElsewhereError("POSTROOM_URL must begin with http:// or https://.")
+    return Elsewhere(url=settings.url.rstrip("/"), token=settings.token.reveal())
+
+
+def path_of(kind: str, identifier: str, act: str = "") -> str:
+    return f"/v1/{kind}/{quote(identifier, safe='')}" + (f"/{act}" if act else "")
+
+
+def _open(request: Request, timeout_seconds: float) -> HTTPResponse:
+    """A redirection is not followed: it would take the token along."""
+    from urllib.request import HTTPRedirectHandler, build_opener
+
+    class Stay(HTTPRedirectHandler):
+        def redirect_request(self, *_: Any, **__: Any) -> None:
+            return None
+
+    answer: HTTPResponse = build_opener(Stay).open(request, timeout=timeout_seconds)
+    return answer
