@@ -50,7 +50,8 @@ def _make(words: Sequence[str]) -> None:
 def _pip(words: Sequence[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for word in words:
-        for extra in re.findall(r"postroom\[([^\]]+)\]", word):
+        assert not re.match(r"postroom\b", word), f"pip: {word}: it is not on PyPI; install it from the clone"
+        for extra in re.findall(r"^\.\[([^\]]+)\]", word):
             assert set(extra.split(",")) <= set(project["optional-dependencies"]), f"pip: {word}"
 
 
@@ -139,7 +140,7 @@ _SYSTEM = frozenset(
 def check(words: Sequence[str]) -> None:
     """A command that cannot run here is at least one that exists."""
     program, *rest = words
-    program = program.removeprefix(".venv/bin/")
+    program = re.sub(r"^(\.venv|/opt/postroom)/bin/", "", program)
     if program == "postroom":
         type_postroom(rest)
     elif program in RECORDED:
