@@ -1,5 +1,8 @@
 # /// script
 # dependencies = ["postroom"]
+#
+# [tool.uv.sources]
+# postroom = { path = ".." } # the clone: it is not on PyPI yet
 # ///
 """
 A channel of your own: messages to a topic of an ntfy server.

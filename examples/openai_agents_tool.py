@@ -1,5 +1,8 @@
 # /// script
 # dependencies = ["postroom[openai-agents]"]
+#
+# [tool.uv.sources]
+# postroom = { path = ".." } # the clone: it is not on PyPI yet
 # ///
 """
 OpenAI Agents SDK: an agent that can leave its user a notification.
