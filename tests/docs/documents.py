@@ -89,6 +89,7 @@ def web_server(block: Block) -> None:
     assert block.text.count("{") == block.text.count("}")
     ports = {int(word.strip(";/").rsplit(":", 1)[1]) for word in block.text.split() if "127.0.0.1:" in word}
     assert ports and ports <= set(Settings(home=Path("unused")).ports.model_dump().values())
+    assert all(call in block.text for call in ("adapt", "resolve")), "ChatGPT's Action makes two calls"
 
 
 def drawing(block: Block) -> None:
