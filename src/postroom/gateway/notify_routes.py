@@ -53,7 +53,7 @@ def notify_router(notify: Notify, refuse: Refuse) -> APIRouter:
         responses=_RESPONSES,
     )
     async def post(
-        request: Request, caller: Caller, idempotency_key: Annotated[str | None, Header()] = None
+        request: Request, caller: Caller, idempotency_key: Annotated[str | None, Header(include_in_schema=False)] = None
     ) -> JSONResponse:
         if sender_of(caller) is None:
             told = ValidationError(f"{caller} may not send: a butler's or a program's token may.")
