@@ -190,11 +190,13 @@ async def test_preferences_are_kept_and_wrong_ones_are_named(site: Site) -> None
 
     await expect(page.locator(".notice.good")).to_have_text("Saved.")
     await expect(page.get_by_text("E-mail is switched off in this household")).to_be_visible()
+    await expect(page.get_by_label("E-mail address")).to_have_value("ben@example.org")
+    await expect(page.get_by_text("This address waits to be confirmed")).to_be_visible()
     await page.get_by_role("link", name="Back to the inbox").click()
     await expect(
         page.get_by_text("No e-mail from 22:00 to 07:00 (Europe/Berlin), unless it is urgent.")
     ).to_be_visible()
-    await expect(page.get_by_text("to ben@example.org")).to_be_visible()
+    await expect(page.get_by_text("ben@example.org waits to be confirmed.")).to_be_visible()
 
 
 async def test_the_keyboard_stays_where_it_is_while_the_page_is_brought_up_to_date(site: Site) -> None:
