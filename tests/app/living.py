@@ -12,7 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import Household, parts_of, running
+from postroom.app.household import Household, running
+from postroom.app.parts import parts_of
 from postroom.butler.config import ButlerConfig
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile

@@ -9,7 +9,7 @@ import pytest
 
 from postroom.app.channels import build_channels
 from postroom.app.credentials import credentials_by_name, with_credentials
-from postroom.app.household import shipped
+from postroom.app.parts import shipped
 from postroom.butler.config import ButlerConfig
 from postroom.settings import Settings
 from tests.app.living import settings_for

@@ -16,7 +16,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from postroom.app.household import Household, parts_of, running
+from postroom.app.household import Household, running
+from postroom.app.parts import parts_of
 from postroom.butler.server import CORE_TOOL_NAMES
 from postroom.settings import Settings, load
 
@@ -93,7 +94,7 @@ async def test_every_butler_has_the_core_tools(home: Path) -> None:
     "messenger:no-scheduled-tasks",
 )
 async def test_the_messenger_is_what_its_specification_says(home: Path) -> None:
-    from postroom.app.household import shipped
+    from postroom.app.parts import shipped
     from postroom.app.roster import shipped_roster
 
     messenger = {config.name: config for config in shipped(settings_for(home))}["messenger"]

@@ -12,6 +12,7 @@ from postroom.guard.token_document import token_id
 from postroom.guard.tokens import TokenFile
 from tests.app.living import living
 from tests.clock import FakeClock
+from tests.system.counted import CountedLoops
 
 ADA = Principal(Role.PERSON, "ada")
 
@@ -21,7 +22,7 @@ async def test_uses_are_written_once_a_minute_and_at_the_end(tmp_path: Path) -> 
     tokens = TokenFile(tmp_path / "tokens.json", clock.now_us)
     token = tokens.create(ADA)
 
-    async with keeping_last_use(tokens, clock):
+    async with keeping_last_use(tokens, CountedLoops(clock)):
         await clock.parked()
         tokens.verify(token)
         first = to_text(clock.now_us())
@@ -39,7 +40,7 @@ async def test_a_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> No
     tokens = TokenFile(tmp_path / "tokens.json", clock.now_us)
     token = tokens.create(ADA)
 
-    async with keeping_last_use(tokens, clock):
+    async with keeping_last_use(tokens, CountedLoops(clock)):
         await clock.parked()
         (tmp_path / "tokens-last-use.json").mkdir()
         tokens.verify(token)

@@ -13,7 +13,7 @@ import pytest
 
 from postroom.app import household
 from postroom.app.doctor.loops import look_at_loops
-from postroom.app.household import shipped
+from postroom.app.parts import shipped
 from postroom.system.loop import Look, Loop, Loops
 from tests.app.living import LIFTED, PORTS, QUICK, Living, living
 from tests.services.ports import free_port

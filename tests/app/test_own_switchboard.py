@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import shipped
+from postroom.app.parts import shipped
 from postroom.butler.config import SwitchboardPlace
 from tests.app.living import Living, started
 from tests.app.living import settings_for as settings_of

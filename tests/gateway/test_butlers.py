@@ -9,7 +9,7 @@ import pytest
 from tests.runtimes.installed import install
 from tests.telephone import CHATGPT, OWNER, settings_for, telephone
 
-from postroom.app.household import shipped
+from postroom.app.parts import shipped
 from postroom.butler.config import RuntimeKind
 from postroom.domain.principal import OPERATOR
 

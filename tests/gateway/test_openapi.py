@@ -23,7 +23,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from tests.telephone import settings_for
 
-from postroom.app.household import parts_of, running
+from postroom.app.household import running
+from postroom.app.parts import parts_of
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.tokens import TokenFile
 from postroom.settings import Settings

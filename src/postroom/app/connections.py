@@ -10,6 +10,9 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from postroom.guard.mcp_sessions import SessionBounds
+from postroom.settings import ServingSettings
+
 _BODY_SECONDS: Final = 60.0
 _OWN_DESCRIPTORS: Final = 256  # for databases, providers, models and files, whatever callers do
 _BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -149,3 +152,12 @@ class BoundedHttp(HttpToolsProtocol):
             if not self.has_asked_nothing or self.headers is not None:
                 self.transport.write(_LATE)
             self.transport.close()
+
+
+def bounds_of(settings: ServingSettings) -> tuple[Connections, SessionBounds]:
+    """One count of connections for the whole process; sessions are counted port by port."""
+    bounds = Bounds(
+        total=settings.connections, per_peer=settings.connections_per_peer, head_seconds=settings.head_seconds
+    )
+    sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
+    return Connections(bounds), sessions

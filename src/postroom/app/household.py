@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
 
 import uvicorn
 from fastapi import APIRouter
@@ -18,22 +16,23 @@ from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
-from postroom.app.connections import Bounds, Connections
+from postroom.app.connections import bounds_of
 from postroom.app.console import Console, ConsoleWorld, running_console
 from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
 from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.last_use import keeping_last_use
+from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.outbound import PeerOutbound, PeerRoutes
+from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.plane import DRAIN_SECONDS, running_plane
-from postroom.app.roster import load_roster
 from postroom.app.script_door import ScriptDoor
-from postroom.app.serving import bind_patiently, port_of, serving
+from postroom.app.serving import serving
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.sign_in import sign_in_link
 from postroom.app.store import OpenedStore, open_store
@@ -50,10 +49,9 @@ from postroom.connectors.standalone import adapter_parts
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.web_address import in_url, web_address
+from postroom.domain.web_address import in_url
 from postroom.gateway.assistant_tools import add_tools
 from postroom.guard.guarded_server import GuardedServer
-from postroom.guard.mcp_sessions import SessionBounds
 from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import ToolPolicy
@@ -63,18 +61,12 @@ from postroom.messenger.straight_to_delivery import StraightToDelivery
 from postroom.modules.module import ModuleContext
 from postroom.ports import Channel, Peer
 from postroom.sandbox.server import Sandbox, SandboxOptions
-from postroom.settings import Secret, ServingSettings, Settings
+from postroom.settings import Secret, Settings
 from postroom.store.idempotency_keys import StoredIdempotencyKeys
 from postroom.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.loop import Loops
 from postroom.telemetry.hop_meter import HopMeter
 from postroom.telemetry.loop_meter import LoopMeter
-
-SWITCHBOARD: Final = "switchboard"
-WORKER: Final = "worker"
-ADAPTERS: Final = tuple(FACES)
-SANDBOX: Final = "sandbox"
-SANDBOX_SMTP: Final = "sandbox_smtp"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,17 +79,6 @@ class Household:
     addresses: dict[str, str] = field(default_factory=dict)
     inbox: Inbox | None = None
     sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
-
-
-def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
-    """Every part this household has; without a roster, the shipped one."""
-    names = [config.name for config in (shipped(settings) if roster is None else roster)]
-    ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
-    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
-
-
-def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
-    return load_roster(settings.model_copy(update={"roster": None}), {})
 
 
 @asynccontextmanager
@@ -143,7 +124,7 @@ class _Builder:
         self._assistant_doors: list[AddTools] = []
         self._servers: dict[str, GuardedServer] = {}
         self._butlers: list[Butler] = []
-        self._sockets: dict[str, socket.socket] = {}
+        self._listeners = Listeners(settings=settings, stack=stack)
         self._serving: list[uvicorn.Server] = []
         self._plane: Plane | None = None
         self._channels: Mapping[str, Channel] = {}
@@ -153,9 +134,9 @@ class _Builder:
 
     async def build(self) -> Household:
         await self._bind()
-        self._tokens.ensure([OPERATOR, *(Principal(Role.BUTLER, config.name) for config in self._roster)])
-        self._tokens.ensure(Principal(Role.CONNECTOR, name) for name in ADAPTERS)
-        await self._stack.enter_async_context(keeping_last_use(self._tokens, self._clock))
+        butlers = (Principal(Role.BUTLER, config.name) for config in self._roster)
+        self._tokens.ensure([OPERATOR, *butlers, *(Principal(Role.CONNECTOR, name) for name in ADAPTERS)])
+        await self._stack.enter_async_context(keeping_last_use(self._tokens, self._loops))
         if MESSENGER in self._parts:
             warn_of_users(self._tokens.principals(), self._settings.approvals.approvers)
         sandbox = await self._start_sandbox()
@@ -167,8 +148,9 @@ class _Builder:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
-            await self._build_script_door(store)
-            await self._build_console(store, inbox, sandbox)
+            if "api" in self._parts:
+                await self._build_script_door(store)
+                await self._build_console(store, inbox, sandbox)
             self._once = Once(keys=StoredIdempotencyKeys(store.database), clock=self._clock, mint=self._mint.mint)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
@@ -182,20 +164,15 @@ class _Builder:
             server.should_exit = True  # all at once: each of them grants its callers a few seconds
 
     async def _bind(self) -> None:
-        """All ports or none, before anything is started."""
-        wanted = {config.name: port_for(self._settings, config) for config in self._roster}
-        wanted |= {name: getattr(self._settings.ports, name) for name in ("api", *ADAPTERS)}
-        for part in self._parts:
-            if part in wanted:
-                await self._bind_one(part, wanted[part])
-                self._endpoints.bound(part, port_of(self._sockets[part]))
-            elif part == SANDBOX:
-                await self._bind_one(SANDBOX, self._settings.ports.sandbox)
-                await self._bind_one(SANDBOX_SMTP, self._settings.ports.sandbox_smtp)
-
-    async def _bind_one(self, part: str, port: int) -> None:
-        self._sockets[part] = await bind_patiently(part, self._settings.host, port)
-        self._stack.callback(self._sockets[part].close)
+        ports = self._settings.ports
+        known = {config.name: port_for(self._settings, config) for config in self._roster}
+        known |= {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
+        wanted = {part: known[part] for part in self._parts if part in known}
+        if SANDBOX in self._parts:
+            wanted |= {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp}
+        await self._listeners.bind(wanted)
+        for part in wanted.keys() & known.keys():
+            self._endpoints.bound(part, self._listeners.port(part))
 
     async def _start_sandbox(self) -> SandboxAddress | None:
         if not self._settings.in_sandbox:
@@ -205,14 +182,14 @@ class _Builder:
             return SandboxAddress(self._settings.host, ports.sandbox, ports.sandbox_smtp)
         options = SandboxOptions(
             host=self._settings.host,
-            bot_api_socket=self._sockets[SANDBOX],
-            smtp_socket=self._sockets[SANDBOX_SMTP],
+            bot_api_socket=self._listeners[SANDBOX],
+            smtp_socket=self._listeners[SANDBOX_SMTP],
             ledger_path=self._settings.home / "sandbox.db",
             household=self._settings.household,
         )
         self._settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         sandbox = await self._stack.enter_async_context(Sandbox(options))
-        address = SandboxAddress(self._settings.host, sandbox.bot_api_port, sandbox.smtp_port)
+        address = SandboxAddress(options.host, sandbox.bot_api_port, sandbox.smtp_port)
         self._household.addresses["sandbox"] = address.control_url
         self._household.addresses["sandbox_smtp"] = f"smtp://{in_url(self._settings.host)}:{sandbox.smtp_port}"
         return address
@@ -290,7 +267,7 @@ class _Builder:
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
-        api_url = self._settings.url.rstrip("/") or self._url("api")
+        api_url = self._settings.url.rstrip("/") or self._listeners.url("api")
         await self._stack.enter_async_context(
             releasing(self._settings, store.database, inbox, plane, self._mint, api_url, self._loops)
         )
@@ -323,8 +300,6 @@ class _Builder:
             )
 
     async def _build_script_door(self, store: OpenedStore) -> None:
-        if "api" not in self._parts:
-            return
         door = ScriptDoor(
             settings=self._settings,
             database=store.database,
@@ -336,8 +311,6 @@ class _Builder:
         self._routers += door.routers()
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
-        if "api" not in self._parts:
-            return
         world = ConsoleWorld(
             settings=self._settings,
             database=store.database,
@@ -350,7 +323,7 @@ class _Builder:
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
         self._household.sign_in = lambda: sign_in_link(
-            store.database, self._tokens, self._url("api"), OPERATOR, self._clock.now_us()
+            store.database, self._tokens, self._listeners.url("api"), OPERATOR, self._clock.now_us()
         )
 
     async def _build_messenger(
@@ -377,7 +350,7 @@ class _Builder:
 
     async def _serve(self) -> None:
         hosts, origins = self._settings.served_hosts, self._settings.allowed_origins
-        connections, sessions = _bounds(self._settings.serving)
+        connections, sessions = bounds_of(self._settings.serving)
         apps: dict[str, ASGIApp] = {
             butler.name: mcp_app(
                 self._servers[butler.name],
@@ -407,9 +380,9 @@ class _Builder:
             )
         apps |= {name: self._adapter(name) for name in ADAPTERS if name in self._parts}
         for name, application in apps.items():
-            server = serving(application, self._sockets[name], connections)
+            server = serving(application, self._listeners[name], connections)
             self._serving.append(await self._stack.enter_async_context(server))
-            self._household.addresses[name] = self._url(name) + ("/mcp" if name in self._servers else "")
+            self._household.addresses[name] = self._listeners.url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
             await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
         if inbox := self._household.inbox:
@@ -421,18 +394,7 @@ class _Builder:
 
     def _adapter(self, name: str) -> ASGIApp:
         face, elsewhere = FACES[name], self._settings.connector(name).household_url
-        api_url = self._url("api") if "api" in self._parts or not elsewhere else elsewhere
-        return adapter_app(face, adapter_parts(face, self._settings, api_url=api_url, own_url=self._url(name)))
-
-    def _url(self, name: str) -> str:
-        listener = self._sockets.get(name)
-        port = port_of(listener) if listener else getattr(self._settings.ports, name)
-        return web_address(self._settings.host, port)
-
-
-def _bounds(settings: ServingSettings) -> tuple[Connections, SessionBounds]:
-    bounds = Bounds(
-        total=settings.connections, per_peer=settings.connections_per_peer, head_seconds=settings.head_seconds
-    )
-    sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
-    return Connections(bounds), sessions
+        api_url = self._listeners.url("api") if "api" in self._parts or not elsewhere else elsewhere
+        return adapter_app(
+            face, adapter_parts(face, self._settings, api_url=api_url, own_url=self._listeners.url(name))
+        )

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-import structlog
+from contextlib import asynccontextmanager, suppress
 
 from postroom.domain.time import seconds
 from postroom.guard.last_use import WRITE_SECONDS
 from postroom.guard.tokens import TokenFile
-from postroom.ports import Clock
 from postroom.settings import SettingsError
-
-_log = structlog.get_logger("postroom.tokens")
+from postroom.system.loop import Loops
 
 
 @asynccontextmanager
-async def keeping_last_use(tokens: TokenFile, clock: Clock) -> AsyncIterator[None]:
-    stopping = asyncio.Event()
-    writing = asyncio.create_task(_write_until(stopping, tokens, clock))
-    try:
+async def keeping_last_use(tokens: TokenFile, loops: Loops) -> AsyncIterator[None]:
+    """Once more at the end, so that nothing is forgotten by stopping; an old time is no reason to fail there."""
+
+    async def write() -> None:
+        await asyncio.to_thread(tokens.write_last_use, tokens.last_use.take())
+
+    async def look() -> int:
+        await write()
+        return loops.clock.now_us() + seconds(WRITE_SECONDS)
+
+    async with loops.running("last_use", look):
         yield
-    finally:
-        stopping.set()
-        await writing
-
-
-async def _write_until(stopping: asyncio.Event, tokens: TokenFile, clock: Clock) -> None:
-    """Once more at the end, so that nothing is forgotten by stopping."""
-    stop = False
-    while not stop:
-        stop = await clock.wait(stopping, clock.now_us() + seconds(WRITE_SECONDS))
-        try:
-            await asyncio.to_thread(tokens.write_last_use, tokens.last_use.take())
-        except (OSError, SettingsError) as error:  # a list with an old time is no reason to stop anything
-            _log.warning("last_use.not_written", error=type(error).__name__)
+    with suppress(OSError, SettingsError):
+        await write()

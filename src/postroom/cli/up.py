@@ -39,7 +39,7 @@ def up(
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
     from postroom.app.credentials import with_credentials
-    from postroom.app.household import parts_of
+    from postroom.app.parts import parts_of
     from postroom.app.roster import load_roster
 
     overrides: dict[str, Any] = {

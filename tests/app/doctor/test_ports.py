@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postroom.app.doctor.ports import look_at_ports
-from postroom.app.household import shipped
+from postroom.app.parts import shipped
 from tests.app.living import PORTS, living, settings_for
 from tests.services.ports import free_port
 

@@ -1,0 +1,35 @@
+"""The ports of a process, bound before anything is started: all of them or none."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from postroom.app.serving import bind_patiently, port_of
+from postroom.domain.web_address import web_address
+from postroom.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    settings: Settings
+    stack: AsyncExitStack
+    _sockets: dict[str, socket.socket] = field(default_factory=dict)
+
+    async def bind(self, wanted: Mapping[str, int]) -> None:
+        for part, port in wanted.items():
+            self._sockets[part] = await bind_patiently(part, self.settings.host, port)
+            self.stack.callback(self._sockets[part].close)
+
+    def __getitem__(self, part: str) -> socket.socket:
+        return self._sockets[part]
+
+    def port(self, part: str) -> int:
+        """Where it listens here; of a part that runs elsewhere, where the settings say it does."""
+        listener = self._sockets.get(part)
+        return port_of(listener) if listener else int(getattr(self.settings.ports, part))
+
+    def url(self, part: str) -> str:
+        return web_address(self.settings.host, self.port(part))

@@ -1,0 +1,28 @@
+"""The parts a household has, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from postroom.app.roster import load_roster
+from postroom.butler.config import MESSENGER, ButlerConfig
+from postroom.connectors.face import FACES
+from postroom.settings import Settings
+
+SWITCHBOARD: Final = "switchboard"
+WORKER: Final = "worker"
+ADAPTERS: Final = tuple(FACES)
+SANDBOX: Final = "sandbox"
+SANDBOX_SMTP: Final = "sandbox_smtp"
+
+
+def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:
+    """Every part this household has; without a roster, the shipped one."""
+    names = [config.name for config in (shipped(settings) if roster is None else roster)]
+    ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
+    return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
+
+
+def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:
+    return load_roster(settings.model_copy(update={"roster": None}), {})
