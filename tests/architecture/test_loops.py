@@ -9,6 +9,7 @@ from tests.architecture.tree import SOURCE, source_files
 
 PROGRAMS = ("sandbox", "desk")  # of their own
 NOT_IN_THE_BACKGROUND = {
+    ("app/serving.py", "bind_patiently"): "a port, until it is free",
     ("app/pruning.py", "_deliveries"): "a command, batch by batch",
     ("app/pruning.py", "_records"): "a command, batch by batch",
     ("butler/sessions.py", "wait"): "a caller waits",
