@@ -11,6 +11,8 @@ from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.domain.limits import Admission, Decision
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 
 
 class Clock(Protocol):
@@ -214,3 +216,11 @@ class Peer(Protocol):
     """Another part of the household, reached over MCP."""
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]: ...
+
+
+class Outbound(Protocol):
+    """The next part on a message's way out; in the end the delivery plane itself."""
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """Never raises one of our errors: what went wrong is an outcome."""
+        ...

@@ -21,6 +21,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.guard.http import Guard
 from postroom.peers.http import HttpPeer
+from postroom.peers.over_wire import SwitchboardOverWire
 from tests.app.living import QUICK, Living, living
 
 ON = {"approvals": {"enabled": True, "ask_owner": False}}
@@ -196,6 +197,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
         door = ScriptDoor(
             settings=household.settings,
             database=store.database,
+            outbound=SwitchboardOverWire(switchboard),
             switchboard=switchboard,
             messenger=messenger,
             clock=SystemClock(),

@@ -35,6 +35,7 @@ from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
 from postroom.guard.visitors import visitors
 from postroom.peers.http import HttpPeer
+from postroom.peers.over_wire import SwitchboardOverWire
 from postroom.ports import Clock
 from postroom.runtimes.catalogue import RUNTIMES
 from postroom.runtimes.process import Programs
@@ -108,13 +109,19 @@ async def butler_with_model(
             settings=settings,
             database=store.database,
             endpoints=endpoints,
-            peers=Peers(file, endpoints, stack),
+            peers=Peers(file, endpoints, clock, stack),
             clock=clock,
             mint=mint,
             environment={},
         )
         butler = build_butler(
-            config, world, switchboard=peer, sessions=sessions, modules=LoadedModules(), verifier=tokens
+            config,
+            world,
+            outbound=SwitchboardOverWire(peer),
+            switchboard=peer,
+            sessions=sessions,
+            modules=LoadedModules(),
+            verifier=tokens,
         )
         app = mcp_app(build_server(butler, tokens), tokens, hosts=(), origins=(), allow=visitors("general"))
         await stack.enter_async_context(serving(app, listener))

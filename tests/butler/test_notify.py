@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from postroom.butler.notify import NotifyArguments, build_envelope, notify, wait_seconds
+from postroom.butler.notify import NotifyArguments, notify, read_arguments, wait_seconds
 from postroom.butler.server import CORE_TOOL_NAMES
 from postroom.domain.errors import (
     DeliveryTimeout,
@@ -21,6 +21,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.fields import text_problem
 from postroom.domain.route import build_notify_route
+from postroom.peers.over_wire import SwitchboardOverWire
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.domain.envelopes import CONTEXT
 
@@ -54,6 +55,7 @@ async def asked(switchboard: Switchboard, **arguments: Any) -> dict[str, Any]:
         origin_butler="health",
         request_id="r-1",
         channels=CHANNELS,
+        outbound=SwitchboardOverWire(switchboard),
         switchboard=switchboard,
         default_wait_seconds=20.0,
     )
@@ -374,7 +376,7 @@ async def test_what_a_refused_call_wanted_to_say_stays_with_the_butler() -> None
 @pytest.mark.parametrize("name", ["ſms\ud800", "x" * 5000, "\x00"])
 async def test_a_strange_channel_is_repeated_only_as_far_as_it_can_be(name: str) -> None:
     with pytest.raises(ValidationError) as caught:
-        build_envelope(NotifyArguments(channel=name, message="x"), origin_butler="health", channels=CHANNELS)
+        read_arguments(NotifyArguments(channel=name, message="x"), origin_butler="health", channels=CHANNELS)
 
     assert len(caught.value.message) < 400
     assert text_problem(caught.value.message) is None

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
+from postroom.domain.hop import Hop
 from postroom.domain.ids import IdMint
+from postroom.domain.notify_response import notify_response
+from postroom.domain.outcome import Outcome
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
 from postroom.domain.route import read_route_response
+from postroom.peers.over_wire import MessengerOverWire
 from postroom.switchboard import deliver
 from postroom.switchboard.deliver import Deliver, check_origin
 from tests.clock import START_US, FakeClock
@@ -48,7 +53,8 @@ class Log:
         self.failure = failure
         self.hangs = hangs
 
-    def opened(self, **row: Any) -> tuple[str, asyncio.Future[None]]:
+    def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]:
+        row = asdict(hop)
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self.failure:
             written.set_exception(self.failure)
@@ -58,8 +64,8 @@ class Log:
             written.set_result(None)
         return str(len(self.rows) - 1), written
 
-    def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
-        self.rows[int(row_id)]["answer"] = answer
+    def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None:
+        self.rows[int(row_id)]["answer"] = notify_response(outcome)
 
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
         assert written.done()
@@ -80,7 +86,7 @@ class Roster:
 
 def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) -> Deliver:
     return Deliver(
-        messenger=messenger,
+        messenger=MessengerOverWire(messenger, FakeClock()),
         registry=roster or Roster(),  # type: ignore[arg-type]  # a delivery only looks up
         log=log,
         clock=FakeClock(),

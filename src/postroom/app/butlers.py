@@ -20,7 +20,7 @@ from postroom.butler.session_answers import accepted
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import Principal, Role
 from postroom.guard.http import Verifier
-from postroom.ports import Clock, Peer
+from postroom.ports import Clock, Outbound, Peer
 from postroom.settings import Settings
 from postroom.store.appointments import StoredAppointments
 from postroom.store.butler_state import StoredState
@@ -45,6 +45,7 @@ def build_butler(
     config: ButlerConfig,
     world: ButlerWorld,
     *,
+    outbound: Outbound,
     switchboard: Peer,
     sessions: ButlerSessions,
     modules: LoadedModules,
@@ -58,6 +59,7 @@ def build_butler(
             origin_butler=config.name,
             request_id=world.mint.mint(world.clock.now_us()),
             channels=known_channels(world.settings),
+            outbound=outbound,
             switchboard=switchboard,
             default_wait_seconds=wait,
         )
@@ -78,6 +80,7 @@ def build_butler(
     return Butler(
         config=config,
         port=world.endpoints.port(config.name),
+        outbound=outbound,
         switchboard=switchboard,
         state=StoredState(world.database, config.name),
         sessions=sessions,

@@ -9,7 +9,7 @@ from typing import Final
 from postroom.app.own_channel import own_channel
 from postroom.channels.email import Email
 from postroom.channels.telegram import Telegram
-from postroom.domain.web_address import web_address
+from postroom.domain.web_address import in_url, web_address
 from postroom.ports import Channel
 from postroom.sandbox.server import SANDBOX_TOKEN
 from postroom.settings import Owner, Settings, SettingsError
@@ -32,6 +32,10 @@ class SandboxAddress:
     @property
     def control_url(self) -> str:
         return f"{self.bot_api_url}/sandbox/"
+
+    @property
+    def smtp_url(self) -> str:
+        return f"smtp://{in_url(self.host)}:{self.smtp_port}"
 
 
 def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[str, Channel]:

@@ -27,14 +27,14 @@ from postroom.gateway.webhook_routes import webhook_router
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import answers_for_themselves
 from postroom.intents.bulletin import Bulletin
-from postroom.intents.courier import ButlerRoutes, Courier, Outbound
+from postroom.intents.courier import ButlerRoutes, Courier
 from postroom.intents.directory import Directory
 from postroom.intents.intake import Intake
 from postroom.intents.replies import Replies
 from postroom.intents.runner import Runner
 from postroom.intents.threads import Threads
 from postroom.intents.webhooks import Webhooks
-from postroom.ports import Channel, Clock
+from postroom.ports import Channel, Clock, Outbound
 from postroom.registry.parts import RegistryParts
 from postroom.registry.routes import registry_router
 from postroom.settings import Settings

@@ -22,15 +22,16 @@ from postroom.app.correspondence import Correspondence, World, build_corresponde
 from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
+from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.last_use import keeping_last_use
 from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.modules import check_modules, loaded_modules
-from postroom.app.outbound import PeerOutbound, PeerRoutes
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.plane import DRAIN_SECONDS, running_plane
+from postroom.app.sandbox import start_sandbox
 from postroom.app.script_door import ScriptDoor
 from postroom.app.serving import serving
 from postroom.app.sessions import build_sessions, start_sessions
@@ -49,7 +50,6 @@ from postroom.connectors.standalone import adapter_parts
 from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.web_address import in_url
 from postroom.gateway.assistant_tools import add_tools
 from postroom.guard.guarded_server import GuardedServer
 from postroom.guard.session_tokens import SessionTokens
@@ -59,8 +59,8 @@ from postroom.guard.visitors import visitors
 from postroom.messenger.server import build_server as build_messenger
 from postroom.messenger.straight_to_delivery import StraightToDelivery
 from postroom.modules.module import ModuleContext
-from postroom.ports import Channel, Peer
-from postroom.sandbox.server import Sandbox, SandboxOptions
+from postroom.peers.over_wire import RoutesOverWire
+from postroom.ports import Channel, Outbound, Peer
 from postroom.settings import Secret, Settings
 from postroom.store.idempotency_keys import StoredIdempotencyKeys
 from postroom.switchboard.server import RULES, add_switchboard_tools
@@ -117,7 +117,7 @@ class _Builder:
         self._registry = CollectorRegistry()
         self._tokens = TokenFile(settings.tokens_file)
         self._endpoints = Endpoints(settings, roster)
-        self._peers = Peers(self._tokens, self._endpoints, stack)
+        self._peers = Peers(self._tokens, self._endpoints, self._clock, stack)
         self._loops = Loops(self._clock, LoopMeter(self._registry).failed)
         self._household = Household(settings=settings, parts=self._parts, loops=self._loops)
         self._routers: list[APIRouter] = []
@@ -180,18 +180,8 @@ class _Builder:
         ports = self._settings.ports
         if SANDBOX not in self._parts:
             return SandboxAddress(self._settings.host, ports.sandbox, ports.sandbox_smtp)
-        options = SandboxOptions(
-            host=self._settings.host,
-            bot_api_socket=self._listeners[SANDBOX],
-            smtp_socket=self._listeners[SANDBOX_SMTP],
-            ledger_path=self._settings.home / "sandbox.db",
-            household=self._settings.household,
-        )
-        self._settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        sandbox = await self._stack.enter_async_context(Sandbox(options))
-        address = SandboxAddress(options.host, sandbox.bot_api_port, sandbox.smtp_port)
-        self._household.addresses["sandbox"] = address.control_url
-        self._household.addresses["sandbox_smtp"] = f"smtp://{in_url(self._settings.host)}:{sandbox.smtp_port}"
+        address = await start_sandbox(self._settings, self._listeners, self._stack)
+        self._household.addresses |= {SANDBOX: address.control_url, SANDBOX_SMTP: address.smtp_url}
         return address
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
@@ -222,7 +212,8 @@ class _Builder:
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config, world)
             else:
-                butler = await self._butler(config, world, self._peers.to(SWITCHBOARD, caller=config.name))
+                way = self._peers.outbound(SWITCHBOARD, caller=config.name)
+                butler = await self._butler(config, world, way, self._peers.to(SWITCHBOARD, caller=config.name))
                 self._servers[config.name] = build_server(butler, butler.verifier)
         for butler in self._butlers:
             server = self._servers[butler.name]
@@ -232,7 +223,7 @@ class _Builder:
         for butler in self._butlers:
             await self._stack.enter_async_context(living(butler, world, self._loops))
 
-    async def _butler(self, config: ButlerConfig, world: ButlerWorld, switchboard: Peer) -> Butler:
+    async def _butler(self, config: ButlerConfig, world: ButlerWorld, outbound: Outbound, switchboard: Peer) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
         context = ModuleContext(
@@ -245,6 +236,7 @@ class _Builder:
         butler = build_butler(
             config,
             world,
+            outbound=outbound,
             switchboard=switchboard,
             sessions=build_sessions(
                 config,
@@ -287,8 +279,8 @@ class _Builder:
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
-        outbound = self._plane or PeerOutbound(switchboard)
-        built = build_correspondence(world, outbound, PeerRoutes(switchboard))
+        outbound = self._peers.outbound(SWITCHBOARD, caller=None)
+        built = build_correspondence(world, outbound, RoutesOverWire(switchboard))
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops))
             self._correspondence = built
@@ -296,13 +288,14 @@ class _Builder:
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
             await self._stack.enter_async_context(
-                listening(world, self._channels, built.replies, outbound, self._loops)
+                listening(world, self._channels, built.replies, self._plane or outbound, self._loops)
             )
 
     async def _build_script_door(self, store: OpenedStore) -> None:
         door = ScriptDoor(
             settings=self._settings,
             database=store.database,
+            outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             switchboard=await self._peers.operator(SWITCHBOARD),
             messenger=await self._peers.operator(MESSENGER),
             clock=self._clock,
@@ -332,21 +325,24 @@ class _Builder:
         approvals = await self._stack.enter_async_context(
             approving(self._settings, store.database, plane, self._mint, self._loops)
         )
-        butler = await self._butler(config, world, StraightToDelivery(plane, sender_status(store, plane)))
+        butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)
         self._servers[MESSENGER] = server
+        self._peers.take(messenger_door(server, parts.execute))
 
     async def _build_switchboard(self, config: ButlerConfig, world: ButlerWorld) -> None:
         board = build_board(world, self._stack, HopMeter(self._registry))
-        butler = await self._butler(config, world, board.as_peer(Principal(Role.BUTLER, SWITCHBOARD)))
+        own = Principal(Role.BUTLER, SWITCHBOARD)
+        butler = await self._butler(config, world, board.as_outbound(own), board.as_peer(own))
         policy = ToolPolicy({**core_rules(SWITCHBOARD), **RULES}, butler.verifier)
         server = GuardedServer(SWITCHBOARD, policy, description=config.butler.description)
         add_switchboard_tools(server, board, butler.verifier)
         add_core_tools(server, butler)
         add_route_tool(server, butler)
         self._servers[SWITCHBOARD] = server
+        self._peers.take(switchboard_door(server, board.deliver))
 
     async def _serve(self) -> None:
         hosts, origins = self._settings.served_hosts, self._settings.allowed_origins

@@ -8,25 +8,41 @@ from typing import Any
 
 from postroom.app.endpoints import Endpoints
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.outcome import Outcome, refused
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
+from postroom.guard.inside import InsideDoor
 from postroom.guard.tokens import TokenFile
 from postroom.peers.http import HttpPeer
 from postroom.peers.memory import MemoryPeer, Part
+from postroom.peers.over_wire import MessengerOverWire, SwitchboardOverWire
+from postroom.ports import Clock, Outbound, Peer
 
 
 class Peers:
     """In memory when the other part lives here, over HTTP when it does not."""
 
-    def __init__(self, tokens: TokenFile, endpoints: Endpoints, stack: AsyncExitStack) -> None:
+    def __init__(self, tokens: TokenFile, endpoints: Endpoints, clock: Clock, stack: AsyncExitStack) -> None:
+        self._clock = clock
         self._tokens = tokens
         self._endpoints = endpoints
         self._stack = stack
         self._here: dict[str, Part] = {}
+        self._doors: dict[str, InsideDoor] = {}
+        self.stopped = False
         self._connected: dict[tuple[str, str], MemoryPeer | HttpPeer] = {}
 
     def add(self, name: str, server: Part) -> None:
         self._here[name] = server
+
+    def take(self, door: InsideDoor) -> None:
+        """A part of this process to which the others hand messages without a wire."""
+        self._doors[door.part] = door
+
+    def outbound(self, target: str, *, caller: str | None) -> LateOutbound:
+        """The way of a message to the switchboard or the messenger; without a caller, of the household itself."""
+        return LateOutbound(self, target, caller)
 
     def to(self, target: str, *, caller: str) -> LatePeer:
         """May be handed out before the other part exists; it is looked for at the first call."""
@@ -38,6 +54,7 @@ class Peers:
 
     async def connect(self) -> None:
         """Opens what is in memory; belongs in the task that will close the stack."""
+        self._stack.callback(self._stop)
         for name in self._here:
             if name != "switchboard" and "switchboard" in self._here:
                 await self._connect(name, "switchboard")
@@ -77,8 +94,31 @@ class Peers:
         self._connected[target, caller] = peer
         return peer
 
-    def _token(self, caller: str) -> str:
-        return self._tokens.token_of(Principal(Role.BUTLER, caller)) or ""
+    def way(self, target: str, caller: str | None) -> Outbound:
+        own = self._endpoints.own_switchboard(caller) if caller and target == "switchboard" else None
+        if own is None and (door := self._doors.get(target)):
+            if self.stopped:
+                raise TargetUnavailable(f"{target} is not running")
+            return door.for_token(self._token(caller))
+        peer = self._peer(target, caller)
+        return SwitchboardOverWire(peer) if target == "switchboard" else MessengerOverWire(peer, self._clock)
+
+    def _peer(self, target: str, caller: str | None) -> Peer:
+        if caller is not None:
+            return self.find(target, caller)
+        url = self._endpoints.url(target)
+        if url is None:
+            return Nobody(target)
+        peer = HttpPeer(target, url, self._token(None))
+        self._stack.push_async_callback(peer.close)
+        return peer
+
+    def _token(self, caller: str | None) -> str:
+        principal = OPERATOR if caller is None else Principal(Role.BUTLER, caller)
+        return self._tokens.token_of(principal) or ""
+
+    def _stop(self) -> None:
+        self.stopped = True
 
 
 class Nobody:
@@ -101,3 +141,21 @@ class LatePeer:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         return await self._peers.find(self._target, self._caller).call(tool, arguments, timeout_seconds)
+
+
+class LateOutbound:
+    """May be handed out before the other part exists; it is looked for at the first message."""
+
+    def __init__(self, peers: Peers, target: str, caller: str | None) -> None:
+        self._peers = peers
+        self._target = target
+        self._caller = caller
+        self._found: Outbound | None = None
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        try:
+            if self._found is None or self._peers.stopped:
+                self._found = self._peers.way(self._target, self._caller)
+        except TargetUnavailable as error:
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return await self._found.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)

@@ -26,7 +26,7 @@ from postroom.guard.sender import sender_of
 from postroom.messenger.policy import rules
 from postroom.peers.http import HttpPeer
 from postroom.peers.memory import MemoryPeer
-from postroom.ports import AddressBook, Clock
+from postroom.ports import AddressBook, Clock, Outbound
 from postroom.settings import Settings
 from postroom.store.database import Database
 
@@ -40,6 +40,7 @@ _TOOL_SECONDS: Final = 30.0
 class ScriptDoor:
     settings: Settings
     database: Database
+    outbound: Outbound
     switchboard: Reached
     messenger: Reached
     clock: Clock
@@ -65,6 +66,7 @@ class ScriptDoor:
             origin_butler=sender_of(caller) or "",
             request_id=request_id,
             channels=known_channels(self.settings),
+            outbound=self.outbound,
             switchboard=self.switchboard,
             default_wait_seconds=self.settings.delivery.notify_wait_seconds,
         )

@@ -23,7 +23,7 @@ def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> S
     messenger = world.peers.to("messenger", caller="switchboard")
     return Switchboard(
         deliver=Deliver(
-            messenger=messenger,
+            messenger=world.peers.outbound("messenger", caller="switchboard"),
             registry=registry,
             log=log,
             clock=world.clock,

@@ -11,8 +11,7 @@ from postroom.app.inbound import Handler
 from postroom.domain.delivery import Intent, Priority
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.time import to_text
-from postroom.intents.courier import Outbound
-from postroom.ports import Clock
+from postroom.ports import Clock, Outbound
 
 SENTENCE: Final = (
     "What you wrote has not been read: this bot only delivers messages. "

@@ -20,7 +20,7 @@ from postroom.domain.session import Session, Status
 from postroom.domain.time import SECOND_US
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import ToolPolicy
-from postroom.ports import Clock, Peer
+from postroom.ports import Clock, Outbound, Peer
 
 
 class State(Protocol):
@@ -68,6 +68,7 @@ class Butler:
 
     config: ButlerConfig
     port: int
+    outbound: Outbound
     switchboard: Peer
     state: State
     sessions: ButlerSessions
@@ -90,6 +91,7 @@ class Butler:
             origin_butler=self.name,
             request_id=self.mint(self.clock.now_us()),
             channels=self.channels,
+            outbound=self.outbound,
             switchboard=self.switchboard,
             default_wait_seconds=self.notify_wait_seconds,
         )

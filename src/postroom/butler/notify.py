@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.delivery import Intent
-from postroom.domain.errors import DeliveryTimeout, FieldError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.notify import NOTIFY_V1, parse_notify
-from postroom.domain.notify_response import notify_error
-from postroom.ports import Peer
+from postroom.domain.notify_response import notify_response
+from postroom.domain.outgoing import Outgoing
+from postroom.ports import Outbound, Peer
 
 MAX_WAIT_SECONDS: Final = 600.0
-_ANSWER_MARGIN_SECONDS: Final = 10.0
 _NOTE_SECONDS: Final = 2.0
 _NOTED_CHARACTERS: Final = 500
 _SHOWN_CHARACTERS: Final = 80
@@ -40,7 +40,7 @@ class NotifyArguments:
     wait_seconds: object = None
 
 
-def build_envelope(arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]) -> dict[str, Any]:
+def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]) -> Outgoing:
     """Raises ValidationError with the sentence the contract promises."""
     intent = arguments.intent if arguments.intent is not None else "send"
     if intent != Intent.REACT and _is_missing(arguments.message):
@@ -67,9 +67,7 @@ def build_envelope(arguments: NotifyArguments, *, origin_butler: str, channels: 
         "priority": arguments.priority,
         "on_uncertain": arguments.on_uncertain,
     }
-    envelope = {name: value for name, value in envelope.items() if value is not None}
-    parse_notify(envelope, channels)
-    return envelope
+    return parse_notify({name: value for name, value in envelope.items() if value is not None}, channels)
 
 
 def wait_seconds(asked: object, default: float) -> float:
@@ -87,31 +85,17 @@ async def notify(
     origin_butler: str,
     request_id: str,
     channels: frozenset[str],
+    outbound: Outbound,
     switchboard: Peer,
     default_wait_seconds: float,
 ) -> dict[str, Any]:
     try:
-        envelope = build_envelope(arguments, origin_butler=origin_butler, channels=channels)
+        outgoing = read_arguments(arguments, origin_butler=origin_butler, channels=channels)
         wait = wait_seconds(arguments.wait_seconds, default_wait_seconds)
     except ValidationError as error:
         await _note(switchboard, origin_butler, arguments, request_id, error)
         return argument_error(error)
-    try:
-        return await switchboard.call(
-            "deliver",
-            {"notify_request": envelope, "request_id": request_id, "wait_seconds": wait},
-            wait + _ANSWER_MARGIN_SECONDS,
-        )
-    except DeliveryTimeout:
-        silent = DeliveryTimeout(
-            f"the switchboard did not answer within {wait + _ANSWER_MARGIN_SECONDS:.0f} s; it may still be delivered"
-        )
-        return notify_error(silent, request_id=request_id, channel=str(arguments.channel))
-    except TargetUnavailable:
-        unreachable = TargetUnavailable("the switchboard cannot be reached; nothing was sent")
-        return notify_error(unreachable, request_id=request_id, channel=str(arguments.channel))
-    except PostroomError as error:
-        return notify_error(error, request_id=request_id, channel=str(arguments.channel))
+    return notify_response(await outbound.submit(outgoing, request_id=request_id, wait_seconds=wait))
 
 
 async def _note(

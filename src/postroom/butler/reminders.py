@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.butler.notify import NotifyArguments, build_envelope
+from postroom.butler.notify import NotifyArguments, read_arguments
 from postroom.domain.appointment import Appointment, AppointmentKind
 from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.notify import notify_document
 from postroom.domain.time import parse_text, seconds, to_text
 
 MAX_DELAY_MINUTES: Final = 5 * 366 * 24 * 60
@@ -40,7 +41,7 @@ def plan_reminder(
         intent="reply" if arguments.request_context is not None else "send",
         request_context=arguments.request_context,
     )
-    envelope = build_envelope(notify, origin_butler=butler, channels=channels)
+    envelope = notify_document(read_arguments(notify, origin_butler=butler, channels=channels))
     work: dict[str, Any] = {**envelope["delivery"], "request_context": envelope.get("request_context")}
     return Appointment(
         id=reminder_id,

@@ -62,7 +62,10 @@ class ToolPolicy:
         if ctx.method == "tools/call":
             name = str((ctx.params or {}).get("name"))
             principal = caller_of(ctx, self.verifier)
-            rule = self.rules.get(name)
-            if principal is None or rule is None or not rule(principal):
+            if not self.allows(principal, name):
                 raise MCPError(code=INVALID_REQUEST, message=f"{principal or 'nobody'} may not call {name[:80]}")
         return await call_next(ctx)
+
+    def allows(self, principal: Principal | None, tool: str) -> bool:
+        rule = self.rules.get(tool)
+        return principal is not None and rule is not None and rule(principal)

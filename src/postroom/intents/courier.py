@@ -20,7 +20,6 @@ from postroom.domain.intent import (
 )
 from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import AnswerStatus, Outcome
-from postroom.domain.outgoing import Outgoing
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds, to_text
 from postroom.intents.bulletin import Bulletin
@@ -28,18 +27,12 @@ from postroom.intents.directory import Butler, Correspondent, Directory, Person,
 from postroom.intents.dispatch import butler_answer, butler_route, completion, to_person
 from postroom.intents.moves import Moment, moved, noted, then, unchanged
 from postroom.intents.store import IntentStore
-from postroom.ports import Clock
+from postroom.ports import Clock, Outbound
 
 SYSTEM: Final = "postroom"
 _SHORTEST_PAUSE_SECONDS: Final = 1.0
 _LONGEST_PAUSE_SECONDS: Final = 300.0
 _GIVE_UP_SECONDS: Final = 86_400.0
-
-
-class Outbound(Protocol):
-    """The one way out to people."""
-
-    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
 
 
 class ButlerRoutes(Protocol):

@@ -10,6 +10,8 @@ from postroom.delivery.plane import Plane
 from postroom.delivery.sender_status import SenderStatus
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify_response import notify_error
+from postroom.domain.outcome import Outcome, refused
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import Principal, Role
 from postroom.domain.route import parse_route, route_response
 from postroom.messenger.deliver_envelope import deliver_envelope
@@ -38,6 +40,14 @@ class Execute:
             return route_response(context, notify_error(error), self._elapsed_ms(started))
         answer = await deliver_envelope(self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds)
         return route_response(context, answer, self._elapsed_ms(started))
+
+    async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """The same for a switchboard in this process, which has checked message and sender already."""
+        try:
+            _check_router(caller)
+        except ValidationError as error:
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
     def _elapsed_ms(self, started_us: int) -> float:
         return (self.clock.now_us() - started_us) / 1000

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from opentelemetry import trace
 
 from postroom.domain.fields import text_problem
+from postroom.domain.hop import Hop
+from postroom.domain.outcome import Outcome
 from postroom.store.coalescer import Coalescer
 from postroom.store.database import Database
 from postroom.store.notifications_log_statements import Row, write_lines
@@ -31,20 +32,16 @@ class StoredNotificationsLog:
         self._lines: Coalescer[Line, None] = Coalescer(self._write)
         self._closing: set[asyncio.Future[None]] = set()
 
-    def opened(
-        self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
-    ) -> tuple[str, asyncio.Future[None]]:
+    def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]:
         """The row's id, and what to wait for until it is on disk."""
         row_id = self._mint(now_us)
-        delivery = envelope.get("delivery")
-        delivery = delivery if isinstance(delivery, Mapping) else {}
         row = (
             row_id,
-            _word(request_id, 128) or "",
-            source_butler,
-            caller,
-            _word(delivery.get("channel")),
-            _word(delivery.get("intent")),
+            _word(hop.request_id, 128) or "",
+            hop.source_butler,
+            hop.caller,
+            _word(hop.channel),
+            _word(hop.intent),
             _RECEIVED,
             _trace_id(),
             0.0,
@@ -54,16 +51,19 @@ class StoredNotificationsLog:
         written.add_done_callback(self._look)
         return row_id, written
 
-    def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None:
+    def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None:
         """Written behind the answer; `flush` waits for what is still on its way."""
-        written = self._lines.put((_CLOSE, _last_words(row_id, answer, now_us)), patience_seconds=_LAST_WORDS_SECONDS)
+        self._close(_last_words(row_id, outcome, now_us))
+
+    def _close(self, row: Row) -> None:
+        written = self._lines.put((_CLOSE, row), patience_seconds=_LAST_WORDS_SECONDS)
         self._closing.add(written)
         written.add_done_callback(self._closing.discard)
         written.add_done_callback(self._look)
 
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
         """Whoever called did not wait for the answer; what became of the message, its delivery tells."""
-        written.add_done_callback(lambda _: self.closed(row_id, {"status": _ABANDONED}, now_us=now_us))
+        written.add_done_callback(lambda _: self._close((row_id, _ABANDONED, None, None, None, now_us)))
 
     async def flush(self) -> None:
         if self._closing:
@@ -81,17 +81,14 @@ class StoredNotificationsLog:
         return [None] * len(lines)
 
 
-def _last_words(row_id: str, answer: Mapping[str, Any], now_us: int) -> Row:
-    error = answer.get("error")
-    error = error if isinstance(error, dict) else {}
-    delivery = answer.get("delivery")
-    delivery = delivery if isinstance(delivery, Mapping) else {}
+def _last_words(row_id: str, outcome: Outcome, now_us: int) -> Row:
+    error = outcome.error
     return (
         row_id,
-        str(answer.get("status")),
-        delivery.get("delivery_id"),
-        error.get("class"),
-        _sentence(error.get("message")),
+        str(outcome.status),
+        outcome.delivery_id,
+        str(error.error_class) if error else None,
+        _sentence(error.message) if error else None,
         now_us,
     )
 
@@ -106,8 +103,6 @@ def _word(value: object, most: int = 32) -> str | None:
     return value[:most] if isinstance(value, str) and not text_problem(value) else None
 
 
-def _sentence(value: object) -> str | None:
+def _sentence(value: str) -> str:
     """What was answered, even where it repeats something that no database can hold."""
-    if not isinstance(value, str):
-        return None
     return value.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

@@ -1,44 +1,38 @@
-"""`deliver`: a butler's notify.v1 into a route.v1 for the messenger, and the answer back."""
+"""`deliver`: a butler's message on to the messenger, with a row for it in the switchboard's log."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.domain.errors import (
-    FieldError,
-    PostroomError,
-    ValidationError,
-)
+from postroom.domain.errors import FieldError, PostroomError, ValidationError
+from postroom.domain.hop import Hop
 from postroom.domain.notify import parse_notify
-from postroom.domain.notify_response import notify_error
+from postroom.domain.notify_response import notify_response
+from postroom.domain.outcome import Outcome, refused
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import Principal, Role
-from postroom.domain.route import build_notify_route, read_route_response
-from postroom.domain.time import to_text
-from postroom.ports import Clock, Peer
+from postroom.ports import Clock, Outbound
 from postroom.switchboard.registry import Registry, look_up_messenger
 
-_ANSWER_MARGIN_SECONDS = 5.0
 _LOG_SECONDS = 2.0  # a log that hangs must not turn an answer into a caller's timeout
 
 
 class NotificationsLog(Protocol):
     """One row for every call, refused ones too; it sees itself to what it cannot write."""
 
-    def opened(
-        self, *, request_id: str, source_butler: str, caller: str, envelope: Mapping[str, Any], now_us: int
-    ) -> tuple[str, asyncio.Future[None]]: ...
+    def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]: ...
 
-    def closed(self, row_id: str, answer: Mapping[str, Any], *, now_us: int) -> None: ...
+    def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None: ...
 
     def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
-    messenger: Peer
+    messenger: Outbound
     registry: Registry
     log: NotificationsLog
     clock: Clock
@@ -55,53 +49,55 @@ class Deliver:
         refusal: str | None = None,
     ) -> dict[str, Any]:
         """
-        The row is on disk before the answer; its last words follow without delaying it.
+        notify.v1 in, notify_response.v1 out.
 
         With a `refusal` the butler has turned the call away itself, and it is only written down.
         """
-        now = self.clock.now_us()
-        request_id = request_id or self.mint(now)
-        row_id, written = self.log.opened(
-            request_id=_lineage(envelope) or request_id,
-            source_butler=_speaker(caller, envelope),
-            caller=str(caller),
-            envelope=envelope,
-            now_us=now,
-        )
-        if refusal is not None:
-            answer = notify_error(ValidationError(refusal), request_id=request_id)
-        else:
+        request_id = request_id or self.mint(self.clock.now_us())
+
+        async def work() -> Outcome:
+            if refusal is not None:
+                return refused(ValidationError(refusal), request_id=request_id)
             try:
-                answer = await self._answer(caller, envelope, request_id, wait_seconds)
-            except asyncio.CancelledError:
-                self.log.abandoned(row_id, written, now_us=self.clock.now_us())
-                raise
+                outgoing = parse_notify(envelope, self.channels)
+            except ValidationError as error:
+                return refused(error, request_id=request_id)
+            return await self._hand_on(caller, outgoing, request_id, wait_seconds)
+
+        return notify_response(await self._logged(_hop(caller, envelope, request_id), work))
+
+    async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """The same for a part of this process, which has checked the message already."""
+        hop = Hop(
+            request_id=outgoing.context.request_id if outgoing.context else request_id,
+            source_butler=_speaker(caller, outgoing.origin_butler),
+            caller=str(caller),
+            channel=outgoing.channel,
+            intent=outgoing.intent,
+        )
+        return await self._logged(hop, lambda: self._hand_on(caller, outgoing, request_id, wait_seconds))
+
+    async def _logged(self, hop: Hop, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
+        """The row is on disk before the answer; its last words follow without delaying it."""
+        row_id, written = self.log.opened(hop, now_us=self.clock.now_us())
+        try:
+            outcome = await work()
+        except asyncio.CancelledError:
+            self.log.abandoned(row_id, written, now_us=self.clock.now_us())
+            raise
         await asyncio.wait([written], timeout=_LOG_SECONDS)
         if not (written.done() and written.exception()):  # the answer is true whether or not we could note it
-            self.log.closed(row_id, answer, now_us=self.clock.now_us())
-        return answer
+            self.log.closed(row_id, outcome, now_us=self.clock.now_us())
+        return outcome
 
-    async def _answer(
-        self, caller: Principal, envelope: Mapping[str, Any], request_id: str, wait_seconds: float
-    ) -> dict[str, Any]:
-        channel: str | None = None
+    async def _hand_on(self, caller: Principal, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome:
+        request_id = outgoing.context.request_id if outgoing.context else request_id
         try:
-            notify = parse_notify(envelope, self.channels)
-            channel = notify.channel
-            check_origin(caller, notify.origin_butler)
-            request_id = notify.context.request_id if notify.context else request_id
-            return await self._route(envelope, request_id, wait_seconds)
+            check_origin(caller, outgoing.origin_butler)
+            await look_up_messenger(self.registry, self.clock.now_us())
         except PostroomError as error:
-            return notify_error(error, request_id=request_id, channel=channel)
-
-    async def _route(self, envelope: Mapping[str, Any], request_id: str, wait_seconds: float) -> dict[str, Any]:
-        now = self.clock.now_us()
-        await look_up_messenger(self.registry, now)
-        route = build_notify_route(request_id=request_id, received_at=to_text(now), envelope=envelope)
-        answer = await self.messenger.call(
-            "route.execute", {"route": route, "wait_seconds": wait_seconds}, wait_seconds + _ANSWER_MARGIN_SECONDS
-        )
-        return read_route_response(answer)
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return await self.messenger.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
 
 def check_origin(caller: Principal, origin_butler: str) -> None:
@@ -111,11 +107,23 @@ def check_origin(caller: Principal, origin_butler: str) -> None:
     raise ValidationError.of([FieldError("origin_butler", f"is not the caller ({caller})", "origin_mismatch")])
 
 
-def _speaker(caller: Principal, envelope: Mapping[str, Any]) -> str:
+def _hop(caller: Principal, envelope: Mapping[str, Any], request_id: str) -> Hop:
+    delivery = envelope.get("delivery")
+    delivery = delivery if isinstance(delivery, Mapping) else {}
+    return Hop(
+        request_id=_lineage(envelope) or request_id,
+        source_butler=_speaker(caller, envelope.get("origin_butler")),
+        caller=str(caller),
+        channel=delivery.get("channel"),
+        intent=delivery.get("intent"),
+    )
+
+
+def _speaker(caller: Principal, origin: object) -> str:
     """The household's own doors speak for those who knocked there, and have looked at their tokens."""
-    origin = envelope.get("origin_butler")
-    spoken_for = caller.role is Role.OPERATOR and isinstance(origin, str) and origin.strip()
-    return origin.strip()[:64] if spoken_for and isinstance(origin, str) else caller.name
+    if caller.role is Role.OPERATOR and isinstance(origin, str) and origin.strip():
+        return origin.strip()[:64]
+    return caller.name
 
 
 def _lineage(envelope: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,8 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import Principal, Role
 from postroom.domain.registry import Registration, eligibility
 from postroom.domain.time import to_text
@@ -46,8 +48,22 @@ class Switchboard:
     endpoint_of: Callable[[str], str | None]
     clock: Clock
 
+    def as_outbound(self, caller: Principal) -> OwnOutbound:
+        return OwnOutbound(self.deliver, caller)
+
     def as_peer(self, caller: Principal) -> OwnSwitchboard:
         return OwnSwitchboard(self.deliver, self.status, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOutbound:
+    """The switchboard's own `notify`."""
+
+    deliver: Deliver
+    caller: Principal
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        return await self.deliver.submit(self.caller, outgoing, request_id=request_id, wait_seconds=wait_seconds)
 
 
 class OwnSwitchboard:

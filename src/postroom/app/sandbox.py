@@ -1,0 +1,24 @@
+"""Start the sandbox on the ports that were bound for it."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+from postroom.app.channels import SandboxAddress
+from postroom.app.listeners import Listeners
+from postroom.app.parts import SANDBOX, SANDBOX_SMTP
+from postroom.sandbox.server import Sandbox, SandboxOptions
+from postroom.settings import Settings
+
+
+async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncExitStack) -> SandboxAddress:
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    options = SandboxOptions(
+        host=settings.host,
+        bot_api_socket=listeners[SANDBOX],
+        smtp_socket=listeners[SANDBOX_SMTP],
+        ledger_path=settings.home / "sandbox.db",
+        household=settings.household,
+    )
+    sandbox = await stack.enter_async_context(Sandbox(options))
+    return SandboxAddress(settings.host, sandbox.bot_api_port, sandbox.smtp_port)
