@@ -5,7 +5,7 @@ import pytest
 from postroom.butler.session_outcome import judge, not_started
 from postroom.domain.errors import ErrorClass, TargetUnavailable
 from postroom.domain.session import Event
-from postroom.runtimes.process import Ended
+from postroom.runtimes.runtime import Ended
 from postroom.runtimes.transcript import Transcript
 
 GOOD, BAD = Transcript(finished=True, text="Done."), Transcript(finished=False)

@@ -18,7 +18,7 @@ from postroom.butler.sessions import SessionLimits
 from postroom.domain.errors import OverloadRejected, ValidationError
 from postroom.domain.principal import OPERATOR
 from postroom.domain.session import TERMINAL, Session, SessionId, Status
-from postroom.guard.session_tokens import SessionPrincipal
+from postroom.domain.session_principal import SessionPrincipal
 from postroom.runtimes.stragglers import kill_stragglers
 from tests.butler.butler_with_model import Running, butler_with_model
 from tests.clock import FakeClock

@@ -6,7 +6,8 @@ import pytest
 
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.session import SessionId
-from postroom.guard.session_tokens import SessionPrincipal, SessionTokens
+from postroom.domain.session_principal import SessionPrincipal
+from postroom.guard.session_tokens import SessionTokens
 from postroom.guard.tokens import TokenFile
 from postroom.telemetry.log import scrub
 

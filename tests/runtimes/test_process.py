@@ -11,8 +11,8 @@ from tests.runtimes.installed import MeetingPlace, meeting_place
 
 from postroom.clock import SystemClock
 from postroom.ports import Clock
-from postroom.runtimes.process import MAX_OUTPUT_BYTES, Ended, NotInstalled, Programs
-from postroom.runtimes.runtime import Launch
+from postroom.runtimes.process import MAX_OUTPUT_BYTES, NotInstalled, Programs
+from postroom.runtimes.runtime import Ended, Launch
 from postroom.runtimes.stragglers import kill_stragglers
 
 SESSION = "0190-process-test"

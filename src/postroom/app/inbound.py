@@ -9,10 +9,9 @@ from typing import Any, Final, Protocol, runtime_checkable
 import structlog
 
 from postroom.domain.errors import PostroomError
+from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.time import seconds
-from postroom.intents.replies import InboundReply, Replies
 from postroom.ports import Clock
-from postroom.store.conversations import StoredConversations
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
@@ -94,7 +93,19 @@ class Inbound:
                 _log.error("inbound.bug", source=self.source, error=type(error).__name__)
 
 
-def hearing_handler(conversations: StoredConversations, clock: Clock) -> Handler:
+class Conversations(Protocol):
+    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
+        """Remembers where somebody wrote to us."""
+        ...
+
+
+class Replies(Protocol):
+    async def take(self, reply: InboundReply) -> object | None:
+        """None when it answers nothing of ours."""
+        ...
+
+
+def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
     """Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself."""
 
     async def handle(update: Mapping[str, Any]) -> bool:

@@ -13,10 +13,10 @@ from postroom.approvals.risk import risk_of
 from postroom.approvals.rules import arguments_of, standing
 from postroom.domain.approval import Parking, content_of
 from postroom.domain.delivery import Intent, Status
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
 
 INBOX_ORIGIN: Final = "inbox"
-CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
 
 
 class Trust(Protocol):

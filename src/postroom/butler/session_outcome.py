@@ -7,7 +7,7 @@ from typing import Final
 from postroom.domain.errors import ErrorClass, PostroomError
 from postroom.domain.fields import text_problem
 from postroom.domain.session import Event, Outcome
-from postroom.runtimes.process import Ended
+from postroom.runtimes.runtime import Ended
 from postroom.runtimes.transcript import Transcript, cut, document
 
 MAX_COMPLAINT_CHARACTERS: Final = 2_000

@@ -33,14 +33,20 @@ from postroom.domain.session import (
     Status,
     notify_context,
 )
+from postroom.domain.session_principal import SessionPrincipal
 from postroom.domain.time import seconds
-from postroom.guard.session_tokens import SessionPrincipal, SessionTokens
 from postroom.ports import Clock
-from postroom.runtimes.process import Programs
-from postroom.runtimes.runtime import Order, Runtime
-from postroom.runtimes.stragglers import kill_stragglers
+from postroom.runtimes.runtime import Order, Programs, Runtime
 
 _STORE_RETRY_SECONDS: Final = 1.0
+
+
+class SessionTokens(Protocol):
+    """Tokens that are good for one session."""
+
+    def mint(self, session_id: SessionId) -> str: ...
+
+    def end(self, token: str) -> None: ...
 
 
 class SessionStore(Protocol):
@@ -188,7 +194,7 @@ class Sessions:
     async def start(self) -> None:
         recovered = await self._parts.store.recover(self._settings.butler, now_us=self._parts.clock.now_us())
         for session in recovered:
-            await asyncio.to_thread(kill_stragglers, session.id)
+            await self._parts.programs.clear(session.id)
             self._log.warning("session.recovered", session_id=session.id, status=str(session.status))
         await asyncio.to_thread(shutil.rmtree, self._settings.workspace, ignore_errors=True)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
+
 LINK_LIFE_SECONDS: Final = 24 * 3600.0
 MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
 
 from postroom.domain.principal import Principal, Role
 from postroom.domain.session import SessionId
+from postroom.domain.session_principal import SessionPrincipal
 from postroom.guard.http import Verifier
-
-
-@dataclass(frozen=True, slots=True)
-class SessionPrincipal(Principal):
-    """A butler, as its model speaks for it during one session."""
-
-    session_id: SessionId
 
 
 class SessionTokens:

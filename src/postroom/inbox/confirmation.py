@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from postroom.approvals.gate import CONFIRMATION_ORIGIN
 from postroom.delivery.plane import Plane
-from postroom.domain.email_confirmation import Asked, Claim
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN, Asked, Claim
 from postroom.domain.email_copy import Ending
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds

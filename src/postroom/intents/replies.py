@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from postroom.domain.fields import text_problem
+from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.intent import Change, Intent
 from postroom.domain.refused import Refused
 from postroom.intents.answering import answer_payload, answered
@@ -18,17 +19,6 @@ from postroom.intents.store import IntentStore
 from postroom.ports import Clock
 
 MAX_ANSWER_CHARACTERS: Final = 5000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboundReply:
-    """What somebody wrote in answer to one of our messages: `address` is where, `sender` is who."""
-
-    channel: str
-    address: str
-    sender: str
-    provider_id: str
-    text: str
 
 
 class SentMessages(Protocol):

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
@@ -16,7 +16,7 @@ from postroom.domain.time import seconds
 from postroom.ports import Clock
 from postroom.runtimes import session_keeper
 from postroom.runtimes.output import Bounded, without
-from postroom.runtimes.runtime import SESSION_VARIABLE, Launch
+from postroom.runtimes.runtime import SESSION_VARIABLE, Ended, Launch
 from postroom.runtimes.stragglers import kill_stragglers
 
 MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024
@@ -26,14 +26,6 @@ _CLOSE_SECONDS: Final = 5.0
 
 class NotInstalled(TargetUnavailable):
     """The program that should run the model is not on this machine."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    exit_code: int | None
-    timed_out: bool
-    stdout: bytes = field(repr=False)
-    stderr: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +79,10 @@ class Programs:
         finally:
             os.close(kept)
         return transport, lifeline
+
+    async def clear(self, session_id: str) -> None:
+        """Ends what a session of an earlier process has left behind."""
+        await asyncio.to_thread(kill_stragglers, session_id)
 
     def _find(self, name: str) -> str:
         found = shutil.which(name, path=self.path)

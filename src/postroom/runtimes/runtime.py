@@ -50,6 +50,24 @@ class Launch:
     files: Mapping[Path, str] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended, and what it printed."""
+
+    exit_code: int | None
+    timed_out: bool
+    stdout: bytes = field(repr=False)
+    stderr: bytes = field(repr=False)
+
+
+class Programs(Protocol):
+    """Runs what a runtime launches, and leaves nothing of it behind."""
+
+    async def run(self, launch: Launch, *, timeout_seconds: float, secrets: Sequence[str]) -> Ended: ...
+
+    async def clear(self, session_id: str) -> None: ...
+
+
 class Runtime(Protocol):
     """Both methods are pure; starting the program is `process.run`."""
 
