@@ -15,6 +15,7 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
+from postroom.app.calendars import google_calendars
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.connections import bounds_of
 from postroom.app.console import Console, ConsoleWorld, running_console
@@ -229,6 +230,7 @@ class _Builder:
         context = ModuleContext(
             butler=config.name,
             clock=self._clock,
+            calendars=google_calendars(self._clock),
             environment={name: Secret(value) for name, value in self._environment.items()}
             | credentials_by_name(self._settings, config),
             in_sandbox=self._settings.in_sandbox,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ConfigDict
 
+from postroom.domain.calendar import CalendarSource
 from postroom.guard.tool_policy import Rule
 from postroom.ports import Clock
 from postroom.settings.secret import Secret
@@ -20,12 +21,19 @@ class ModuleConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=True)
 
 
+class Calendars(Protocol):
+    """Opens the calendar that a module's section names, with its client id, client secret and refresh token."""
+
+    def __call__(self, config: Any, secrets: Sequence[Secret]) -> CalendarSource: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleContext:
     """Of the butler that loads it. `environment` holds variables that a module may look up by name."""
 
     butler: str
     clock: Clock
+    calendars: Calendars
     environment: Mapping[str, Secret] = field(default_factory=dict)
     in_sandbox: bool = False
 

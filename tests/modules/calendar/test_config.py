@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from postroom.modules.calendar.config import CalendarConfig, ConflictPolicy
+from postroom.domain.calendar import ConflictPolicy
+from postroom.modules.calendar.config import CalendarConfig
 
 
 @pytest.mark.requirement("messenger:module-profile")

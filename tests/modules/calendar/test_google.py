@@ -4,21 +4,21 @@ import pytest
 from tests.clock import FakeClock
 from tests.contract.pieces import Piecemeal
 
+from postroom.app.calendars import google_calendars
+from postroom.domain.calendar import CalendarSource
 from postroom.domain.errors import InternalError, TargetUnavailable
-from postroom.modules.calendar.access import Credentials
 from postroom.modules.calendar.config import CalendarConfig
-from postroom.modules.calendar.google import GoogleCalendar
 from postroom.settings.secret import Secret
 
-CREDENTIALS = Credentials(client_id=Secret("id"), client_secret=Secret("secret"), refresh_token=Secret("refresh"))
+SECRETS = (Secret("id"), Secret("secret"), Secret("refresh"))
 TOKEN = {"access_token": "access-1", "expires_in": 3600}
 
 
-def google(server: Piecemeal) -> GoogleCalendar:
+def google(server: Piecemeal) -> CalendarSource:
     config = CalendarConfig.model_validate(
         {"provider": "google", "api_base_url": server.url, "token_url": f"{server.url}/token"}
     )
-    return GoogleCalendar(config, CREDENTIALS, FakeClock())
+    return google_calendars(FakeClock())(config, SECRETS)
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])

@@ -11,6 +11,7 @@ from mcp.server.mcpserver import MCPServer
 from tests.clock import FakeClock
 from tests.modules.calendar.google_server import Google, Trouble, at, google_server
 
+from postroom.app.calendars import google_calendars
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.modules.calendar.config import CalendarConfig
 from postroom.modules.calendar.module import CalendarModule
@@ -40,7 +41,9 @@ async def calendar(
     document = {"provider": "google", "calendar_id": "family@example.com", **section}
     config = CalendarConfig.model_validate(document | {"api_base_url": google.api_url, "token_url": google.token_url})
     module = CalendarModule()
-    await module.start(config, ModuleContext(butler="general", clock=clock, environment=environment))
+    await module.start(
+        config, ModuleContext(butler="general", clock=clock, calendars=google_calendars(clock), environment=environment)
+    )
     server: MCPServer[Any] = MCPServer("general")
     module.tools(server)
 
@@ -68,7 +71,9 @@ def titles(answer: dict[str, Any]) -> list[str]:
 async def test_a_butler_may_call_all_its_tools_and_nobody_else_may() -> None:
     module = CalendarModule()
     config = CalendarConfig(provider="google")
-    await module.start(config, ModuleContext(butler="general", clock=FakeClock()))
+    await module.start(
+        config, ModuleContext(butler="general", clock=FakeClock(), calendars=google_calendars(FakeClock()))
+    )
     server: MCPServer[Any] = MCPServer("general")
 
     rules = module.tools(server)

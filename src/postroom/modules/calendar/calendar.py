@@ -11,14 +11,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from postroom.domain.calendar import CalendarSource, ConflictPolicy, EventChanged, EventExists
 from postroom.domain.errors import InternalError, PostroomError, ValidationError
 from postroom.domain.route import error_object
 from postroom.domain.time import to_datetime
-from postroom.modules.calendar.config import CalendarConfig, ConflictPolicy
 from postroom.modules.calendar.conflicts import Daytime, free_slots, in_the_way
 from postroom.modules.calendar.event import Event, read_event
-from postroom.modules.calendar.google import GoogleCalendar
-from postroom.modules.calendar.refusals import EventChanged, EventExists
 from postroom.modules.calendar.span import Span, parse_moment, parse_span
 from postroom.ports import Clock
 
@@ -54,12 +52,11 @@ class Calendar:
     Google has no way to do both at once.
     """
 
-    def __init__(self, config: CalendarConfig, google: GoogleCalendar, clock: Clock) -> None:
-        self._config = config
-        self._google = google
+    def __init__(self, source: CalendarSource, policy: ConflictPolicy, daytime: Daytime, clock: Clock) -> None:
+        self._source = source
+        self._policy = policy
+        self._daytime = daytime
         self._clock = clock
-        hours = config.conflicts
-        self._daytime = Daytime(earliest_hour=hours.earliest_hour, latest_hour=hours.latest_hour)
 
     async def list_events(self, start: str | None, end: str | None, zone: ZoneInfo, limit: int) -> dict[str, Any]:
         begin = parse_moment("start", start, zone) if start else to_datetime(self._clock.now_us())
@@ -69,7 +66,7 @@ class Calendar:
 
     async def get_event(self, event_id: str, zone: ZoneInfo) -> dict[str, Any]:
         try:
-            event = self._understood(await self._google.get(event_id), zone)
+            event = self._understood(await self._source.get(event_id), zone)
         except ValidationError:
             raise
         except PostroomError as error:
@@ -90,13 +87,13 @@ class Calendar:
     async def create_event(self, span: Span, texts: Mapping[str, str], idempotency_key: str | None) -> dict[str, Any]:
         """The same key creates the same event, once."""
         clash = await self._clash(span, ignoring=_event_id(idempotency_key) if idempotency_key else None)
-        if clash and self._config.conflicts.policy is not ConflictPolicy.ALLOW_OVERLAP:
+        if clash and self._policy is not ConflictPolicy.ALLOW_OVERLAP:
             return clash
         body = {"id": _event_id(idempotency_key), **texts, **span.document()}
         try:
-            document = await self._google.insert(body)
+            document = await self._source.insert(body)
         except EventExists:
-            document = await self._google.get(str(body["id"]))
+            document = await self._source.get(str(body["id"]))
         written = _written("created", self._understood(document, span.zone))
         return written | ({"conflicts": clash["conflicts"]} if clash else {})
 
@@ -110,17 +107,17 @@ class Calendar:
         return await self._update(change)
 
     async def delete_event(self, event_id: str, etag: str | None) -> dict[str, Any]:
-        await self._google.delete(event_id, etag)
+        await self._source.delete(event_id, etag)
         return {"status": "ok", "deleted": event_id}
 
     async def _update(self, change: EventEdit) -> dict[str, Any]:
-        event = self._understood(await self._google.get(change.event_id), change.zone)
+        event = self._understood(await self._source.get(change.event_id), change.zone)
         span = _moved(event.span, change)
         clash = await self._clash(span, ignoring=change.event_id) if span != event.span and event.busy else None
-        if clash and self._config.conflicts.policy is not ConflictPolicy.ALLOW_OVERLAP:
+        if clash and self._policy is not ConflictPolicy.ALLOW_OVERLAP:
             return clash
         body = {**change.texts, **(span.change() if span != event.span else {})}
-        document = await self._google.patch(change.event_id, body, change.etag or event.etag)
+        document = await self._source.patch(change.event_id, body, change.etag or event.etag)
         written = _written("updated", self._understood(document, change.zone))
         return written | ({"conflicts": clash["conflicts"]} if clash else {})
 
@@ -133,13 +130,12 @@ class Calendar:
         clashes = in_the_way(span, found.events, ignoring=ignoring)
         if not clashes:
             return None
-        policy = self._config.conflicts.policy
         answer: dict[str, Any] = {
             "status": "conflict",
-            "policy": str(policy),
+            "policy": str(self._policy),
             "conflicts": [event.in_brief() for event in clashes],
         }
-        if policy is ConflictPolicy.SUGGEST:
+        if self._policy is ConflictPolicy.SUGGEST:
             answer["suggested_slots"] = [slot.shown() for slot in self._slots(span, found.events, ignoring, until)]
         return answer
 
@@ -151,7 +147,7 @@ class Calendar:
         """What was found before an error is worth having too."""
         events: list[Event] = []
         try:
-            async for page in self._google.pages(start, end):
+            async for page in self._source.pages(start, end):
                 events += [event for one in page if (event := read_event(one, zone))]
                 if limit is not None and len(events) >= limit:
                     return Found(events=events[:limit])

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from postroom.domain.calendar import ConflictPolicy
 from postroom.modules.module import ModuleConfig
-
-
-class ConflictPolicy(StrEnum):
-    SUGGEST = "suggest"  # create nothing, propose free times
-    FAIL = "fail"  # create nothing
-    ALLOW_OVERLAP = "allow_overlap"
-
 
 _OTHER_NAMES = {"allow": "allow_overlap", "reject": "fail"}
 

@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import aiohttp
 
 from postroom.channels.retry_after import wait_seconds
 from postroom.channels.whole_answer import whole_answer
+from postroom.domain.calendar import EventChanged, EventMissing
 from postroom.domain.errors import InternalError, OutcomeUncertain, PostroomError, ProviderThrottled, TargetUnavailable
 from postroom.domain.time import seconds, to_datetime
 from postroom.modules.calendar.access import AccessTokens, Credentials
-from postroom.modules.calendar.config import CalendarConfig
-from postroom.modules.calendar.refusals import EventChanged, EventMissing, LoginExpired, NotNow, reason_of, refusal
+from postroom.modules.calendar.refusals import LoginExpired, NotNow, reason_of, refusal
 from postroom.ports import Clock
 
 MAX_ATTEMPTS: Final = 3
@@ -39,16 +40,28 @@ class Call:
     repeatable: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoogleAccount:
+    """Which calendar, where Google is, and how we are known there."""
+
+    calendar_id: str
+    timezone: ZoneInfo
+    api_base_url: str
+    token_url: str
+    timeout_seconds: float
+    credentials: Credentials
+
+
 class GoogleCalendar:
     """Waits and tries again where Google asks for it; everything else is one of our errors."""
 
-    def __init__(self, config: CalendarConfig, credentials: Credentials, clock: Clock) -> None:
+    def __init__(self, account: GoogleAccount, clock: Clock) -> None:
         self._clock = clock
-        self._api = config.api_base_url.rstrip("/")
-        self._events = f"/calendars/{quote(config.calendar_id, safe='')}/events"
-        self._zone = config.timezone.key
-        self._timeout = aiohttp.ClientTimeout(total=config.timeout_seconds)
-        self._access = AccessTokens(credentials, config.token_url, clock, config.timeout_seconds)
+        self._api = account.api_base_url.rstrip("/")
+        self._events = f"/calendars/{quote(account.calendar_id, safe='')}/events"
+        self._zone = account.timezone.key
+        self._timeout = aiohttp.ClientTimeout(total=account.timeout_seconds)
+        self._access = AccessTokens(account.credentials, account.token_url, clock, account.timeout_seconds)
         self._session: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:

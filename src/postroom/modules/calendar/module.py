@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
 
+from postroom.domain.calendar import CalendarSource
 from postroom.domain.errors import TargetUnavailable
 from postroom.guard.tool_policy import Rule, butler
-from postroom.modules.calendar.access import Credentials
 from postroom.modules.calendar.calendar import Calendar
 from postroom.modules.calendar.config import CalendarConfig
-from postroom.modules.calendar.google import GoogleCalendar
+from postroom.modules.calendar.conflicts import Daytime
 from postroom.modules.calendar.tools import TOOL_NAMES, add_tools
 from postroom.modules.module import ModuleContext
 
@@ -29,7 +29,7 @@ class CalendarModule:
 
     def __init__(self) -> None:
         self._config: CalendarConfig | None = None
-        self._google: GoogleCalendar | None = None
+        self._source: CalendarSource | None = None
         self._calendar: Calendar | None = None
         self._butler = ""
         self._missing: tuple[str, ...] = ()
@@ -40,10 +40,10 @@ class CalendarModule:
         self._missing = tuple(name for name in names if not context.environment.get(name))
         if self._missing:
             return
-        client_id, client_secret, refresh_token = (context.environment[name] for name in names)
-        credentials = Credentials(client_id=client_id, client_secret=client_secret, refresh_token=refresh_token)
-        self._google = GoogleCalendar(config, credentials, context.clock)
-        self._calendar = Calendar(config, self._google, context.clock)
+        self._source = context.calendars(config, [context.environment[name] for name in names])
+        hours = config.conflicts
+        daytime = Daytime(earliest_hour=hours.earliest_hour, latest_hour=hours.latest_hour)
+        self._calendar = Calendar(self._source, hours.policy, daytime, context.clock)
 
     def tools(self, server: MCPServer[Any]) -> Mapping[str, Rule]:
         if self._config is None:
@@ -52,8 +52,8 @@ class CalendarModule:
         return dict.fromkeys(TOOL_NAMES, butler(self._butler))
 
     async def stop(self) -> None:
-        if self._google is not None:
-            await self._google.close()
+        if self._source is not None:
+            await self._source.close()
 
     def _connected(self) -> Calendar:
         if self._calendar is None:

@@ -7,24 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from postroom.domain.calendar import EventChanged, EventExists, EventMissing
 from postroom.domain.errors import PostroomError, ProviderThrottled, TargetUnavailable, ValidationError
 
 _LIMITS: Final = frozenset(
     {"rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "calendarUsageLimitsExceeded"}
 )
 _REASON: Final = re.compile(r"[A-Za-z_]{1,60}")
-
-
-class EventMissing(ValidationError):
-    """There is no such event, or not any more."""
-
-
-class EventExists(ValidationError):
-    """An event with this id was created before."""
-
-
-class EventChanged(TargetUnavailable):
-    """Somebody changed the event since it was read."""
 
 
 class NotNow(TargetUnavailable):
