@@ -98,9 +98,8 @@ async def test_an_argument_cannot_name_another_person(api: Api) -> None:
     async with client(api) as connected:
         answer = await connected.call_tool("send_notification", {"message": "Hello", "user_id": "bob"})
 
-    assert answer.structured_content is not None
-    assert answer.structured_content["success"]
-    assert await kept(api, "bob") == []
+    assert answer.is_error
+    assert await kept(api, "bob") == await kept(api, "ada") == []
 
 
 @pytest.mark.parametrize(

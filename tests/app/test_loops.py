@@ -29,6 +29,7 @@ LOOPS = {
     "inbox_emails",
     "inbox_feed",
     "intents",
+    "last_use",
     "notices",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
     *(f"scheduler:{name}" for name in _BUTLERS if name != "messenger"),
@@ -75,7 +76,7 @@ async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(h
     async with living(home, LIFTED, QUICK, {"database_url": postgres_url, "ports": ports}) as alive:
         roster = shipped(alive.settings)
         assert (await _health(alive, "api"), await look_at_loops(alive.settings, roster)) == (
-            {"status": "ok", "part": "api"},
+            {"status": "ok", "part": "api", "household": alive.settings.household},
             [],
         )
         async with _without_emails(postgres_url):
@@ -90,7 +91,11 @@ async def test_health_and_doctor_name_the_loop_that_fails_until_it_works_again(h
             assert (finding.subject, finding.ok) == ("loop inbox_emails", False)
             assert "UndefinedTableError" in finding.detail and loop["since"] in finding.detail
 
-        assert await _until(alive, "ok") == {"status": "ok", "part": "api"}
+        assert await _until(alive, "ok") == {
+            "status": "ok",
+            "part": "api",
+            "household": alive.settings.household,
+        }
 
 
 @asynccontextmanager
