@@ -38,6 +38,10 @@ _LARGEST_ID = 2**63 - 1
 _BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
 
 
+class AnotherReader(TargetUnavailable):
+    """A bot's messages go to one reader: somebody else asks for them, or a webhook gets them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One Bot API method with its arguments; the arguments hold the message and stay out of `repr`."""
@@ -207,6 +211,8 @@ class Telegram:
             if told.get("ok") is not False or not isinstance(code, int) or not 400 <= code < 600:
                 return OutcomeUncertain("Telegram's answer could not be read")
             status = code
+        if status == 409 and call.method == "getUpdates":
+            return AnotherReader("another program reads this bot's messages, or a webhook gets them")
         private = [str(call.body.get("text", ""))]
         words = provider_words(told.get("description"), secrets=[self._token], private=private)
         return read_refusal(status, told, answer.retry_after, words, self._now())

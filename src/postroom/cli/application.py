@@ -18,6 +18,7 @@ from postroom.cli import (
     login,
     migrate,
     notify,
+    owner,
     prune,
     token,
     trace,
@@ -59,6 +60,7 @@ app.command("login")(login.login)
 app.command("notify")(notify.notify)
 app.command("trace")(trace.trace)
 app.command("why")(why.why)
+app.command("owner")(owner.owner)
 app.command("doctor")(doctor.doctor)
 app.command("config")(config.config)
 app.add_typer(approvals.app, name="approvals")

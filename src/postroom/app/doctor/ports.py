@@ -51,13 +51,14 @@ def _taken(subject: str, part: str, whose: str | None, ours: str) -> Finding:
 async def _whose(settings: Settings, part: str, port: int) -> str | None:
     """The household that holds the port; '' for one too old to say so, None for another program."""
     if part != _MAIL:
-        return await _told(settings.host, port, part)
+        return await household_at(settings.host, port, part)
     if not await _is_our_mail(settings.host, port):
         return None
-    return await _told(settings.host, settings.ports.sandbox, "sandbox") or ""  # they run together
+    return await household_at(settings.host, settings.ports.sandbox, "sandbox") or ""  # they run together
 
 
-async def _told(host: str, port: int, part: str) -> str | None:
+async def household_at(host: str, port: int, part: str) -> str | None:
+    """Whose part that is; None when it is not one."""
     timeout = aiohttp.ClientTimeout(total=_SECONDS)
     try:
         async with (
