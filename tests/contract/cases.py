@@ -26,6 +26,7 @@ TOKEN = "4242:canary-bot-token"
 PASSWORD = "canary-mail-password"
 ECHO = f"no: https://api.telegram.org/bot{TOKEN}/sendMessage said {TEXT}"
 SHORT_SECONDS = 0.2
+TAKEN_SECONDS = 1.0  # enough for the provider to have read everything, on a busy machine too
 
 _TELEGRAM = [
     Situation(id="accepted", script=accepted()),
@@ -91,7 +92,7 @@ _TELEGRAM = [
         raises=TargetUnavailable,
     ),
     Situation(id="reset_before_reading", script=Trouble.RESET_BEFORE_READING, raises=OutcomeUncertain, taken=0),
-    Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=SHORT_SECONDS),
+    Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=TAKEN_SECONDS),
     Situation(id="accepted_then_cut/reset", script=Trouble.READ_THEN_RESET, raises=OutcomeUncertain),
     Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
     Situation(
@@ -157,7 +158,7 @@ _EMAIL = [
         id="hang/after reading",
         script=Script(hang_at="BODY"),
         raises=OutcomeUncertain,
-        timeout_seconds=SHORT_SECONDS,
+        timeout_seconds=TAKEN_SECONDS,
     ),
     Situation(id="accepted_then_cut/reset", script=Script(reset_at="BODY"), raises=OutcomeUncertain),
     Situation(id="accepted_then_cut/closed", script=Script(close_at="BODY"), raises=OutcomeUncertain),

@@ -64,7 +64,7 @@ CASE = Case(
         Situation(id="unavailable/503", script=_error(503), raises=TargetUnavailable),
         Situation(id="unavailable/500", script=_error(500), raises=ProviderFailed),
         Situation(id="reset_before_reading", script=Trouble.RESET_BEFORE_READING, raises=OutcomeUncertain, taken=0),
-        Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=0.2),
+        Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=1.0),
         Situation(id="accepted_then_cut", script=Trouble.READ_THEN_RESET, raises=OutcomeUncertain),
         Situation(id="garbage/not JSON", script=raw_reply(200, b"<html>ok</html>"), raises=OutcomeUncertain),
         Situation(id="garbage/no id", script=reply(200, {"event": "message"}), raises=OutcomeUncertain),

@@ -66,17 +66,17 @@ def test_a_display_that_does_not_answer_is_no_display(tmp_path: Path, silent_dis
 @pytest.mark.requirement("popup:timeout")
 @pytest.mark.requirement("popup:timeout-value")
 def test_a_timeout_waits_for_the_person_who_is_typing_and_keeps_the_words(screen: Screen, tmp_path: Path) -> None:
-    desk = Caller(screen.environ, tmp_path, toolkit="tk", progress_seconds=0.3, typing_grace_seconds=1.5)
+    desk = Caller(screen.environ, tmp_path, toolkit="tk", progress_seconds=0.3, typing_grace_seconds=4)
     started = time.monotonic()
     beats: list[float] = []
     call = desk.call("Quick!", timeout=5.0, on_progress=lambda done, total, message: note(beats, done, total, message))
     screen.window("VoiceMode")
-    until(lambda: time.monotonic() - started > 4.6, "almost the timeout")
+    until(lambda: time.monotonic() - started > 2, "a time that the grace carries beyond the timeout")
     screen.type("just a")
     last_key = time.monotonic()
     assert text_of(call) == "No response within 5s timeout"
-    assert time.monotonic() - last_key >= 1.4
-    assert time.monotonic() - started >= 5.0
+    assert time.monotonic() - last_key >= 3
+    assert time.monotonic() - started > 5.5, "it waited beyond its timeout"
     assert len(beats) >= 5
     assert desk.drafts() == ["just a"]
     desk.stop()
