@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.http import MAX_BODY_BYTES, PRINCIPAL, Guard
+from postroom.domain.principal import OPERATOR, PRINCIPAL, Principal, Role
+from postroom.guard.http import MAX_BODY_BYTES, Guard
 from postroom.guard.visitors import visitors
 
 HEALTH = Principal(Role.BUTLER, "health")

@@ -16,11 +16,11 @@ from postroom.connectors.face import Face
 from postroom.connectors.household_client import HouseholdClient
 from postroom.domain.errors import FieldError
 from postroom.domain.idempotency_key import agreed_key
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import PRINCIPAL, Principal, Role
 from postroom.domain.refused import Code, Refused
 from postroom.guard.answered_once import declare_key
 from postroom.guard.depends import idempotency_key_of
-from postroom.guard.http import PRINCIPAL, Guard, Verifier
+from postroom.guard.http import Guard, Verifier
 from postroom.guard.json_door import JsonRoute, answer_in_one_shape, failures
 from postroom.intents.adapt import Adapter
 from postroom.intents.agency import Agency

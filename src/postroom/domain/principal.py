@@ -9,6 +9,9 @@ from typing import Final
 # Inside one process there is no HTTP header, so the token rides in the call's metadata.
 TOKEN_META: Final = "postroom/token"  # noqa: S105  # the name of a field, not a secret
 
+# Where a request carries its caller, once the guard has looked at the token.
+PRINCIPAL: Final = "postroom.principal"
+
 
 class Role(StrEnum):
     BUTLER = "butler"

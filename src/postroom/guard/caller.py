@@ -10,8 +10,8 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
-from postroom.domain.principal import TOKEN_META, Principal
-from postroom.guard.http import PRINCIPAL, Verifier
+from postroom.domain.principal import PRINCIPAL, TOKEN_META, Principal
+from postroom.guard.http import Verifier
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from postroom.domain.idempotency_key import HEADER, checked_key
-from postroom.domain.principal import Principal
-from postroom.guard.http import PRINCIPAL, RESERVED_ID
+from postroom.domain.principal import PRINCIPAL, Principal
+from postroom.guard.http import RESERVED_ID
 
 
 def principal_of(request: Request) -> Principal:

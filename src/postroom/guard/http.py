@@ -9,11 +9,10 @@ from typing import Final, Protocol
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.domain.principal import Principal
+from postroom.domain.principal import PRINCIPAL, Principal
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
-PRINCIPAL: Final = "postroom.principal"
 RESERVED_ID: Final = "postroom.reserved_id"  # of what a call under a key makes
 
 

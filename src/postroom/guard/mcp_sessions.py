@@ -8,7 +8,7 @@ from typing import Final
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.guard.http import PRINCIPAL
+from postroom.domain.principal import PRINCIPAL
 
 _PATH: Final = "/mcp"
 _HEADER: Final = "mcp-session-id"
