@@ -111,7 +111,7 @@ async def _without_emails(url: str) -> AsyncIterator[None]:
 
 def _wake(alive: Living, name: str) -> None:
     [loop] = [one for one in alive.household.loops.all if one.name == name]
-    loop.wake.set()
+    loop.wake.ring()
 
 
 async def _until(alive: Living, status: str) -> dict[str, Any]:

@@ -129,7 +129,7 @@ async def test_without_a_channel_nobody_is_told(record: StoredApprovals, clock: 
 async def test_the_watch_ends_what_is_overdue_and_stops_when_told(record: StoredApprovals, clock: FakeClock) -> None:
     action_id = await park(record, clock)
     watch = watch_of(record, clock, Told())
-    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.bell):
+    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.signal):
         await clock.parked()
         while (action := await record.action(action_id)) and action.status is ActionStatus.PENDING:
             await clock.advance(1800)
@@ -141,11 +141,11 @@ async def test_the_watch_ends_what_is_overdue_and_stops_when_told(record: Stored
 async def test_the_bell_makes_it_tell_at_once(record: StoredApprovals, clock: FakeClock) -> None:
     told = Told()
     watch = watch_of(record, clock, told)
-    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.bell):
+    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.signal):
         await clock.parked()
         await park(record, clock)
 
-        watch.bell.set()
+        watch.signal.ring()
         await asyncio.wait_for(told.heard.wait(), 10)
 
     assert len(told.envelopes) == 1

@@ -99,9 +99,10 @@ async def test_a_store_that_is_away_is_asked_again(clock: FakeClock) -> None:
 
 def test_an_ear_is_deaf_to_what_is_not_its_own() -> None:
     ear = Ear("ann")
+    news = ear.signal.news()
     ear.hear("inbox:bob")
 
-    assert ear.take() == [] and not ear.bell.is_set()
+    assert ear.take() == [] and not news.is_set()
 
 
 async def test_a_page_opened_while_its_inbox_stirs_is_told_once(clock: FakeClock) -> None:

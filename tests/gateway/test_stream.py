@@ -8,7 +8,7 @@ from typing import Any
 from tests.clock import FakeClock
 
 from postroom.gateway.stream import Frame, stream
-from postroom.intents.bulletin import Bulletin
+from postroom.system.signal import Signal
 
 
 async def test_every_event_is_strict_json_whatever_was_stored_before() -> None:
@@ -17,7 +17,7 @@ async def test_every_event_is_strict_json_whatever_was_stored_before() -> None:
     async def fetch() -> tuple[list[Frame], bool]:
         return [("intent.completed", "1", {"payload": {"score": float("nan")}})], True
 
-    written = [str(part) async for part in stream(fetch, Bulletin(clock), clock, 1.0).body_iterator]
+    written = [str(part) async for part in stream(fetch, Signal(), clock, 1.0).body_iterator]
 
     assert [json.loads(part.partition("data: ")[2], parse_constant=refuse) for part in written] == [
         {"payload": {"score": None}},

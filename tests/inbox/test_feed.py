@@ -41,26 +41,26 @@ async def keep_elsewhere(notes: StoredNotes, user_id: str) -> None:
 
 async def test_what_happens_here_rings_at_once_and_for_its_owner_alone(feed: Feed) -> None:
     with feed.listening("ada") as ada, feed.listening("ada") as another, feed.listening("bob") as bob:
+        heard = [signal.news() for signal in (ada, another, bob)]
         feed.ring("ada")
 
-        assert ada.is_set()
-        assert another.is_set()
-        assert not bob.is_set()
+        assert [news.is_set() for news in heard] == [True, True, False]
 
 
 async def test_what_happens_elsewhere_rings_at_the_next_look(feed: Feed, notes: StoredNotes, clock: FakeClock) -> None:
     with feed.listening("ada") as ada, feed.listening("bob") as bob:
+        first, bobs = ada.news(), bob.news()
         await clock.parked()
         await keep_elsewhere(notes, "ada")
         await clock.advance(LOOK_SECONDS)
-        await asyncio.wait_for(ada.wait(), 5)
-        ada.clear()
+        await asyncio.wait_for(first.wait(), 5)
+        second = ada.news()
         await clock.parked()
         await clock.advance(LOOK_SECONDS)
         await clock.parked()
 
-        assert not ada.is_set(), "nothing new has happened"
-        assert not bob.is_set()
+        assert not second.is_set(), "nothing new has happened"
+        assert not bobs.is_set()
 
 
 async def test_nobody_asks_the_store_while_nobody_listens(feed: Feed, clock: FakeClock) -> None:
@@ -72,8 +72,10 @@ async def test_nobody_asks_the_store_while_nobody_listens(feed: Feed, clock: Fak
 
 
 async def test_when_it_stops_every_listener_is_woken(feed: Feed) -> None:
-    with feed.listening("ada") as bell:
+    with feed.listening("ada") as signal:
+        news = signal.news()
         feed.stop()
 
-        assert bell.is_set()
-        assert feed.stopping.is_set()
+        assert (news.is_set(), signal.is_closed, feed.stopping.is_set()) == (True, True, True)
+    with feed.listening("bob") as late:
+        assert late.is_closed

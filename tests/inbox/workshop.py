@@ -38,6 +38,7 @@ from postroom.store.inbox_emails import StoredEmails
 from postroom.store.inbox_preferences import StoredPreferences
 from postroom.store.tables.deliveries import delivery_requests
 from postroom.store.tables.inbox import deferred_emails
+from postroom.system.signal import Signal
 from postroom.telemetry.inbox_meter import PrometheusInboxMeter
 
 
@@ -93,7 +94,7 @@ async def workshop(
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
-        notes, meter, due = StoredNotes(store.database, mint.mint), PrometheusInboxMeter(registry), asyncio.Event()
+        notes, meter, due = StoredNotes(store.database, mint.mint), PrometheusInboxMeter(registry), Signal()
         async with _closing(channels), dispatching(plane, CountedLoops(clock)):
             yield Workshop(
                 settings=settings,

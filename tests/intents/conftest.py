@@ -25,7 +25,6 @@ from postroom.domain.notify_response import notify_error, read_response
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import to_text
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import Courier
 from postroom.intents.directory import Directory
 from postroom.intents.intake import Intake, Submission
@@ -37,6 +36,7 @@ from postroom.store.database import Database
 from postroom.store.intents import StoredIntents
 from postroom.store.intents_inbox import StoredInbox
 from postroom.store.intents_webhooks import StoredWebhooks
+from postroom.system.signal import Signal
 
 MINT = IdMint()
 
@@ -172,12 +172,12 @@ def overloaded(retry_after_seconds: float) -> dict[str, Any]:
 
 def build_office(database: Database, clock: FakeClock) -> Office:
     contacts, store = StoredContacts(database, MINT.mint, keys_of), StoredIntents(database, MINT.mint)
-    subscriptions, bulletin = StoredWebhooks(database), Bulletin(clock)
+    subscriptions, signal = StoredWebhooks(database), Signal()
     post, butlers, subscribers = Post(), Butlers(), Subscribers()
     directory = Directory(
         contacts=contacts, household=NobodysHousehold(), butlers=frozenset({"health"}), owner_name="Olivia"
     )
-    tools: dict[str, Any] = {"bulletin": bulletin, "clock": clock, "mint": MINT.mint}
+    tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
     courier = Courier(store=store, directory=directory, outbound=post, routes=butlers, **tools)
     return Office(
         database=database,

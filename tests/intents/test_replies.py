@@ -28,7 +28,7 @@ def replies(office: Office, intent: Intent) -> Replies:
         store=office.store,
         sent=Sent(intent.id),
         directory=office.threads.directory,
-        bulletin=office.runner.bulletin,
+        signal=office.runner.signal,
         clock=office.clock,
         mint=MINT.mint,
     )

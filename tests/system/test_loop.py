@@ -12,6 +12,7 @@ import pytest
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
 from postroom.system.loop import Trouble, pause_seconds, worsened
+from postroom.system.signal import Signal
 from postroom.telemetry import log
 from tests.clock import START_US, FakeClock
 from tests.system.counted import CountedLoops
@@ -45,22 +46,22 @@ async def test_it_looks_at_once_and_then_when_the_last_look_said(clock: FakeCloc
 
 
 async def test_woken_it_looks_before_its_time_and_without_one_only_then(clock: FakeClock) -> None:
-    rounds, wake = Rounds(clock, every_seconds=None), asyncio.Event()
+    rounds, wake = Rounds(clock, every_seconds=None), Signal()
     async with CountedLoops(clock).running("one", rounds.look, wake=wake):
         await clock.advance(1000)
-        wake.set()
+        wake.ring()
         await clock.advance(1000)
 
     assert rounds.looks == [0, 1000]
 
 
 async def test_what_happens_during_a_look_is_seen_by_the_next(clock: FakeClock) -> None:
-    looks, wake = list[int](), asyncio.Event()
+    looks, wake = list[int](), Signal()
 
     async def look() -> None:
         looks.append(len(looks))
         if len(looks) == 1:
-            wake.set()
+            wake.ring()
 
     async with CountedLoops(clock).running("one", look, wake=wake):
         await clock.advance(1)
@@ -69,10 +70,10 @@ async def test_what_happens_during_a_look_is_seen_by_the_next(clock: FakeClock) 
 
 
 async def test_a_failure_is_paused_over_for_longer_each_time_and_waking_does_not_shorten_it(clock: FakeClock) -> None:
-    rounds, wake = Rounds(clock, *[KeyError(SECRET)] * 6), asyncio.Event()
+    rounds, wake = Rounds(clock, *[KeyError(SECRET)] * 6), Signal()
     async with CountedLoops(clock).running("one", rounds.look, wake=wake) as loop:
         await clock.advance(0.5)
-        wake.set()
+        wake.ring()
         await clock.advance(60)
 
         assert rounds.looks == [0, 1, 3, 7, 15, 30, 45]

@@ -87,9 +87,9 @@ async def approving(
         clock=clock,
         submit=submit,
         ask_channel=ask_channel(settings, channels),
-        bell=gate.bell,
+        signal=gate.signal,
     )
-    async with loops.running("approvals", watch.look, wake=watch.bell):
+    async with loops.running("approvals", watch.look, wake=watch.signal):
         yield Approvals(
             record=record,
             policy=gate.policy,

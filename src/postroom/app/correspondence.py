@@ -26,7 +26,6 @@ from postroom.gateway.parts import GatewayParts
 from postroom.gateway.webhook_routes import webhook_router
 from postroom.guard.tokens import TokenFile
 from postroom.guard.tool_policy import answers_for_themselves
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import ButlerRoutes, Courier
 from postroom.intents.directory import Directory
 from postroom.intents.intake import Intake
@@ -45,6 +44,7 @@ from postroom.store.intents import StoredIntents
 from postroom.store.intents_inbox import StoredInbox
 from postroom.store.intents_webhooks import StoredWebhooks
 from postroom.system.loop import Loops
+from postroom.system.signal import Signal
 
 _GRACE_SECONDS = 3.0
 
@@ -87,7 +87,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
     memory = StoredMemory(world.database, keys_of)
     intents, inbox = StoredIntents(world.database, mint), StoredInbox(world.database)
     webhooks = StoredWebhooks(world.database)
-    agency, bulletin = agency_of(world.settings, world.tokens), Bulletin(clock)
+    agency, signal = agency_of(world.settings, world.tokens), Signal()
     owner = owner_of(world.settings)
     directory = Directory(
         contacts=contacts,
@@ -97,14 +97,14 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
     )
     resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
     confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
-    intake = Intake(store=intents, directory=directory, bulletin=bulletin, clock=clock, mint=mint)
-    threads = Threads(store=intents, inbox=inbox, directory=directory, bulletin=bulletin, clock=clock, mint=mint)
+    intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
+    threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
     courier = Courier(
         store=intents,
         directory=directory,
         outbound=outbound,
         routes=routes,
-        bulletin=bulletin,
+        signal=signal,
         clock=clock,
         mint=mint,
     )
@@ -113,7 +113,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         threads=threads,
         subscriptions=webhooks,
         agency=agency,
-        bulletin=bulletin,
+        signal=signal,
         clock=clock,
         mint=mint,
         decides=answers_for_themselves(world.settings.approvals.approvers),
@@ -128,11 +128,11 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
             agenda=intents,
             courier=courier,
             webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
-            bulletin=bulletin,
+            signal=signal,
             clock=clock,
             mint=mint,
         ),
-        replies=Replies(store=intents, sent=intents, directory=directory, bulletin=bulletin, clock=clock, mint=mint),
+        replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
     )
 
 
@@ -141,7 +141,7 @@ async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
     """Takes up what an earlier process left, works until told to stop."""
     runner = built.runner
     try:
-        async with loops.running("intents", runner.tick, wake=runner.bulletin.rung, stopping=runner.stopping):
+        async with loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping):
             try:
                 yield
             finally:

@@ -386,7 +386,7 @@ class _Builder:
         if inbox := self._household.inbox:
             self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
         if self._correspondence:
-            self._stack.callback(self._correspondence.gateway.bulletin.close)
+            self._stack.callback(self._correspondence.gateway.signal.close)
         if self._console:
             self._stack.callback(self._console.changes.stop)
 

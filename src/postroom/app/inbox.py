@@ -35,6 +35,7 @@ from postroom.store.inbox import StoredNotes
 from postroom.store.inbox_emails import StoredEmails
 from postroom.store.inbox_preferences import StoredPreferences
 from postroom.system.loop import Loops
+from postroom.system.signal import Signal
 from postroom.telemetry.inbox_meter import PrometheusInboxMeter
 
 
@@ -57,7 +58,7 @@ class Inbox:
                 clock=self.clock,
                 address=mailbox,
                 email_enabled=self.notifications.email_enabled,
-                email_due=self.notifications.email_due.set,
+                email_due=self.notifications.email_due.ring,
             )
         )
 
@@ -80,7 +81,7 @@ async def running_inbox(
                 notes=notes,
                 cap=cap,
                 feed=feed,
-                email_due=asyncio.Event(),
+                email_due=Signal(),
                 clock=clock,
                 meter=meter,
                 mint=mint.mint,

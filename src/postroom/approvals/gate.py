@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
@@ -15,6 +14,7 @@ from postroom.domain.approval import Parking, content_of
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
+from postroom.system.signal import Signal
 
 INBOX_ORIGIN: Final = "inbox"
 
@@ -55,7 +55,7 @@ class ApprovalGate:
     policy: ApprovalPolicy
     mailboxes: Mailboxes | None = None
     conversations: Conversations | None = None
-    bell: asyncio.Event = field(default_factory=asyncio.Event)  # rung for whoever tells the owner
+    signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
 
     async def passes(self, new: NewDelivery) -> bool:
         return (
@@ -76,7 +76,7 @@ class ApprovalGate:
         choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
         inserted = await self.record.park(new, parking, choose)
         if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
-            self.bell.set()
+            self.signal.ring()
         return inserted
 
     async def _is_own_copy(self, new: NewDelivery) -> bool:

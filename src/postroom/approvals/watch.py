@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +14,7 @@ from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds, to_text
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 APPROVALS_ORIGIN: Final = "approvals"
 _ASK_BATCH: Final = 20
@@ -31,10 +31,10 @@ class Watch:
     clock: Clock
     submit: Submit
     ask_channel: str | None = None
-    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    signal: Signal = field(default_factory=Signal)
 
     async def look(self) -> int:
-        """One round; returns when the next one is due, unless the bell rings before."""
+        """One round; returns when the next one is due, unless the signal rings before."""
         await self.record.expire(self.clock.now_us())
         await self.ask()
         return self.clock.now_us() + seconds(self.policy.sweep_seconds)

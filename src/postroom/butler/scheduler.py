@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from postroom.domain.appointment import Appointment, AppointmentKind, Appointmen
 from postroom.domain.errors import PostroomError
 from postroom.domain.time import seconds
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 _PAUSE_SECONDS: Final = 2.0
 _LONGEST_SLEEP_SECONDS: Final = 60.0  # a machine that was asleep, or whose clock was set, has slept for another time
@@ -53,11 +53,11 @@ class Scheduler:
     mint: Callable[[int], str]
     notify: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
     trigger: Callable[[str, str], Awaitable[dict[str, Any]]]
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: Signal = field(default_factory=Signal)
 
     async def remember(self, reminder: Appointment) -> None:
         await self.appointments.add(reminder)
-        self.changed.set()
+        self.changed.ring()
 
     async def start(self) -> None:
         now = self.clock.now_us()

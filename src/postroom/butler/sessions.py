@@ -37,6 +37,7 @@ from postroom.domain.session_principal import SessionPrincipal
 from postroom.domain.time import seconds
 from postroom.ports import Clock
 from postroom.runtimes.runtime import Order, Programs, Runtime
+from postroom.system.signal import Signal
 
 _STORE_RETRY_SECONDS: Final = 1.0
 
@@ -121,9 +122,9 @@ class Sessions:
         self._parts = parts
         self._active: dict[SessionId, Session] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.wake = asyncio.Event()
+        self.wake = Signal()
         self.stopping = asyncio.Event()
-        self._ended = asyncio.Event()  # a new one after every end
+        self._ended = Signal()
         self._adding = asyncio.Lock()
         self._log = structlog.get_logger("postroom.sessions").bind(butler=settings.butler)
 
@@ -160,7 +161,7 @@ class Sessions:
                 limit_type="session_queue",
                 retry_after_seconds=self._limits.timeout_seconds / max(self._limits.concurrent, 1),
             )
-        self.wake.set()
+        self.wake.ring()
         return session
 
     async def get(self, session_id: str) -> Session | None:
@@ -175,7 +176,7 @@ class Sessions:
         """The session as soon as it has ended, or as it is when the time is up."""
         until_us = self._in(wait_seconds)
         while True:
-            ended = self._ended
+            ended = self._ended.news()
             session = await self.get(session_id)
             if session is None or session.status in TERMINAL or not await self._parts.clock.wait(ended, until_us):
                 return session
@@ -220,7 +221,7 @@ class Sessions:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self.wake.set()
+        self.wake.ring()
 
     async def _run(self, session: Session) -> None:
         token = self._parts.tokens.mint(session.id)
@@ -275,8 +276,7 @@ class Sessions:
                 if await self._parts.clock.wait(self.stopping, self._in(_STORE_RETRY_SECONDS)):
                     return
                 continue
-            self._ended.set()
-            self._ended = asyncio.Event()
+            self._ended.ring()
             self._log.info(
                 "session.ended",
                 session_id=session.id,

@@ -10,6 +10,7 @@ from typing import Any, Final
 from postroom.console.ports import Pulse
 from postroom.domain.time import seconds
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 LOOK_SECONDS: Final = 1.0
 _UNSEEN_US: Final = seconds(10.0)  # between reading a page and hearing from it
@@ -20,7 +21,7 @@ class Ear:
 
     def __init__(self, user_id: str) -> None:
         self.user_id = user_id
-        self.bell = asyncio.Event()
+        self.signal = Signal()
         self.is_new = True  # nobody has looked since its page was read
         self._topics: set[str] = set()
 
@@ -28,10 +29,9 @@ class Ear:
         kind, _, whose = topic.partition(":")
         if not whose or whose == self.user_id:
             self._topics.add(kind)
-            self.bell.set()
+            self.signal.ring()
 
     def take(self) -> list[str]:
-        self.bell.clear()
         heard, self._topics = sorted(self._topics), set()
         return heard
 
@@ -44,7 +44,7 @@ class Changes:
         self._clock = clock
         self._ears: set[Ear] = set()
         self._known: dict[str, tuple[Any, ...]] = {}
-        self.anybody = asyncio.Event()
+        self.anybody = Signal()
         self.stopping = asyncio.Event()
 
     @contextmanager
@@ -52,7 +52,9 @@ class Changes:
         ear = Ear(user_id)
         if not self._ears:
             self._known = {}  # old news: whoever opens a page has just read how things are
-            self.anybody.set()
+            self.anybody.ring()
+        if self.stopping.is_set():
+            ear.signal.close()
         self._ears.add(ear)
         try:
             yield ear
@@ -60,11 +62,11 @@ class Changes:
             self._ears.discard(ear)
 
     def stop(self) -> None:
-        """Streams end by themselves, so that nobody has to cut them off."""
+        """Streams end by themselves, so that none has to be cut off."""
         self.stopping.set()
-        self.anybody.set()
+        self.anybody.ring()
         for ear in self._ears:
-            ear.bell.set()
+            ear.signal.close()
 
     async def look(self) -> int | None:
         """One question for all pages; returns when to ask again, None until `anybody` opens one."""

@@ -49,9 +49,10 @@ async def _frames(
     with changes.listening(user_id) as ear:
         yield "retry: 2000\nevent: listening\ndata: -\n\n"
         while not changes.stopping.is_set() and clock.now_us() < ends_us:
+            news = ear.signal.news()
             for topic in ear.take():
                 yield f"event: {topic}\ndata: -\n\n"
-            is_quiet = not await clock.wait(ear.bell, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us))
+            is_quiet = not await clock.wait(news, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us))
             if not await is_signed_in():
                 return
             if is_quiet:

@@ -16,6 +16,7 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Lease, Settlement
 from postroom.domain.time import SECOND_US, seconds
+from postroom.system.signal import Signal
 
 _SWEEP_BATCH = 200
 
@@ -40,7 +41,7 @@ class Dispatcher:
         self._busy: Counter[str] = Counter()
         self._running: set[asyncio.Task[None]] = set()
         self._in_hand: Counter[DeliveryId] = Counter()
-        self.woken = asyncio.Event()
+        self.woken = Signal()
         self._wake_at_us: int | None = None
         self._next_sweep_us = 0
         self._queued = False  # rows may wait behind others, or for a slot
@@ -88,7 +89,7 @@ class Dispatcher:
     def wake(self) -> None:
         """Somewhere a row was left pending."""
         self._queued = True
-        self.woken.set()
+        self.woken.ring()
 
     async def start(self) -> None:
         """Take over what an earlier process left behind, before any new work."""
@@ -108,7 +109,7 @@ class Dispatcher:
         if self.stopping.is_set():
             timeout_seconds = 0.0
         self.stopping.set()
-        self.woken.set()
+        self.woken.ring()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 while self._running:  # one that was being claimed may join those that run
@@ -158,7 +159,7 @@ class Dispatcher:
             with suppress(StoreUnavailable):  # if somebody else has taken it over, the notice came while we held it
                 await self._outcomes.refresh([claim.id])
         if claimed or self._queued:
-            self.woken.set()
+            self.woken.ring()
 
     def _settled(self, done: Settlement) -> None:
         if done.status in TERMINAL:
@@ -220,7 +221,7 @@ class Dispatcher:
         if moment_us is None or (self._wake_at_us is not None and self._wake_at_us <= moment_us):
             return
         self._wake_at_us = moment_us
-        self.woken.set()
+        self.woken.ring()
 
 
 def _this_task() -> asyncio.Task[Any]:

@@ -116,7 +116,7 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
             ended = intent is None or (not intent.is_open and seen >= intent.seq)
             return [(str(one.event_type), str(one.seq), event_document(one)) for one in found], ended
 
-        return stream(fetch, parts.bulletin, parts.clock, wait_seconds)
+        return stream(fetch, parts.signal, parts.clock, wait_seconds)
 
 
 def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
@@ -185,4 +185,4 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
             delivered = [await parts.threads.fetched(agent, one) for one in found]
             return [("intent.submitted", one.id, intent_document(one)) for one in delivered], False
 
-        return stream(fetch, parts.bulletin, parts.clock, wait_seconds)
+        return stream(fetch, parts.signal, parts.clock, wait_seconds)

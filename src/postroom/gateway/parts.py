@@ -10,10 +10,10 @@ from postroom.domain.principal import Principal, Role
 from postroom.domain.webhook import Subscription
 from postroom.intents.acting import Acting
 from postroom.intents.agency import Agency
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.intake import Intake
 from postroom.intents.threads import Threads
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 
 class SubscriptionStore(Protocol):
@@ -30,7 +30,7 @@ class GatewayParts:
     threads: Threads
     subscriptions: SubscriptionStore
     agency: Agency
-    bulletin: Bulletin
+    signal: Signal
     clock: Clock
     mint: Callable[[int], str]
     decides: Callable[[Principal], bool]  # what was put to them; the others only answer

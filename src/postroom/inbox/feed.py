@@ -10,6 +10,7 @@ from typing import Final
 from postroom.domain.time import seconds
 from postroom.inbox.ports import Notes
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 LOOK_SECONDS: Final = 0.5
 # Another machine's clock may lag, and a transaction may commit later than its row says.
@@ -25,44 +26,47 @@ class Feed:
     def __init__(self, notes: Notes, clock: Clock) -> None:
         self._notes = notes
         self._clock = clock
-        self._bells: dict[str, set[asyncio.Event]] = {}
+        self._signals: dict[str, set[Signal]] = {}
         self._pulses: dict[str, tuple[int, int]] = {}
-        self.anybody = asyncio.Event()
+        self.anybody = Signal()
         self.stopping = asyncio.Event()
 
     def ring(self, user_id: str) -> None:
-        for bell in self._bells.get(user_id, ()):
-            bell.set()
+        for signal in self._signals.get(user_id, ()):
+            signal.ring()
 
     @contextmanager
-    def listening(self, user_id: str) -> Iterator[asyncio.Event]:
-        bell = asyncio.Event()
-        if not self._bells:
-            self.anybody.set()
-        self._bells.setdefault(user_id, set()).add(bell)
+    def listening(self, user_id: str) -> Iterator[Signal]:
+        signal = Signal()
+        if not self._signals:
+            self.anybody.ring()
+        if self.stopping.is_set():
+            signal.close()
+        self._signals.setdefault(user_id, set()).add(signal)
         try:
-            yield bell
+            yield signal
         finally:
-            self._bells[user_id].discard(bell)
-            if not self._bells[user_id]:
-                del self._bells[user_id]
+            self._signals[user_id].discard(signal)
+            if not self._signals[user_id]:
+                del self._signals[user_id]
                 self._pulses.pop(user_id, None)
 
     def stop(self) -> None:
-        """Streams end by themselves, so that nobody has to cut them off."""
+        """Streams end by themselves, so that none has to be cut off."""
         self.stopping.set()
-        self.anybody.set()
-        for user_id in list(self._bells):
-            self.ring(user_id)
+        self.anybody.ring()
+        for signals in self._signals.values():
+            for signal in signals:
+                signal.close()
 
     async def look(self) -> int | None:
         """One question for all who listen; returns when to ask again, None until `anybody` comes."""
-        if not self._bells:
+        if not self._signals:
             return None
         now_us = self._clock.now_us()
-        found = await self._notes.pulses(frozenset(self._bells), now_us - seconds(_OVERLAP_SECONDS), now_us)
+        found = await self._notes.pulses(frozenset(self._signals), now_us - seconds(_OVERLAP_SECONDS), now_us)
         for user_id, pulse in found.items():
-            if user_id in self._bells and self._pulses.get(user_id) != pulse:
+            if user_id in self._signals and self._pulses.get(user_id) != pulse:
                 self._pulses[user_id] = pulse
                 self.ring(user_id)
         return self._clock.now_us() + seconds(LOOK_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ from postroom.inbox.feed import Feed
 from postroom.inbox.ports import HourlyCap, InboxMeter, Notes
 from postroom.inbox.request import Request, check
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Notifications:
     notes: Notes
     cap: HourlyCap
     feed: Feed
-    email_due: asyncio.Event
+    email_due: Signal
     clock: Clock
     meter: InboxMeter
     mint: Callable[[int], str]
@@ -79,5 +79,5 @@ class Notifications:
         self.meter.created(stored, email)
         self.feed.ring(stored.user_id)
         if not isinstance(email, Drop):
-            self.email_due.set()
+            self.email_due.ring()
         return stored

@@ -17,6 +17,7 @@ from postroom.inbox.ending import ending_of
 from postroom.inbox.letter import outgoing
 from postroom.inbox.ports import EmailQueue, InboxMeter
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 _RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in somebody's hands
 
@@ -44,7 +45,7 @@ class Releaser:
     clock: Clock
     meter: InboxMeter
     mint: Callable[[int], str]
-    wake: asyncio.Event
+    wake: Signal
     stopping: asyncio.Event
     confirmations: ConfirmationPost | None = None
 

@@ -60,11 +60,11 @@ async def arrivals(notes: Notes, user_id: str, last_event_id: str | None, now_us
 async def events(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: str | None) -> AsyncIterator[str]:
     """`unread` with the count, first and whenever it changes; `notification` with each new one."""
     ends_us, told_count = clock.now_us() + seconds(LIFE_SECONDS), -1
-    with feed.listening(user_id) as bell:
+    with feed.listening(user_id) as signal:
         coming = await arrivals(notes, user_id, last_event_id, clock.now_us())
         yield "retry: 1000\n\n"
         while not feed.stopping.is_set() and clock.now_us() < ends_us:
-            bell.clear()
+            news = signal.news()
             try:
                 while fresh := await coming.look():
                     for one in fresh:
@@ -75,7 +75,7 @@ async def events(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_even
             if count != told_count:
                 yield _event("unread", {"count": count})
                 told_count = count
-            if not await clock.wait(bell, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us)):
+            if not await clock.wait(news, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us)):
                 yield ": still here\n\n"
 
 

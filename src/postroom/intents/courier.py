@@ -22,12 +22,12 @@ from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds, to_text
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Butler, Correspondent, Directory, Person, book_of
 from postroom.intents.dispatch import butler_answer, butler_route, completion, to_person
 from postroom.intents.moves import Moment, moved, noted, then, unchanged
 from postroom.intents.store import IntentStore
 from postroom.ports import Clock, Outbound
+from postroom.system.signal import Signal
 
 SYSTEM: Final = "postroom"
 _SHORTEST_PAUSE_SECONDS: Final = 1.0
@@ -47,7 +47,7 @@ class Courier:
     directory: Directory
     outbound: Outbound
     routes: ButlerRoutes
-    bulletin: Bulletin
+    signal: Signal
     clock: Clock
     mint: Callable[[int], str]
     wait_seconds: float = 15.0
@@ -101,7 +101,7 @@ class Courier:
             return noted(replace(found, carried=False), EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
 
         await self.store.update(intent.id, note)
-        self.bulletin.ring()
+        self.signal.ring()
 
     async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
@@ -128,7 +128,7 @@ class Courier:
 
         change = await self.store.update(intent.id, still)
         if change.events:
-            self.bulletin.ring()
+            self.signal.ring()
 
     def _after(self, intent: Intent, outcome: Outcome) -> Change:
         """What became of the delivery, as far as it is known now; the rest is seen to later."""

@@ -15,13 +15,13 @@ from postroom.domain.refused import Code, Refused
 from postroom.domain.time import parse_text
 from postroom.intents.acting import Acting, check_may_answer
 from postroom.intents.answering import answered
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Directory
 from postroom.intents.macros import compile_macro, patient_steps
 from postroom.intents.moves import Moment, opened
 from postroom.intents.schemas import check_envelope
 from postroom.intents.store import IntentStore
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 MAX_BYTES: Final = 131_072
 _VOLATILE: Final = frozenset({"requested_at", "responded_at"})
@@ -47,7 +47,7 @@ class Submission:
 class Intake:
     store: IntentStore
     directory: Directory
-    bulletin: Bulletin
+    signal: Signal
     clock: Clock
     mint: Callable[[int], str]
 
@@ -70,7 +70,7 @@ class Intake:
             raise Refused(Code.KEY_REUSED, "this idempotency key or intent_id was used for another intent")
         await self._answer_asks(stored, _acting(submission), again=not created)
         if created:
-            self.bulletin.ring()
+            self.signal.ring()
         return stored, created
 
     async def _check_approvers(self, intent: Intent) -> None:

@@ -12,11 +12,11 @@ from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.intent import Change, Intent
 from postroom.domain.refused import Refused
 from postroom.intents.answering import answer_payload, answered
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Directory, Person
 from postroom.intents.moves import Moment, unchanged
 from postroom.intents.store import IntentStore
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 MAX_ANSWER_CHARACTERS: Final = 5000
 
@@ -30,7 +30,7 @@ class Replies:
     store: IntentStore
     sent: SentMessages
     directory: Directory
-    bulletin: Bulletin
+    signal: Signal
     clock: Clock
     mint: Callable[[int], str]
 
@@ -48,7 +48,7 @@ class Replies:
             change = await self.store.update(intent.id, lambda found: self._answer(found, text, writer))
         except Refused:
             return None
-        self.bulletin.ring()
+        self.signal.ring()
         return change.intent
 
     async def _writer(self, intent: Intent, reply: InboundReply) -> str | None:

@@ -18,7 +18,6 @@ from postroom.domain.refused import Code
 from postroom.domain.session import TERMINAL as SESSION_ENDED
 from postroom.domain.session import Status as SessionStatus
 from postroom.domain.time import seconds, to_text
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.courier import SYSTEM, Courier, arrived
 from postroom.intents.dispatch import butler_answer
 from postroom.intents.moves import Moment, moved, noted, unchanged
@@ -26,6 +25,7 @@ from postroom.intents.setbacks import MAX_TRIES, Setbacks
 from postroom.intents.store import Agenda
 from postroom.intents.webhooks import Webhooks
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 _AT_ONCE: Final = 32
 _BATCH: Final = 100
@@ -38,7 +38,7 @@ class Runner:
     agenda: Agenda
     courier: Courier
     webhooks: Webhooks
-    bulletin: Bulletin
+    signal: Signal
     clock: Clock
     mint: Callable[[int], str]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -47,7 +47,7 @@ class Runner:
 
     async def stop(self, grace_seconds: float) -> None:
         self.stopping.set()
-        self.bulletin.close()
+        self.signal.close()
         webhooks = asyncio.create_task(self.webhooks.stop(grace_seconds))
         if self._running:
             await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
@@ -56,7 +56,7 @@ class Runner:
         await webhooks
 
     async def tick(self) -> int:
-        """One round; returns when the next one is due, unless the bulletin is rung before."""
+        """One round; returns when the next one is due, unless the signal is rung before."""
         now = self.clock.now_us()
         work = await self.agenda.round(now, _BATCH, without=self.setbacks.away(now))
         for unreadable in work.unreadable:
@@ -113,7 +113,7 @@ class Runner:
             _log.error("intent.not_given_up", id=key, error=type(failure).__name__)
             return
         self.setbacks.clear(key)
-        self.bulletin.ring()
+        self.signal.ring()
 
     async def _look_after(self, intent: Intent) -> None:
         if not intent.is_open:
@@ -131,7 +131,7 @@ class Runner:
     async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
         change = await self.courier.store.update(intent.id, decide)
         if change.events:
-            self.bulletin.ring()
+            self.signal.ring()
 
 
 def followed(intent: Intent, statuses: list[Status], failure: str | None, moment: Moment) -> Change:

@@ -12,12 +12,12 @@ from postroom.domain.refused import Code, Refused
 from postroom.domain.time import to_text
 from postroom.intents.acting import Acting, check_may_answer
 from postroom.intents.answering import answer_payload, answered, decided
-from postroom.intents.bulletin import Bulletin
 from postroom.intents.directory import Directory
 from postroom.intents.moves import Moment, moved, noted, unchanged
 from postroom.intents.receipt import event_document, intent_document
 from postroom.intents.store import InboxStore, IntentStore
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 _S = IntentStatus
 FOLDERS: Final[dict[str, tuple[IntentStatus, ...]]] = {
@@ -34,7 +34,7 @@ class Threads:
     store: IntentStore
     inbox: InboxStore
     directory: Directory
-    bulletin: Bulletin
+    signal: Signal
     clock: Clock
     mint: Callable[[int], str]
 
@@ -140,7 +140,7 @@ class Threads:
 
         await self.visible(acting, intent_id)
         change = await self.store.update(intent_id, end)
-        self.bulletin.ring()
+        self.signal.ring()
         return change
 
     async def resume(self, acting: Acting, intent_id: str, outcome: Mapping[str, Any] | None) -> Intent:
@@ -172,7 +172,7 @@ class Threads:
     async def _change(self, acting: Acting, intent_id: str, decide: Callable[[Intent], Change]) -> Intent:
         await self.visible(acting, intent_id)
         change = await self.store.update(intent_id, decide)
-        self.bulletin.ring()
+        self.signal.ring()
         return change.intent
 
     def _moment(self, acting: Acting) -> Moment:

@@ -13,10 +13,10 @@ from aiohttp import web
 from postroom.domain.time import seconds
 from postroom.ports import Clock
 from postroom.sandbox.arguments import ApiError, Arguments, read_arguments
-from postroom.sandbox.bell import Bell
 from postroom.sandbox.bot_methods import BotMethods
 from postroom.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
 from postroom.sandbox.telegram_ledger import TelegramLedger
+from postroom.system.signal import Signal
 
 SANDBOX_TOKEN = "40290:sandbox"  # noqa: S105 - opens nothing but this sandbox
 MAX_POLL_SECONDS = 50
@@ -34,7 +34,7 @@ class BotApi:
         ledger: TelegramLedger,
         faults: ArmedFaults,
         clock: Clock,
-        news: Bell,
+        news: Signal,
         stopping: asyncio.Event,
         token: str | None = None,
     ) -> None:
@@ -104,7 +104,7 @@ class BotApi:
         kinds = _wanted_kinds(arguments)
         deadline_us = self._clock.now_us() + seconds(timeout)
         while True:
-            news = self._news.next_ring()
+            news = self._news.news()
             found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds)
             if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
                 return found

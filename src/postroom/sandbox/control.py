@@ -13,7 +13,6 @@ from postroom.domain.errors import FieldError, ValidationError
 from postroom.ports import Clock
 from postroom.sandbox import faults as fault_rules
 from postroom.sandbox import inbound
-from postroom.sandbox.bell import Bell
 from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import Ledger
 from postroom.sandbox.listings import callback_listing, mail_listing, message_listing, reaction_listing
@@ -21,6 +20,7 @@ from postroom.sandbox.openapi import DOCUMENT
 from postroom.sandbox.page import PAGE_HEADERS, render
 from postroom.sandbox.records import TelegramMessage
 from postroom.sandbox.telegram_objects import callback_object, reaction_object, typed_object
+from postroom.system.signal import Signal
 
 DEFAULT_LIMIT = 1_000
 MAX_LIMIT = 10_000
@@ -44,7 +44,7 @@ class Control:
         ledger: Ledger,
         faults: ArmedFaults,
         clock: Clock,
-        news: Bell,
+        news: Signal,
         token: str,
         household: str | None = None,
     ) -> None:

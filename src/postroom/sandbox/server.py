@@ -17,13 +17,13 @@ from postroom.clock import SystemClock
 from postroom.domain.web_address import web_address
 from postroom.ports import Clock
 from postroom.sandbox.application import build_application
-from postroom.sandbox.bell import Bell
 from postroom.sandbox.bot_api import SANDBOX_TOKEN, BotApi
 from postroom.sandbox.control import Control
 from postroom.sandbox.faults import ArmedFaults
 from postroom.sandbox.ledger import Ledger
 from postroom.sandbox.logs import http_logger
 from postroom.sandbox.smtp import Mailroom, SmtpServer
+from postroom.system.signal import Signal
 
 DEFAULT_BOT_API_PORT = 40290
 DEFAULT_SMTP_PORT = 40225
@@ -63,7 +63,7 @@ class Sandbox:
         self.smtp_port = 0
         self._clock = clock or SystemClock()
         self._stopping = asyncio.Event()
-        self._news = Bell()
+        self._news = Signal()
         self._runner = self._http()
         self._smtp = self._mail()
 

@@ -13,6 +13,7 @@ import structlog
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
 _OUTAGE_PAUSE_SECONDS: Final = 0.5
 _FIRST_PAUSE_SECONDS: Final = 1.0
@@ -57,7 +58,7 @@ class Loop:
     """
     Looks, waits until the moment that look named or until it is woken, and looks again.
 
-    `wake` is cleared before a look, so what happens during one is seen by the next.
+    News is taken before a look, so what happens during one is seen by the next.
     Nothing but stopping shortens the pause after a failure, and nothing but stopping ends it.
     """
 
@@ -68,12 +69,12 @@ class Loop:
         clock: Clock,
         count: Count,
         *,
-        wake: asyncio.Event | None = None,
+        wake: Signal | None = None,
         stopping: asyncio.Event | None = None,
     ) -> None:
         self.name = name
         self.look = look
-        self.wake = wake or asyncio.Event()
+        self.wake = wake or Signal()
         self.trouble: Trouble | None = None
         self._clock = clock
         self._count = count
@@ -81,9 +82,9 @@ class Loop:
 
     async def run(self) -> None:
         while not self._stopping.is_set():
-            self.wake.clear()
+            event = self.wake.news()
             try:
-                event, until_us = self.wake, await self.look()
+                until_us = await self.look()
             except Exception as error:
                 event, until_us = self._stopping, self._failed(error)
             else:
@@ -92,7 +93,7 @@ class Loop:
 
     def stop(self) -> None:
         self._stopping.set()
-        self.wake.set()
+        self.wake.ring()
 
     def _failed(self, error: Exception) -> int:
         """When to try again."""
@@ -127,7 +128,7 @@ class Loops:
         name: str,
         look: Look,
         *,
-        wake: asyncio.Event | None = None,
+        wake: Signal | None = None,
         stopping: asyncio.Event | None = None,
         cut_off: bool = False,
     ) -> AsyncIterator[Loop]:
