@@ -14,10 +14,8 @@ NOT_IN_THE_BACKGROUND = {
     ("app/pruning.py", "_records"): "a command, batch by batch",
     ("butler/sessions.py", "wait"): "a caller waits",
     ("butler/sessions.py", "_record"): "one write, until the store has it",
-    ("console/events.py", "_frames"): "a page's stream",
     ("delivery/pipeline.py", "_insist"): "one write, until the store has it",
-    ("gateway/stream.py", "_frames"): "a caller's stream",
-    ("inbox_rest/stream.py", "events"): "a caller's stream",
+    ("guard/event_stream.py", "frames"): "a reader's stream",
     ("system/loop.py", "run"): "the one loop",
 }
 

@@ -99,7 +99,7 @@ async def test_a_store_that_is_away_is_asked_again(clock: FakeClock) -> None:
 
 def test_an_ear_is_deaf_to_what_is_not_its_own() -> None:
     ear = Ear("ann")
-    news = ear.signal.news()
+    news = ear.news()
     ear.hear("inbox:bob")
 
     assert ear.take() == [] and not news.is_set()

@@ -19,8 +19,9 @@ from tests.opened_database import opened_file
 
 from postroom.domain.email_copy import Drop
 from postroom.domain.notification import DeliveryChannel, Notification
+from postroom.guard.event_stream import LIFE_SECONDS
 from postroom.inbox.feed import Feed
-from postroom.inbox_rest.stream import LIFE_SECONDS, arrivals, events
+from postroom.inbox_rest.stream import arrivals, stream
 from postroom.store.database import Database
 from postroom.store.inbox import StoredNotes
 from postroom.store.sqlite import SqliteDatabase
@@ -199,8 +200,8 @@ class TestInParts:
         told: list[str] = []
 
         async def listen() -> None:
-            async for event in events(notes, Feed(notes, clock), clock, "ada", None):
-                told.append(event)
+            async for part in stream(notes, Feed(notes, clock), clock, "ada", None).body_iterator:
+                told.append(str(part))
 
         listening = asyncio.create_task(listen())
         while not listening.done():

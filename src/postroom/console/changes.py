@@ -16,12 +16,12 @@ LOOK_SECONDS: Final = 1.0
 _UNSEEN_US: Final = seconds(10.0)  # between reading a page and hearing from it
 
 
-class Ear:
-    """One open page: what it has not yet been told."""
+class Ear(Signal):
+    """One open page, and what it has not yet heard."""
 
     def __init__(self, user_id: str) -> None:
+        super().__init__()
         self.user_id = user_id
-        self.signal = Signal()
         self.is_new = True  # nobody has looked since its page was read
         self._topics: set[str] = set()
 
@@ -29,7 +29,7 @@ class Ear:
         kind, _, whose = topic.partition(":")
         if not whose or whose == self.user_id:
             self._topics.add(kind)
-            self.signal.ring()
+            self.ring()
 
     def take(self) -> list[str]:
         heard, self._topics = sorted(self._topics), set()
@@ -54,7 +54,7 @@ class Changes:
             self._known = {}  # old news: whoever opens a page has just read how things are
             self.anybody.ring()
         if self.stopping.is_set():
-            ear.signal.close()
+            ear.close()
         self._ears.add(ear)
         try:
             yield ear
@@ -66,7 +66,7 @@ class Changes:
         self.stopping.set()
         self.anybody.ring()
         for ear in self._ears:
-            ear.signal.close()
+            ear.close()
 
     async def look(self) -> int | None:
         """One question for all pages; returns when to ask again, None until `anybody` opens one."""

@@ -21,9 +21,10 @@ from postroom.gateway.models import (
     SubmitRequest,
 )
 from postroom.gateway.parts import GatewayParts
-from postroom.gateway.stream import Frame, stream
+from postroom.gateway.stream import stream
 from postroom.gateway.submit import submit
 from postroom.guard.depends import Caller, IdempotencyKey
+from postroom.guard.event_stream import Event
 from postroom.guard.json_door import JsonRoute
 from postroom.intents.agency import checked_address
 from postroom.intents.macros import MACROS
@@ -108,13 +109,13 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         await parts.threads.visible(parts.acting(caller, owner), intent_id)
         seen = since
 
-        async def fetch() -> tuple[list[Frame], bool]:
+        async def fetch() -> tuple[list[Event], bool]:
             nonlocal seen
             found = await parts.threads.store.events(intent_id, since=seen, limit=_PAGE)
             seen = found[-1].seq if found else seen
             intent = await parts.threads.store.get(intent_id)
             ended = intent is None or (not intent.is_open and seen >= intent.seq)
-            return [(str(one.event_type), str(one.seq), event_document(one)) for one in found], ended
+            return [Event(name=str(one.event_type), id=str(one.seq), data=event_document(one)) for one in found], ended
 
         return stream(fetch, parts.signal, parts.clock, wait_seconds)
 
@@ -178,11 +179,11 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         agent = parts.agency.sender(caller, checked_address(f"agent://{address}", "address"), "address")
         seen = since.lower() if since else None
 
-        async def fetch() -> tuple[list[Frame], bool]:
+        async def fetch() -> tuple[list[Event], bool]:
             nonlocal seen
             found = await parts.threads.inbox.arrived(agent, after=seen, limit=_PAGE)
             seen = found[-1].id if found else seen
             delivered = [await parts.threads.fetched(agent, one) for one in found]
-            return [("intent.submitted", one.id, intent_document(one)) for one in delivered], False
+            return [Event(name="intent.submitted", id=one.id, data=intent_document(one)) for one in delivered], False
 
         return stream(fetch, parts.signal, parts.clock, wait_seconds)

@@ -22,7 +22,7 @@ from postroom.inbox_rest.models import NotificationList, NotificationOut, Snooze
 from postroom.inbox_rest.person import Myself, Person
 from postroom.inbox_rest.preferences import add_preferences
 from postroom.inbox_rest.refusals import InboxRoute
-from postroom.inbox_rest.stream import events
+from postroom.inbox_rest.stream import stream
 from postroom.ports import Clock
 
 MAX_PAGE: Final = 100
@@ -102,12 +102,10 @@ def _add_reading(router: APIRouter, parts: InboxParts) -> None:
         response_class=StreamingResponse,
         responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     )
-    async def stream(
+    async def follow(
         person: Person, last_event_id: Annotated[str | None, Header(max_length=100)] = None
     ) -> StreamingResponse:
-        told = events(parts.notes, parts.feed, parts.clock, person, last_event_id)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(told, media_type="text/event-stream", headers=headers)
+        return stream(parts.notes, parts.feed, parts.clock, person, last_event_id)
 
 
 def _add_everything_at_once(router: APIRouter, parts: InboxParts) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Sequence
+from typing import Final
+
+from starlette.responses import StreamingResponse
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.notification import Notification
 from postroom.domain.strict_json import strict_json
 from postroom.domain.time import seconds
+from postroom.guard.event_stream import End, Event, EventStream
 from postroom.inbox.feed import Feed
 from postroom.inbox.ports import Notes
 from postroom.inbox_rest.models import NotificationOut
 from postroom.ports import Clock
+from postroom.system.signal import Signal
 
-# A stream is cut now and then, so that a token taken back stops working soon; clients reconnect by themselves.
-LIFE_SECONDS: Final = 300.0
-HEARTBEAT_SECONDS: Final = 15.0
 _OVERLAP_US: Final = seconds(10)
 _MOST_AT_ONCE: Final = 100
 
@@ -57,33 +58,28 @@ async def arrivals(notes: Notes, user_id: str, last_event_id: str | None, now_us
     return from_now_on
 
 
-async def events(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: str | None) -> AsyncIterator[str]:
+def stream(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: str | None) -> StreamingResponse:
     """`unread` with the count, first and whenever it changes; `notification` with each new one."""
-    ends_us, told_count = clock.now_us() + seconds(LIFE_SECONDS), -1
-    with feed.listening(user_id) as signal:
-        coming = await arrivals(notes, user_id, last_event_id, clock.now_us())
-        yield "retry: 1000\n\n"
-        while not feed.stopping.is_set() and clock.now_us() < ends_us:
-            news = signal.news()
-            try:
-                while fresh := await coming.look():
-                    for one in fresh:
-                        yield _notification(one)
-                count = await notes.unread(user_id, clock.now_us())
-            except StoreUnavailable:
-                count = told_count  # the next look will do
-            if count != told_count:
-                yield _event("unread", {"count": count})
-                told_count = count
-            if not await clock.wait(news, min(clock.now_us() + seconds(HEARTBEAT_SECONDS), ends_us)):
-                yield ": still here\n\n"
+    coming: Arrivals | None = None
+    shown_count = -1
+
+    async def look(_: Signal) -> AsyncGenerator[Event | End, None]:
+        nonlocal coming, shown_count
+        coming = coming or await arrivals(notes, user_id, last_event_id, clock.now_us())
+        try:
+            while fresh := await coming.look():
+                for one in fresh:
+                    yield _notification(one)
+            count = await notes.unread(user_id, clock.now_us())
+        except StoreUnavailable:
+            return  # the next look will do
+        if count != shown_count:
+            shown_count = count
+            yield Event(name="unread", data={"count": count})
+
+    return EventStream(look=look, listening=feed.listening(user_id), clock=clock, first=Event(retry_ms=1000)).response()
 
 
-def _notification(one: Notification) -> str:
+def _notification(one: Notification) -> Event:
     body = NotificationOut.of(one).model_dump(mode="json")
-    return f"id: {one.created_at_us}.{one.id}\n{_event('notification', body)}"
-
-
-def _event(name: str, data: dict[str, Any]) -> str:
-    """One line of JSON, so nothing a message holds can end the event or begin another."""
-    return f"event: {name}\ndata: {strict_json(data)}\n\n"
+    return Event(name="notification", id=f"{one.created_at_us}.{one.id}", data=strict_json(body))
