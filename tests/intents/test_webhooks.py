@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import hmac
 import json
@@ -17,7 +18,7 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.time import SECOND_US
 from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.intents.threads import Acting
-from postroom.intents.webhooks import PAUSES_SECONDS, SIGNATURE_HEADER, Webhooks, signature
+from postroom.intents.webhooks import FORMER_HEADER, PAUSES_SECONDS, Webhooks, former_signature
 
 ANN = "agent://user/ann"
 SECRET = "0123456789abcdef"
@@ -58,11 +59,15 @@ async def test_news_is_told_with_a_signature_that_holds(office: Office) -> None:
         "inbox.reply_received",
     ]
     for _, body, headers in office.subscribers.posted:
-        stamp, digest = (part.split("=", 1)[1] for part in headers[SIGNATURE_HEADER].split(","))
+        stamp, digest = (part.split("=", 1)[1] for part in headers[FORMER_HEADER].split(","))
         expected = hmac.new(SECRET.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
         assert digest == expected
         assert int(stamp) == office.clock.now_us() // SECOND_US
         assert b"secret words" not in body
+        signed = f"{headers['webhook-id']}.{stamp}.".encode() + body
+        standard = base64.b64encode(hmac.digest(SECRET.encode(), signed, "sha256")).decode()
+        assert (headers["webhook-timestamp"], headers["webhook-signature"]) == (stamp, f"v1,{standard}")
+    assert len({headers["webhook-id"] for _, _, headers in office.subscribers.posted}) == 4
 
 
 async def test_only_what_was_asked_for_is_told(office: Office) -> None:
@@ -88,7 +93,10 @@ async def test_a_subscriber_in_trouble_is_tried_again_and_then_given_up(office: 
     await office.later(10_000)
 
     assert len(office.subscribers.posted) == 1 + len(PAUSES_SECONDS)
-    assert len({headers["X-Postroom-Delivery"] for _, _, headers in office.subscribers.posted}) == 1
+    assert (
+        len({(headers["webhook-id"], headers["X-Postroom-Delivery"]) for _, _, headers in office.subscribers.posted})
+        == 1
+    )
 
 
 @dataclass(slots=True)
@@ -153,8 +161,8 @@ async def test_saving_the_same_address_again_changes_it(office: Office) -> None:
     assert await office.subscriptions.listed(ANN) == []
 
 
-def test_a_signature_covers_time_and_body() -> None:
-    signed = {signature(SECRET, time, body) for time in (1, 2) for body in (b"a", b"b")}
+def test_the_former_signature_covers_time_and_body() -> None:
+    signed = {former_signature(SECRET, time, body) for time in (1, 2) for body in (b"a", b"b")}
 
     assert len(signed) == 4
 

@@ -14,9 +14,10 @@ import structlog
 from postroom.domain.errors import PostroomError
 from postroom.domain.time import SECOND_US, seconds
 from postroom.domain.webhook import Notice
+from postroom.domain.webhook_signature import signed_headers
 from postroom.ports import Clock
 
-SIGNATURE_HEADER: Final = "X-Postroom-Signature"
+FORMER_HEADER: Final = "X-Postroom-Signature"  # from before Standard Webhooks; stays for one release
 PAUSES_SECONDS: Final = (30.0, 120.0, 600.0)
 _SUBSCRIBERS_AT_ONCE: Final = 100
 _log = structlog.get_logger("postroom.webhooks")
@@ -107,8 +108,9 @@ class Webhooks:
         stamp = self.clock.now_us() // SECOND_US
         headers = {
             "Content-Type": "application/json",
+            **signed_headers(notice.secret, notice.id, stamp, body),
             "X-Postroom-Delivery": notice.id,
-            SIGNATURE_HEADER: signature(notice.secret, stamp, body),
+            FORMER_HEADER: former_signature(notice.secret, stamp, body),
         }
         try:
             status = await self.poster.post(notice.callback_url, body, headers)
@@ -117,7 +119,6 @@ class Webhooks:
         return None if 200 <= status < 300 else f"answered {status}"
 
 
-def signature(secret: str, timestamp: int, body: bytes) -> str:
-    """The time is signed too, so an old notice cannot be played again."""
+def former_signature(secret: str, timestamp: int, body: bytes) -> str:
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
     return f"t={timestamp},v1={digest}"
