@@ -29,6 +29,7 @@ from postroom.inbox.answers import Answer
 from postroom.inbox.notifications import Notifications
 from postroom.inbox.owner import recipient
 from postroom.inbox.request import NO_USER, Request
+from postroom.system.mcp_sdk.tools import show_parameters
 
 # Checked by us and not by the SDK, so that a wrong argument gets the contract's answer too.
 Message = Annotated[Any, WithJsonSchema(MESSAGE_SCHEMA)]
@@ -54,18 +55,10 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
         description=DESCRIPTION,
         annotations=ToolAnnotations(destructive_hint=False, idempotent_hint=False, open_world_hint=False),
     )
-    _show_the_contract(server)
+    # A model is shown that `message` is required. The function has a default for it all the same,
+    # because a call without it would otherwise get the SDK's answer.
+    show_parameters(server, NAME, PARAMETERS)
     return {NAME: lambda one: person(one) or program(one)}
-
-
-def _show_the_contract(server: MCPServer[Any]) -> None:
-    """
-    A model is told that `message` is required. The function has a default for it
-    all the same, because a call without it would otherwise get the SDK's answer.
-    """
-    tool = server._tool_manager.get_tool(NAME)
-    if tool is not None:
-        tool.parameters = PARAMETERS
 
 
 async def _send(

@@ -14,7 +14,6 @@ from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
-from postroom.app.param_headers import look_once_for_param_headers
 from postroom.app.part_health import Failing, part_health
 from postroom.console.root import ROOT as CONSOLE
 from postroom.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
@@ -23,6 +22,7 @@ from postroom.guard.json_door import answer_in_one_shape
 from postroom.guard.mcp_sessions import McpSessions, SessionBounds
 from postroom.inbox.confirmation import PATH as CONFIRM
 from postroom.ports import Clock
+from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`

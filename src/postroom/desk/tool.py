@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.tools import Tool
-from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import ConfigDict
 
 from postroom.desk.desk import Desk
 from postroom.desk.outcome import FAILURES, Ending, Outcome, answer
@@ -23,6 +20,7 @@ from postroom.desk.question import (
     parse,
 )
 from postroom.domain.errors import ValidationError
+from postroom.system.mcp_sdk.tools import Tool, unchecked_tool
 
 DESCRIPTION = (
     "Display a message in a popup window and optionally wait for user text response. "
@@ -94,16 +92,9 @@ INPUT_SCHEMA: dict[str, Any] = {
 }
 
 
-class _AnyArguments(ArgModelBase):
-    """Arguments as they came: `question.parse` names every wrong field, and never repeats what stood in it."""
-
-    model_config = ConfigDict(extra="allow")
-
-    def model_dump_one_level(self) -> dict[str, Any]:
-        return {"arguments": dict(self.model_extra or {})}
-
-
 def notify_tool(desk: Desk) -> Tool:
+    """Takes arguments as they came: `question.parse` names every wrong field, and never repeats what stood in it."""
+
     async def notify(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
         try:
             question = parse(arguments)
@@ -115,15 +106,11 @@ def notify_tool(desk: Desk) -> Tool:
 
         return result_of(await desk.notify(question, progress), question)
 
-    return Tool(
-        fn=notify,
+    return unchecked_tool(
+        notify,
         name="notify",
-        title=None,
         description=DESCRIPTION,
         parameters=INPUT_SCHEMA,
-        fn_metadata=FuncMetadata(arg_model=_AnyArguments),
-        is_async=True,
-        context_kwarg="context",
         annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False),
     )
 

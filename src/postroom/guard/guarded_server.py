@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.mcpserver.tools import Tool
-from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
 
 from postroom.domain.arguments import unknown_argument
 from postroom.guard.caller import Inside
 from postroom.guard.field_words import field_error
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.settings.version import package_version
+from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
+from postroom.system.mcp_sdk.tools import Tool, arguments_of, declared_arguments
 from postroom.telemetry.trace import needs_a_span
 
-_PROTOCOL: Final = "2026-07-28"
 _MOST_FIELDS: Final = 20
 
 
@@ -61,8 +59,8 @@ class GuardedServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        if tool := self._tool_manager.get_tool(name):
-            _refuse_unknown(tool, arguments)
+        if (declared := declared_arguments(self, name)) is not None:
+            _refuse_unknown(name, declared, arguments)
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -72,14 +70,7 @@ class GuardedServer(MCPServer[Any]):
 
     async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""
-        context: ServerRequestContext[Any, Any] = ServerRequestContext(
-            session=cast(ServerSession, None),  # nobody here asks the caller anything back
-            lifespan_context={},
-            protocol_version=_PROTOCOL,
-            method="tools/call",
-            params={"name": tool, "arguments": dict(arguments)},
-            request=Inside(self.policy.verifier.verify(token)),
-        )
+        context = call_context(tool, arguments, Inside(self.policy.verifier.verify(token)))
         step: CallNext = self._run
         left_out = () if needs_a_span() else self._for_a_wire
         for middleware in reversed(self.middleware):
@@ -90,33 +81,28 @@ class GuardedServer(MCPServer[Any]):
     async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
         params = context.params or {}
         tool = self._tool(params["name"])
-        _refuse_unknown(tool, params["arguments"])
+        _refuse_unknown(tool.name, arguments_of(tool), params["arguments"])
         try:
-            result = await tool.run(params["arguments"], cast(Context[Any, Any], context.request))
+            result = await run(tool, params["arguments"], context.request)
         except ToolError as error:
             if wrong := _wrong_arguments(tool.name, error):
                 raise wrong from None
             raise
-        try:
-            if isinstance(result, dict) and not tool.fn_metadata.wrap_output:
-                return cast(dict[str, Any], to_jsonable_python(result))
-            return tool.fn_metadata.convert_result(result)
-        except ValueError as error:  # also what pydantic raises
-            raise ToolError(f"Error executing tool {tool.name}") from error
+        return answer_of(tool, result)
 
     def _tool(self, name: str) -> Tool:
-        """Made again from its function at the first call, because the framework does not hand out its own."""
+        """Made again from its function at the first call."""
         if name not in self._called_inside:
             if name not in self._functions:
                 raise ToolError(f"Unknown tool: {name}")
-            self._called_inside[name] = Tool.from_function(self._functions[name], name=name)
+            self._called_inside[name] = tool_of(self._functions[name], name)
         return self._called_inside[name]
 
 
-def _refuse_unknown(tool: Tool, given: Mapping[str, Any]) -> None:
+def _refuse_unknown(tool: str, declared: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """The framework drops arguments it does not know; a misspelt one would be as if it had not been given."""
-    if problem := unknown_argument(given, tool.parameters.get("properties", {})):
-        raise ToolError(f"Error executing tool {tool.name}: {problem}")
+    if problem := unknown_argument(given, declared):
+        raise ToolError(f"Error executing tool {tool}: {problem}")
 
 
 def _wrong_arguments(name: str, error: ToolError) -> ToolError | None:

@@ -10,8 +10,8 @@ import aiohttp
 from opentelemetry.propagate import inject
 
 from postroom.domain.errors import DeliveryTimeout, InternalError, OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.system.mcp_sdk.revision import REVISION
 
-_REVISION: Final = "2026-07-28"
 _META: Final = "io.modelcontextprotocol/"
 _CONNECT_SECONDS: Final = 3.0
 _IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
@@ -33,7 +33,7 @@ class HttpPeer:
         self._headers = {
             "Authorization": f"Bearer {token}",
             "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": _REVISION,
+            "MCP-Protocol-Version": REVISION,
             "Mcp-Method": "tools/call",
         }
         self._session: aiohttp.ClientSession | None = None
@@ -86,7 +86,7 @@ class HttpPeer:
     def _request(self, tool: str, arguments: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
         meta: dict[str, Any] = {
             **extra,
-            f"{_META}protocolVersion": _REVISION,
+            f"{_META}protocolVersion": REVISION,
             f"{_META}clientInfo": {"name": "postroom", "version": "1"},
             f"{_META}clientCapabilities": {},
         }

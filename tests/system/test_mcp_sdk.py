@@ -1,0 +1,121 @@
+"""Each grip on the MCP SDK's internals, for the versions named here and no other."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from typing import Any, cast
+
+import pytest
+from mcp.client import Client
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types.version import LATEST_MODERN_VERSION
+
+from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
+from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
+from postroom.system.mcp_sdk.revision import REVISION
+from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, unchecked_tool
+from tests.architecture.tree import SOURCE, source_files
+
+TESTED = ("2.3",)
+INTERNAL = re.compile(
+    r"_tool_manager|session_manager\.app|fn_metadata|Tool\.from_function"
+    r"|mcp\.(server\.(mcpserver\.(tools|utilities)|session|lowlevel)|shared\.inbound)\b"
+)
+
+
+def test_the_installed_version_is_one_these_tests_were_written_for() -> None:
+    for package in ("mcp", "mcp-types"):
+        installed = version(package)
+        assert installed.startswith(tuple(f"{one}." for one in TESTED)), (
+            f"{package} {installed} is installed, and postroom.system.mcp_sdk was tested with {', '.join(TESTED)}: "
+            "read what changed in the names it uses, run these tests, and add the version to TESTED."
+        )
+
+
+def test_only_one_room_touches_internals() -> None:
+    room = SOURCE / "system" / "mcp_sdk"
+    outside = [path for path in source_files() if room not in path.parents]
+
+    assert [str(path) for path in outside if INTERNAL.search(path.read_text())] == []
+    assert any(INTERNAL.search(path.read_text()) for path in room.glob("*.py"))
+
+
+def test_the_parts_speak_the_revision_that_the_sdk_serves() -> None:
+    assert REVISION == LATEST_MODERN_VERSION
+
+
+def a_server() -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer("one")
+
+    def double(number: int, times: int = 2) -> dict[str, int]:
+        return {"number": number * times}
+
+    server.add_tool(double)
+    return server
+
+
+async def test_a_call_from_inside_checks_arguments_and_answers_in_structure() -> None:
+    def greet(name: str, context: Context[Any, Any]) -> dict[str, Any]:
+        return {"text": f"{cast(str, context)} {name}"}
+
+    context, tool = call_context("greet", {"name": "Ada"}, "Hello"), tool_of(greet, "greet")
+    assert context.params is not None
+    result = await run(tool, context.params["arguments"], context.request)
+
+    assert answer_of(tool, result) == {"text": "Hello Ada"}
+    assert (context.method, context.protocol_version, context.meta) == ("tools/call", REVISION, None)
+    with pytest.raises(ToolError):
+        await run(tool, {"name": {}}, "Hello")
+
+
+async def test_an_answer_that_is_no_object_is_wrapped_as_the_sdk_wraps_it() -> None:
+    def count() -> int:
+        return 3
+
+    tool = tool_of(count, "count")
+    answer = answer_of(tool, await run(tool, {}, None))
+
+    assert isinstance(answer, CallToolResult)
+    assert answer.structured_content == {"result": 3}
+
+
+def test_the_arguments_that_a_tool_declares_are_known_by_its_name() -> None:
+    assert list(declared_arguments(a_server(), "double") or ()) == ["number", "times"]
+    assert declared_arguments(a_server(), "triple") is None
+
+
+async def test_a_client_is_shown_other_parameters_than_the_function_has() -> None:
+    server, shown = a_server(), {"type": "object", "properties": {"number": {"type": "integer"}}}
+    show_parameters(server, "double", shown)
+
+    assert [tool.input_schema for tool in await server.list_tools()] == [shown]
+    with pytest.raises(LookupError, match="triple"):
+        show_parameters(server, "triple", shown)
+
+
+async def test_an_unchecked_tool_gets_its_arguments_as_they_came() -> None:
+    async def echo(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
+        return CallToolResult(content=[TextContent(type="text", text=repr(arguments))])
+
+    schema = {"type": "object", "properties": {"number": {"type": "integer"}}}
+    tool = unchecked_tool(echo, name="echo", description="", parameters=schema, annotations=ToolAnnotations())
+    server: MCPServer[Any] = MCPServer("one", tools=[tool])
+    async with Client(server) as client:
+        answer = await client.call_tool("echo", {"number": "three", "other": [1]})
+
+    assert [one.text for one in answer.content if isinstance(one, TextContent)] == ["{'number': 'three', 'other': [1]}"]
+
+
+def test_a_tool_that_declares_no_headers_has_no_schema_to_hold_them_against() -> None:
+    server = a_server()
+    server.streamable_http_app()
+    before = server.session_manager.app.get_tool_input_schema
+    look_once_for_param_headers(server)
+    after = server.session_manager.app.get_tool_input_schema
+
+    assert before is not None and after is not None
+    assert before("double") is not None
+    assert (after("double"), after("triple")) == (None, None)
