@@ -32,7 +32,8 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import IdMint
 from postroom.messenger.deliver_envelope import deliver_envelope
 from postroom.ports import Channel
-from postroom.settings import Settings, load
+from postroom.settings import Settings
+from postroom.settings.load import load
 from postroom.store.tables.deliveries import delivery_requests
 from postroom.system.loop import Loops
 from postroom.telemetry import log

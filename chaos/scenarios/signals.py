@@ -15,7 +15,7 @@ from chaos.nursery import Overdue
 from chaos.scenario import Result, Scenario, World, expectations, left_alone
 from postroom.app.store import connect_store
 from postroom.domain.time import SECOND_US
-from postroom.settings import load
+from postroom.settings.load import load
 from postroom.store.tables.deliveries import delivery_attempts, delivery_requests
 
 _LONGEST_SECONDS: Final = 10.0

@@ -16,7 +16,7 @@ from scripts.reference.markdown import code, page, table
 from postroom.butler.config import ButlerConfig
 from postroom.modules.catalogue import MODULES
 from postroom.settings import Settings
-from postroom.settings.load import CREDENTIALS
+from postroom.settings.gather import CREDENTIALS
 
 _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in

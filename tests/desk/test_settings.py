@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from postroom.desk.settings import DeskSettings, Toolkit, from_settings
-from postroom.settings import SettingsError, load
+from postroom.settings import SettingsError
+from postroom.settings.load import load
 
 
 def settings(**environ: str) -> DeskSettings:

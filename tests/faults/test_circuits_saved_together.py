@@ -9,7 +9,7 @@ import pytest
 
 from postroom.app.store import open_store
 from postroom.domain.breaker import Circuit, State
-from postroom.settings import load
+from postroom.settings.load import load
 from postroom.store.circuits import StoredCircuits
 
 

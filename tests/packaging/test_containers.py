@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from postroom.settings import Settings, load
+from postroom.settings import Settings
+from postroom.settings.load import load
 from tests.architecture.tree import ROOT
 from tests.docs.commands import type_postroom
 

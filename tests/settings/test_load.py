@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from postroom.domain.delivery import OnUncertain
-from postroom.settings import Settings, SettingsError, load
+from postroom.settings import Settings, SettingsError
+from postroom.settings.load import load
 
 
 def loaded(home: Path, environment: dict[str, str] | None = None, **overrides: Any) -> Settings:

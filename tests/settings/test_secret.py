@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from postroom.cli.application import app
-from postroom.settings import Secret, SecretUrl, SettingsError, load
+from postroom.settings import Secret, SecretUrl, SettingsError
+from postroom.settings.load import load
 
 CANARY = "canary-7f3a"
 ENVIRONMENT = {

@@ -1,8 +1,19 @@
-"""Settings: one frozen object, read once."""
+"""Settings: one frozen object, read once; the model that checks them is imported when it is asked for."""
 
-from postroom.settings.load import SettingsError, load
-from postroom.settings.model import Contact, Owner, Ports, Settings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from postroom.settings.gather import SettingsError
 from postroom.settings.secret import Secret, SecretUrl
-from postroom.settings.serving import ServingSettings
 
-__all__ = ["Contact", "Owner", "Ports", "Secret", "SecretUrl", "ServingSettings", "Settings", "SettingsError", "load"]
+if TYPE_CHECKING:
+    from postroom.settings.model import Contact, Owner, Ports, Settings
+    from postroom.settings.serving import ServingSettings
+
+__all__ = ["Contact", "Owner", "Ports", "Secret", "SecretUrl", "ServingSettings", "Settings", "SettingsError"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("postroom.settings.model"), name)
