@@ -24,7 +24,8 @@ def commands_page() -> str:
 
 
 def _commands(command: Any, path: str) -> Iterator[str]:
-    for name, inner in command.commands.items():
+    for name in command.commands:
+        _, inner, _ = command.resolve_command(command.context_class(command), [name])
         here = f"{path} {name}"
         if hasattr(inner, "commands"):
             yield from _commands(inner, here)

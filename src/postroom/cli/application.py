@@ -7,33 +7,63 @@ from typing import Annotated
 
 import typer
 
-from postroom.cli import (
-    approvals,
-    config,
-    connectors,
-    contacts,
-    desk,
-    doctor,
-    init,
-    login,
-    migrate,
-    notify,
-    owner,
-    prune,
-    token,
-    trace,
-    up,
-    why,
-)
+from postroom.cli.on_demand import Group
 from postroom.cli.output import say
 from postroom.domain.errors import PostroomError
 from postroom.domain.mistake import Mistake
 
+# Where each one is, and what it says of itself: the list of all of them imports none.
+_LISTED = {
+    "up": ("up:up", "Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."),
+    "init": ("init:init", "Write an editable household: settings and one folder per butler."),
+    "login": ("login:login", "Print a link that signs you in to the console; it works once, for ten minutes."),
+    "notify": (
+        "notify:notify",
+        "Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere.",
+    ),
+    "trace": (
+        "trace:trace",
+        "Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL.",
+    ),
+    "why": (
+        "why:why",
+        "Say in plain English why a message is where it is, straight from the ledger, or from POSTROOM_URL.",
+    ),
+    "owner": (
+        "owner:owner",
+        "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
+    ),
+    "doctor": (
+        "doctor:doctor",
+        "Check Python, files, ports, loops, database, Redis, credentials, clock and display; "
+        "exits with 1 on a problem.",
+    ),
+    "config": ("config:config", "Print the effective settings with their source; secrets are hidden."),
+    "desk": ("desk:desk", "Serve the popup tool `notify` to an MCP client on this machine."),
+    "migrate": ("migrate:migrate", "Bring the database to the newest schema; `up` does it by itself."),
+    "worker": ("up:worker", "Add a delivery worker to a household on PostgreSQL."),
+    "prune": (
+        "prune:prune",
+        "Move settled deliveries into the archive, and remove logs, sessions and read notes of that age.",
+    ),
+    "approvals": ("approvals:app", "Decide what may be sent."),
+    "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
+    "contacts": ("contacts:app", "The people this household can write to."),
+    "connectors": ("connectors:app", "Connect ChatGPT and Gemini."),
+}
+
+
+class Commands(Group):
+    listed = _LISTED
+
+
 app = typer.Typer(
     name="postroom",
+    cls=Commands,
     help="Carries messages between AI agents and people.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich takes longer to import than all the rest
 )
 
 
@@ -54,27 +84,7 @@ def options(
     """Carries messages between AI agents and people."""
 
 
-app.command("up")(up.up)
-app.command("init")(init.init)
-app.command("login")(login.login)
-app.command("notify")(notify.notify)
-app.command("trace")(trace.trace)
-app.command("why")(why.why)
-app.command("owner")(owner.owner)
-app.command("doctor")(doctor.doctor)
-app.command("config")(config.config)
-app.add_typer(approvals.app, name="approvals")
-app.add_typer(token.app, name="token")
-app.add_typer(contacts.app, name="contacts")
-app.add_typer(connectors.app, name="connectors")
-app.command("desk")(desk.desk)
-app.command("migrate")(migrate.migrate)
-app.command("worker")(up.worker)
-app.command("prune")(prune.prune)
-
-
 def main() -> None:
-    """Commands import the heavy parts when they run, so that a small one starts fast."""
     try:
         app()
     except (Mistake, PostroomError) as error:

@@ -1,0 +1,60 @@
+"""Commands that are listed by name and line, and imported when one of them is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command_from_info, get_group_from_info
+from typer.models import CommandInfo, TyperInfo
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context
+
+
+class Listed(TyperCommand):
+    """What the list of commands and the Tab key need to know."""
+
+    def __init__(self, name: str, place: str, line: str) -> None:
+        super().__init__(name, help=line, rich_markup_mode=None)
+        self._place = place
+        self._line = line
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        return self._line
+
+    def imported(self) -> Command:
+        module, _, attribute = self._place.partition(":")
+        found = getattr(import_module(f"postroom.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            return get_group_from_info(
+                TyperInfo(found, name=self.name, cls=Group),
+                pretty_exceptions_short=False,
+                suggest_commands=True,
+                rich_markup_mode=None,
+            )
+        return get_command_from_info(
+            CommandInfo(name=self.name, callback=found), pretty_exceptions_short=False, rich_markup_mode=None
+        )
+
+
+class Group(TyperGroup):
+    """Says the whole line of each command, and imports a listed one when it is chosen."""
+
+    listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands.update({name: Listed(name, *one) for name, one in self.listed.items()})
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.imported() if isinstance(command, Listed) else command, rest
+
+    def format_commands(self, ctx: Context, formatter: Any) -> None:
+        rows = [(name, " ".join((command.help or "").split())) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
