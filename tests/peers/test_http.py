@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,8 +21,10 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.peers.http import HttpPeer
+from postroom.peers.single_call import call_once
 
 Answer = Callable[[web.Request], Any]
+Call = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @asynccontextmanager
@@ -39,7 +41,7 @@ async def part(answer: Answer) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
-async def call(url: str, timeout_seconds: float = 5.0) -> dict[str, Any]:
+async def by_peer(url: str, timeout_seconds: float = 5.0) -> dict[str, Any]:
     peer = HttpPeer("messenger", url, "a-token")
     try:
         return await peer.call("route.execute", {"a": 1}, timeout_seconds)
@@ -47,7 +49,18 @@ async def call(url: str, timeout_seconds: float = 5.0) -> dict[str, Any]:
         await peer.close()
 
 
-async def test_a_call_says_what_and_who_and_gets_the_structured_answer() -> None:
+async def once(url: str, timeout_seconds: float = 5.0) -> dict[str, Any]:
+    return await asyncio.to_thread(call_once, "messenger", url, "a-token", "route.execute", {"a": 1}, timeout_seconds)
+
+
+@pytest.fixture(params=[by_peer, once], ids=["peer", "once"])
+def call(request: pytest.FixtureRequest) -> Call:
+    """How a part calls another, and how a command does."""
+    caller: Call = request.param
+    return caller
+
+
+async def test_a_call_says_what_and_who_and_gets_the_structured_answer(call: Call) -> None:
     seen: list[tuple[Any, Any]] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -67,7 +80,7 @@ async def test_a_call_says_what_and_who_and_gets_the_structured_answer() -> None
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["with a length", "chunked"])
-async def test_an_answer_that_arrives_in_pieces_is_read_whole(chunked: bool) -> None:
+async def test_an_answer_that_arrives_in_pieces_is_read_whole(call: Call, chunked: bool) -> None:
     content = {"status": "ok", "words": "word " * 50}
     async with Piecemeal({"result": {"structuredContent": content}}, chunked=chunked) as server:
         assert await call(f"{server.url}/mcp") == content
@@ -90,7 +103,9 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole(chunked: bool) -> 
     ],
     ids=str,
 )
-async def test_an_answer_that_is_none_has_its_own_error(status: int, body: Any, kind: type[PostroomError]) -> None:
+async def test_an_answer_that_is_none_has_its_own_error(
+    call: Call, status: int, body: Any, kind: type[PostroomError]
+) -> None:
     async def answer(_request: web.Request) -> web.Response:
         return web.json_response(body, status=status)
 
@@ -99,12 +114,12 @@ async def test_an_answer_that_is_none_has_its_own_error(status: int, body: Any, 
             await call(url)
 
 
-async def test_nobody_there_means_that_nothing_was_sent() -> None:
+async def test_nobody_there_means_that_nothing_was_sent(call: Call) -> None:
     with pytest.raises(TargetUnavailable, match="messenger cannot be reached"):
         await call(f"http://127.0.0.1:{free_port()}/mcp")
 
 
-async def test_one_that_breaks_off_may_have_done_it() -> None:
+async def test_one_that_breaks_off_may_have_done_it(call: Call) -> None:
     async def answer(request: web.Request) -> web.Response:
         assert request.transport is not None
         request.transport.close()
@@ -115,7 +130,7 @@ async def test_one_that_breaks_off_may_have_done_it() -> None:
             await call(url)
 
 
-async def test_one_that_answers_with_a_page_may_have_done_it() -> None:
+async def test_one_that_answers_with_a_page_may_have_done_it(call: Call) -> None:
     async def answer(_request: web.Request) -> web.Response:
         return web.Response(text="<html>Bad Gateway</html>", content_type="text/html", status=502)
 
@@ -124,7 +139,7 @@ async def test_one_that_answers_with_a_page_may_have_done_it() -> None:
             await call(url)
 
 
-async def test_silence_ends_in_a_timeout() -> None:
+async def test_silence_ends_in_a_timeout(call: Call) -> None:
     silent = asyncio.Event()
 
     async def answer(_request: web.Request) -> web.Response:

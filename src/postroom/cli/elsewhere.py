@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from urllib.request import Request
 
     from postroom.settings import Settings
+    from postroom.settings.glance import Glance
 
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
@@ -80,7 +81,7 @@ class Elsewhere:
         return answer
 
 
-def elsewhere(settings: Settings, *chosen_here: str | None) -> Elsewhere | None:
+def elsewhere(settings: Settings | Glance, *chosen_here: str | None) -> Elsewhere | None:
     """None while url and token are not both set, or when the command line names something of this machine."""
     if not settings.url or not settings.token or any(chosen_here):
         return None

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from postroom.app.endpoints import Endpoints
-from postroom.app.roster import load_roster
 from postroom.domain.mistake import Mistake
 from postroom.domain.nearest import did_you_mean
-from postroom.domain.principal import OPERATOR, Principal
+from postroom.domain.principal import OPERATOR
 from postroom.guard.tokens import TokenFile
-from postroom.peers.http import HttpPeer, Unreachable
-from postroom.settings import Settings, SettingsError
+from postroom.peers.single_call import call_once
+from postroom.peers.tool_call import Unreachable
+from postroom.settings import SettingsError
+
+if TYPE_CHECKING:
+    from postroom.settings import Settings
 
 
 class NotRunning(Mistake):
@@ -23,34 +25,30 @@ class NotRunning(Mistake):
 
 
 def call(
-    settings: Settings,
-    part: str,
-    tool: str,
-    arguments: Mapping[str, Any],
-    *,
-    timeout_seconds: float = 30.0,
-    principal: Principal = OPERATOR,
+    settings: Settings, part: str, tool: str, arguments: Mapping[str, Any], *, timeout_seconds: float = 30.0
 ) -> dict[str, Any]:
-    url = _url(settings, part)
-    token = TokenFile(settings.tokens_file).token_of(principal)
+    return call_at(_url(settings, part), settings.tokens_file, part, tool, arguments, timeout_seconds)
+
+
+def call_at(
+    url: str, tokens_file: Path, part: str, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
+) -> dict[str, Any]:
+    token = TokenFile(tokens_file).token_of(OPERATOR)
     if token is None:
-        raise NotRunning(f"{settings.tokens_file} holds no token for {principal}")
-    return asyncio.run(_call(HttpPeer(part, url, token), tool, arguments, timeout_seconds))
+        raise NotRunning(f"{tokens_file} holds no token for {OPERATOR}")
+    try:
+        return call_once(part, url, token, tool, arguments, timeout_seconds)
+    except Unreachable:
+        raise NotRunning(f"{part} does not answer at {url}") from None
 
 
 def _url(settings: Settings, butler: str) -> str:
+    from postroom.app.endpoints import Endpoints
+    from postroom.app.roster import load_roster
+
     roster = load_roster(settings, os.environ)
     url = Endpoints(settings, roster).url(butler)
     if url is None:
         names = [config.name for config in roster]
         raise SettingsError(f"There is no butler '{butler}'{did_you_mean(butler, names)} Butlers: {', '.join(names)}.")
     return url
-
-
-async def _call(peer: HttpPeer, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-    try:
-        return await peer.call(tool, arguments, timeout_seconds)
-    except Unreachable:
-        raise NotRunning(f"{peer.name} does not answer at {peer.url}") from None
-    finally:
-        await peer.close()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
 from postroom.cli.elsewhere import elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
-from postroom.domain.delivery import Priority
 from postroom.domain.nearest import did_you_mean
-from postroom.settings import Settings, SettingsError
-from postroom.settings.load import from_process
+from postroom.settings import SettingsError
+from postroom.settings.glance import Glance, glance_from_process
 
 _CHANNEL, _BUTLER = "telegram", "general"
 Channel = Annotated[
@@ -42,8 +42,11 @@ def notify(
     json: Json = False,
 ) -> None:
     """Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere."""
-    settings, _ = from_process({"home": home, "roster": roster})
+    overrides = {"home": home, "roster": roster}
+    settings = glance_from_process(overrides)
     if priority is not None:
+        from postroom.domain.delivery import Priority
+
         _check("--priority", priority, Priority)
     asked = {
         "message": sys.stdin.read() if message == "-" else message,
@@ -53,13 +56,13 @@ def notify(
         "priority": priority,
         "wait_seconds": wait_seconds,
     }
-    patience = (wait_seconds if wait_seconds is not None else settings.delivery.notify_wait_seconds) + 20
+    patience = (wait_seconds if wait_seconds is not None else settings.notify_wait_seconds) + 20
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
             raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
         answer = there.notify({"to": recipient, **asked}, patience)
     else:
-        answer = _here(settings, butler or _BUTLER, {"recipient": recipient, **asked}, patience)
+        answer = _here(settings, overrides, butler or _BUTLER, {"recipient": recipient, **asked}, patience)
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
@@ -71,13 +74,21 @@ def notify(
         raise typer.Exit(1)
 
 
-def _here(settings: Settings, butler: str, asked: dict[str, Any], patience: float) -> dict[str, Any]:
-    from postroom.app.channels import known_channels
-    from postroom.cli.household_peer import call
+def _here(
+    settings: Glance, overrides: Mapping[str, str | None], butler: str, asked: dict[str, Any], patience: float
+) -> dict[str, Any]:
+    from postroom.cli.household_peer import NotRunning, call, call_at
 
-    channel = asked["channel"] or _CHANNEL
-    _check("--channel", channel, known_channels(settings))
-    return call(settings, butler, "notify", {**asked, "channel": channel}, timeout_seconds=patience)
+    asked["channel"] = channel = asked["channel"] or _CHANNEL
+    if (url := settings.url_of(butler)) is not None and channel in settings.channels:
+        with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
+            return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
+    from postroom.app.channels import known_channels
+    from postroom.settings.load import from_process
+
+    whole, _ = from_process(overrides)
+    _check("--channel", channel, known_channels(whole))
+    return call(whole, butler, "notify", asked, timeout_seconds=patience)
 
 
 def _check(option: str, word: str, known: Iterable[str]) -> None:

@@ -11,8 +11,17 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_group_from_info
 from typer.models import CommandInfo, TyperInfo
 
+from postroom.cli.plain_value import sparing_pydantic
+
 if TYPE_CHECKING:
     from typer._click import Command, Context
+    from typer._click.core import Parameter
+    from typer._click.formatting import HelpFormatter
+
+
+class Single(TyperCommand):
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return sparing_pydantic(super().get_params(ctx))
 
 
 class Listed(TyperCommand):
@@ -21,10 +30,6 @@ class Listed(TyperCommand):
     def __init__(self, name: str, place: str, line: str) -> None:
         super().__init__(name, help=line, rich_markup_mode=None)
         self._place = place
-        self._line = line
-
-    def get_short_help_str(self, limit: int = 45) -> str:
-        return self._line
 
     def imported(self) -> Command:
         module, _, attribute = self._place.partition(":")
@@ -37,7 +42,9 @@ class Listed(TyperCommand):
                 rich_markup_mode=None,
             )
         return get_command_from_info(
-            CommandInfo(name=self.name, callback=found), pretty_exceptions_short=False, rich_markup_mode=None
+            CommandInfo(name=self.name, cls=Single, callback=found),
+            pretty_exceptions_short=False,
+            rich_markup_mode=None,
         )
 
 
@@ -50,11 +57,14 @@ class Group(TyperGroup):
         super().__init__(**given)
         self.commands.update({name: Listed(name, *one) for name, one in self.listed.items()})
 
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return sparing_pydantic(super().get_params(ctx))
+
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.imported() if isinstance(command, Listed) else command, rest
 
-    def format_commands(self, ctx: Context, formatter: Any) -> None:
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         rows = [(name, " ".join((command.help or "").split())) for name, command in self.commands.items()]
         with formatter.section("Commands"):
             formatter.write_dl(rows)

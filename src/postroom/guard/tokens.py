@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from postroom.clock import SystemClock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.time import to_text
 from postroom.guard.last_use import LastUse
@@ -35,7 +34,7 @@ class TokenFile:
 
     def __init__(self, path: Path, now_us: Callable[[], int] | None = None) -> None:
         self._path = path
-        self._now_us = now_us or SystemClock().now_us
+        self._now_us = now_us or _system_now_us
         self.last_use = LastUse(path, self._now_us)
         self._stamp: tuple[int, int, int] | None = None
         self._by_digest: dict[bytes, Held] = {}
@@ -171,6 +170,12 @@ def _check_program(document: dict[str, Any], principal: Principal) -> None:
                 f"The program {principal.name} serves {one.principal.person}: give the one for "
                 f"{principal.person} another name, or revoke the other first."
             )
+
+
+def _system_now_us() -> int:
+    from postroom.clock import SystemClock  # a clock needs asyncio, and a command that reads a token needs no clock
+
+    return SystemClock().now_us()
 
 
 def _new_token(principal: Principal) -> str:

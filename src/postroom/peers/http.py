@@ -9,16 +9,10 @@ from typing import Any, Final
 import aiohttp
 from opentelemetry.propagate import inject
 
-from postroom.domain.errors import DeliveryTimeout, InternalError, OutcomeUncertain, TargetUnavailable, ValidationError
-from postroom.system.mcp_sdk.revision import REVISION
+from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain
+from postroom.peers.tool_call import CONNECT_SECONDS, Unreachable, headers, read, request
 
-_META: Final = "io.modelcontextprotocol/"
-_CONNECT_SECONDS: Final = 3.0
 _IDLE_SECONDS: Final = 2.0  # less than a server keeps a connection, so that none is closed under a call
-
-
-class Unreachable(TargetUnavailable):
-    """Nothing listens there."""
 
 
 class HttpPeer:
@@ -30,12 +24,7 @@ class HttpPeer:
     def __init__(self, name: str, url: str, token: str) -> None:
         self.name = name
         self.url = url
-        self._headers = {
-            "Authorization": f"Bearer {token}",
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": REVISION,
-            "Mcp-Method": "tools/call",
-        }
+        self._headers = headers(token)
         self._session: aiohttp.ClientSession | None = None
         self._ids = itertools.count(1)
 
@@ -64,7 +53,7 @@ class HttpPeer:
             raise DeliveryTimeout(f"{self.name} did not answer in time") from None
         except (aiohttp.ClientError, ValueError) as error:  # it may have done what we asked
             raise OutcomeUncertain(f"{self.name} broke off ({type(error).__name__})") from None
-        return self._read(tool, status, answer)
+        return read(self.name, tool, status, answer)
 
     async def _post(
         self,
@@ -77,33 +66,10 @@ class HttpPeer:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
             self._session = aiohttp.ClientSession(headers=self._headers, connector=connector)
-        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=_CONNECT_SECONDS)
-        body = self._request(tool, arguments, extra)
-        headers = {"Mcp-Name": tool} | ({"Authorization": f"Bearer {token}"} if token else {})
-        async with self._session.post(self.url, json=body, headers=headers, timeout=timeout) as response:
-            return response.status, await response.json()
-
-    def _request(self, tool: str, arguments: Mapping[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-        meta: dict[str, Any] = {
-            **extra,
-            f"{_META}protocolVersion": REVISION,
-            f"{_META}clientInfo": {"name": "postroom", "version": "1"},
-            f"{_META}clientCapabilities": {},
-        }
+        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS)
+        meta = dict(extra)
         inject(meta)
-        params = {"name": tool, "arguments": dict(arguments), "_meta": meta}
-        return {"jsonrpc": "2.0", "id": next(self._ids), "method": "tools/call", "params": params}
-
-    def _read(self, tool: str, status: int, answer: Any) -> dict[str, Any]:
-        if status in (401, 403):
-            raise TargetUnavailable(f"{self.name} does not accept our token")
-        if not isinstance(answer, dict):
-            raise InternalError(f"{self.name} answered with no object")
-        if error := answer.get("error"):
-            text = error.get("message", "") if isinstance(error, dict) else error
-            raise ValidationError(f"{self.name} refused: {text}")
-        result = answer.get("result")
-        content = result.get("structuredContent") if isinstance(result, dict) else None
-        if not isinstance(result, dict) or result.get("isError") or not isinstance(content, dict):
-            raise InternalError(f"{self.name} failed in {tool}")
-        return content
+        body = request(next(self._ids), tool, arguments, meta)
+        more = {"Mcp-Name": tool} | ({"Authorization": f"Bearer {token}"} if token else {})
+        async with self._session.post(self.url, json=body, headers=more, timeout=timeout) as response:
+            return response.status, await response.json()
