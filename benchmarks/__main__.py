@@ -17,7 +17,7 @@ from postroom.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
-PARTS = ("delivery", "history", "door", "scaling", "pruning", "console", "inbox", "intents", "desk")
+PARTS = ("delivery", "history", "door", "scaling", "pruning", "console", "inbox", "intents", "desk", "cli")
 
 
 async def both_databases(sqlite_url: str, postgres_url: str) -> None:

@@ -44,5 +44,5 @@ def source_of(key: str, sources: Mapping[str, str]) -> str | None:
 
 
 def from_process(overrides: Mapping[str, Any] | None = None) -> tuple[Settings, dict[str, str]]:
-    """The one place that looks at the process environment."""
+    """With the environment of this process."""
     return load(os.environ, overrides)

@@ -1,0 +1,45 @@
+"""A sandbox household in a process of its own, for commands that call it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import uvloop
+
+from benchmarks.plane import LIFTED
+from postroom.app import household
+from postroom.settings.load import load
+from postroom.telemetry import log, trace
+
+PARTS = ("switchboard", "messenger", "general", "sandbox")
+PORTS = (*PARTS, "sandbox_smtp")
+
+
+async def live(home: str) -> None:
+    """Says on one line which variables lead to it, and leaves when its input is closed."""
+    limits = {"limits.global_per_minute": LIFTED, "limits.recipient_per_minute": LIFTED}
+    settings, _ = load(
+        {},
+        {
+            "home": home,
+            "delivery.telegram_chat_interval_seconds": 0,
+            **limits,
+            **{f"ports.{part}": 0 for part in PORTS},
+        },
+    )
+    async with household.running(settings, PARTS) as living:
+        endpoints = json.dumps({"general": living.addresses["general"]})
+        print(json.dumps({"POSTROOM_HOME": home, "POSTROOM_ENDPOINTS": endpoints}), flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+
+def main() -> None:
+    log.configure("ERROR")
+    trace.configure(None)
+    uvloop.run(live(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()
