@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from scripts.reference.markdown import code, page, table
 
 from postroom.domain import errors
-from postroom.domain.errors import ErrorClass, PostroomError
-from postroom.domain.refused import WIRE
+from postroom.domain.errors import WIRE, ErrorClass, PostroomError, Refused
 from postroom.inbox import answers
 
 _INTRODUCTION = """\
@@ -63,7 +62,7 @@ def _raised() -> Iterator[tuple[str, str, str, str]]:
     known = [one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, PostroomError)]
     told = dict(_tree())
     for one in sorted(known, key=lambda one: list(told).index(one.__name__)):
-        if one is not PostroomError:
+        if one not in (PostroomError, Refused):  # what is refused has a table of its own
             yield (
                 code(one.__name__),
                 code(one.error_class),

@@ -11,7 +11,7 @@ from tests.contract.pieces import Piecemeal
 
 from postroom.connectors.household_client import CallerClient, HouseholdClient
 from postroom.domain.contact import InputMode
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.contacts.import_cards import read_csv, read_vcards
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 
 VCARD = """BEGIN:VCARD\r
 VERSION:3.0\r

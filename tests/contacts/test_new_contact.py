@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from postroom.contacts.new_contact import new_contact
-from postroom.domain.refused import Refused
+from postroom.domain.errors import Refused
 
 
 @pytest.mark.parametrize(

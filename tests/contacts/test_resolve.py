@@ -15,7 +15,7 @@ from postroom.contacts.resolve import TOKEN_SECONDS, Resolver
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact import Contact, DecisionMode, MatchType, Resolution
 from postroom.domain.contact_book import Entry
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 
 PATIENCE_SECONDS = 10
 

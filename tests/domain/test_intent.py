@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import RECEIPT, TERMINAL, TRANSITIONS, IntentStatus, event_of, steps_to
-from postroom.domain.refused import Code, Refused
 
 STATUSES = st.sampled_from(list(IntentStatus))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.domain.envelopes import SEND, STRANGE
 
+from postroom.domain.error_shapes import error_object
 from postroom.domain.errors import (
     CircuitOpenError,
     FieldError,
@@ -18,7 +19,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.notify_response import notify_error
-from postroom.domain.route import build_notify_route, error_object, parse_route, route_response
+from postroom.domain.route import build_notify_route, parse_route, route_response
 
 ROUTE = build_notify_route(request_id="r-1", received_at="2026-01-01T00:00:00Z", envelope=SEND)
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.refused import Code, Refused
 from postroom.intents.agency import Agency
 
 AGENCY = Agency(lambda name: ("agent://household/owner", "agent://household/second") if name == "chatgpt" else ())

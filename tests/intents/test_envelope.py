@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from postroom.connectors.face import CHATGPT, GEMINI, Face
+from postroom.domain.errors import Refused
 from postroom.domain.ids import is_uuid
-from postroom.domain.refused import Refused
 from postroom.domain.time import parse_text
 from postroom.intents.envelope import build_envelope
 

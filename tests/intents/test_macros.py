@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import MAX_STEPS, StepKind
-from postroom.domain.refused import Code, Refused
 from postroom.domain.time import SECOND_US
 from postroom.intents.macros import MACROS, compile_macro, patient_steps
 

@@ -9,11 +9,18 @@ from tests.intents.conftest import MINT, Office, build_office, overloaded
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.delivery import Status
-from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
+from postroom.domain.errors import (
+    Code,
+    InternalError,
+    PostroomError,
+    Refused,
+    StoreUnavailable,
+    TargetUnavailable,
+    ValidationError,
+)
 from postroom.domain.intent import EventType, IntentStatus, WaitingReason
 from postroom.domain.notify_response import notify_error
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.refused import Code, Refused
 from postroom.domain.session import Event as SessionEvent
 from postroom.domain.session import NewSession, Outcome, SessionId
 from postroom.domain.time import seconds, to_text

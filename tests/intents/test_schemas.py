@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.domain.errors import Refused
 from postroom.domain.intent import ASK, REPLY
-from postroom.domain.refused import Refused
 from postroom.intents.schemas import ENVELOPE, check_envelope, schema, unsendable
 
 NOW = "2026-01-01T00:00:00Z"

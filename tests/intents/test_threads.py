@@ -6,8 +6,8 @@ import pytest
 from tests.intents.conftest import Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import MAX_STEPS, Intent, IntentStatus
-from postroom.domain.refused import Code, Refused
 from postroom.intents.threads import Acting
 
 ANN = "agent://user/ann"

@@ -11,8 +11,8 @@ from postroom.contacts.new_contact import new_contact
 from postroom.contacts.normalise import keys_of
 from postroom.domain.agent_address import HOUSEHOLD_OWNER as OWNER
 from postroom.domain.contact import Contact, NewContact
+from postroom.domain.errors import Refused
 from postroom.domain.ids import IdMint
-from postroom.domain.refused import Refused
 from postroom.store.contacts import StoredContacts
 
 

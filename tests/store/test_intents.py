@@ -12,9 +12,9 @@ from tests.opened_database import KINDS, opened_database, opened_file
 from tests.store.intent_hosts import an_intent
 from tests.store.query_plans import query_plans
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.intent import Change, Intent, IntentStatus
-from postroom.domain.refused import Code, Refused
 from postroom.intents.moves import Moment, moved, opened
 from postroom.store.database import Database
 from postroom.store.intents import StoredIntents

@@ -13,12 +13,11 @@ from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import known_channels, owner_of, usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
 from postroom.app.peers import Nobody
-from postroom.butler.notify import NotifyArguments, argument_error, notify
-from postroom.domain.errors import PostroomError
+from postroom.butler.notify import NotifyArguments, notify
+from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.notify_response import notify_error
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.refused import Code, Refused
 from postroom.gateway.approval_routes import approval_router
 from postroom.gateway.delivery_routes import delivery_router
 from postroom.gateway.notify_routes import notify_router
@@ -49,7 +48,7 @@ class ScriptDoor:
     def routers(self) -> list[APIRouter]:
         may_decide = rules(self.settings.approvals.approvers)["approve_action"]
         return [
-            notify_router(self.notify, argument_error),
+            notify_router(self.notify),
             delivery_router(self),
             approval_router(self.messengers_tool, may_decide),
         ]

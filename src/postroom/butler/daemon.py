@@ -9,12 +9,12 @@ from typing import Any, Protocol
 from mcp.server.mcpserver import MCPServer
 
 from postroom.butler.config import ButlerConfig
-from postroom.butler.notify import NotifyArguments, argument_error, notify
+from postroom.butler.notify import NotifyArguments, notify
 from postroom.butler.notify_status import notify_status
 from postroom.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
 from postroom.butler.scheduler import Scheduler
 from postroom.domain.errors import PostroomError, ValidationError
-from postroom.domain.notify_response import notify_error
+from postroom.domain.notify_response import argument_error, notify_error
 from postroom.domain.principal import Principal
 from postroom.domain.session import Session, Status
 from postroom.domain.time import SECOND_US

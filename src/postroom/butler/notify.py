@@ -12,7 +12,7 @@ from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.notify import NOTIFY_V1, parse_notify
-from postroom.domain.notify_response import notify_response
+from postroom.domain.notify_response import argument_error, notify_response
 from postroom.domain.outgoing import Outgoing
 from postroom.ports import Outbound, Peer
 
@@ -111,20 +111,6 @@ async def _note(
     }
     with suppress(PostroomError):
         await switchboard.call("deliver", call, _NOTE_SECONDS)
-
-
-def argument_error(error: ValidationError) -> dict[str, Any]:
-    """The contract's own shape for a wrong argument: the error is one string."""
-    answer: dict[str, Any] = {
-        "status": "error",
-        "error": error.message,
-        "error_message": error.message,
-        "error_class": str(error.error_class),
-        "retryable": False,
-    }
-    if error.fields:
-        answer["fields"] = [{"field": item.field, "error": item.error, "code": item.code} for item in error.fields]
-    return answer
 
 
 def _decoded(context: object) -> object:

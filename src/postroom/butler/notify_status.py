@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from postroom.butler.notify import argument_error
 from postroom.domain.errors import DeliveryTimeout, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import is_uuid
-from postroom.domain.notify_response import notify_error
+from postroom.domain.notify_response import argument_error, notify_error
 from postroom.ports import Peer
 
 _TIMEOUT_SECONDS: Final = 15.0

@@ -11,10 +11,12 @@ from pydantic import Field
 
 from postroom.butler.daemon import Butler
 from postroom.butler.session_answers import accepted, details, route_accepted, summary
+from postroom.domain.error_shapes import error_answer
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
-from postroom.domain.route import ROUTE_RESPONSE_V1, error_object, parse_route
+from postroom.domain.route import parse_route, route_error
 from postroom.domain.time import to_text
+from postroom.guard.answered import answered
 from postroom.guard.caller import caller
 from postroom.guard.json_body import Text
 
@@ -23,15 +25,13 @@ _READS = ToolAnnotations(read_only_hint=True)
 
 
 def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
+    @answered(error_answer)
     async def trigger(
         context: Context[Any, Any], prompt: Annotated[Text, Field(min_length=1, max_length=100_000)]
     ) -> dict[str, Any]:
         """Start a session with this prompt. Answers `accepted` once it is stored; look it up with sessions_get."""
-        try:
-            by = caller(context, butler.verifier)
-            return accepted(await butler.sessions.submit(prompt, trigger="trigger", caller=by))
-        except PostroomError as error:
-            return {"status": "error", "error": error_object(error)}
+        by = caller(context, butler.verifier)
+        return accepted(await butler.sessions.submit(prompt, trigger="trigger", caller=by))
 
     async def sessions_list(limit: Limit = 50, before: Text | None = None) -> dict[str, Any]:
         """The latest sessions, newest first; `before` a session id goes further back."""
@@ -92,13 +92,8 @@ async def execute_route(butler: Butler, by: Principal, payload: object) -> dict[
         )
         return route_accepted(session, request_context, (butler.clock.now_us() - started) / 1000)
     except PostroomError as error:
-        return {
-            "schema_version": ROUTE_RESPONSE_V1,
-            "request_context": request_context,
-            "status": "error",
-            "error": error_object(error),
-            "timing": {"duration_ms": (butler.clock.now_us() - started) / 1000},
-        }
+        timing = {"duration_ms": (butler.clock.now_us() - started) / 1000}
+        return route_error(error, request_context) | {"timing": timing}
 
 
 def _shown(schedule: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from postroom.butler.daemon import Butler
+from postroom.domain.errors import sentence
 from postroom.guard.json_body import Text
 from postroom.intents.schemas import unsendable
 
@@ -34,7 +35,7 @@ def add_state_tools(server: MCPServer[Any], butler: Butler) -> None:
         if len(json.dumps(value)) > MAX_VALUE_BYTES:
             return {"status": "error", "error": f"the value must not exceed {MAX_VALUE_BYTES} bytes of JSON"}
         if odd := unsendable(value, "value"):
-            return {"status": "error", "error": "; ".join(f"{one.field}: {one.error}" for one in odd)}
+            return {"status": "error", "error": sentence(odd)}
         now = butler.clock.now_us()
         version = await butler.state.set(key, value, expected_version=expected_version, now_us=now)
         if version is None:

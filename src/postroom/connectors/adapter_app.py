@@ -14,10 +14,9 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request
 from postroom.connectors.answers import AdaptAnswer, Health
 from postroom.connectors.face import Face
 from postroom.connectors.household_client import HouseholdClient
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused, sentence
 from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.principal import PRINCIPAL, Principal, Role
-from postroom.domain.refused import Code, Refused
 from postroom.guard.answered_once import declare_key
 from postroom.guard.depends import idempotency_key_of
 from postroom.guard.http import Guard, Verifier
@@ -164,7 +163,8 @@ def _renamed(face: Face, error: Refused) -> Refused:
         FieldError(face.wire(item.field).replace("payload.", f"{payload}.", 1), item.error, item.code)
         for item in error.fields
     ]
-    return Refused(error.code, error.message, fields=fields)
+    says_only_that = error.message == sentence(error.fields)
+    return Refused(error.code, sentence(fields) if says_only_that else error.message, fields=fields)
 
 
 def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from typing import Any, Final
 import aiohttp
 
 from postroom.domain.contact import InputMode, Resolution, read_resolution
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.idempotency_key import HEADER
-from postroom.domain.refused import Code, Refused
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
 _UNSENT: Final = "the household cannot be reached; nothing was sent"

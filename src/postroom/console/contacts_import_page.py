@@ -14,8 +14,7 @@ from postroom.console.contacts_page import book_of, has_book
 from postroom.console.visit import Page, Visit
 from postroom.contacts.import_cards import Cards, read_csv, read_vcards
 from postroom.domain.contact import NewContact
-from postroom.domain.errors import StoreUnavailable
-from postroom.domain.refused import Refused
+from postroom.domain.errors import Refused, StoreUnavailable
 
 _AT_ONCE: Final = 100
 

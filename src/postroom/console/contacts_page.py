@@ -14,8 +14,8 @@ from postroom.contacts.new_contact import new_contact
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Remembered
+from postroom.domain.errors import Refused
 from postroom.domain.principal import Principal
-from postroom.domain.refused import Refused
 
 PAGE_SIZE: Final = 50
 SETTINGS_SOURCE: Final = "settings"

@@ -11,7 +11,7 @@ from postroom.contacts.normalise import keys_of
 from postroom.contacts.resolve import Resolver, hash_token
 from postroom.domain.contact import Candidate, Contact, InputMode, Resolution
 from postroom.domain.contact_book import ConfirmSource, Offer, Remembered
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 from postroom.ports import Clock
 
 

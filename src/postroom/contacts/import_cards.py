@@ -11,7 +11,7 @@ from typing import Final
 
 from postroom.contacts.new_contact import new_contact
 from postroom.domain.contact import NewContact
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused, sentence
 
 MOST_CARDS: Final = 20_000
 _MOST_COMPLAINTS: Final = 50
@@ -58,7 +58,7 @@ class Cards:
             self.read.append(_contact(values))
         except Refused as error:
             if len(self.skipped) < _MOST_COMPLAINTS:
-                self.skipped.append((number, "; ".join(f"{item.field}: {item.error}" for item in error.fields)))
+                self.skipped.append((number, sentence(error.fields)))
 
 
 def read_csv(text: str) -> Cards:

@@ -9,9 +9,8 @@ from typing import Final
 from postroom.contacts.normalise import normalise
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, parse_address
 from postroom.domain.contact import MAX_NAME_CHARACTERS, NewContact
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.fields import text_problem
-from postroom.domain.refused import Code, Refused
 
 MAX_ALIASES: Final = 50
 _TELEGRAM: Final = re.compile(r"-?[1-9][0-9]{0,18}|@[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -44,8 +43,7 @@ def new_contact(
     if mail and (not _EMAIL.fullmatch(mail) or text_problem(mail)):
         complaints.append(FieldError("email", "must be an e-mail address", "not_an_address"))
     if complaints:
-        told = "; ".join(f"{item.field}: {item.error}" for item in complaints)
-        raise Refused(Code.SCHEMA_INVALID, told, fields=complaints)
+        raise Refused.of(Code.SCHEMA_INVALID, complaints)
     return NewContact(
         name=name.strip(),
         aliases=said,

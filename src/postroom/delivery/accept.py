@@ -212,7 +212,7 @@ class Acceptance:
             intent=new.intent,
             target_identity=new.target_identity,
             failure=Failure(error.error_class, error.message, error.retry_after_seconds),
-            limit_type=getattr(error, "limit_type", None) or "circuit",
+            limit_type=error.limit_type or "circuit",
             trace_id=new.trace_id,
             created_at_us=new.created_at_us,
         )

@@ -8,10 +8,10 @@ from typing import Any
 
 from postroom.delivery import limits
 from postroom.delivery.accept import Acceptance, Forecast
+from postroom.domain.error_shapes import error_object, field_list
 from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.limits import Decision
 from postroom.domain.notify import parse_notify
-from postroom.domain.route import error_object
 from postroom.ports import Clock
 
 
@@ -78,5 +78,4 @@ def _invalid(error: ValidationError) -> dict[str, Any]:
 
 
 def _listed(error: ValidationError) -> list[dict[str, str]]:
-    fields = error.fields or (FieldError("delivery", error.message, "not_deliverable"),)
-    return [{"field": item.field, "error": item.error, "code": item.code} for item in fields]
+    return field_list(error.fields or [FieldError("delivery", error.message, "not_deliverable")])

@@ -12,7 +12,8 @@ Every error this system can hand to a caller.
     │  └─ OutOfDescriptors    this process can open nothing more; nothing left it
     ├─ DeliveryTimeout        nothing was handed over before the deadline
     ├─ OutcomeUncertain       handed over, no answer: it may have been sent
-    └─ InternalError          our bug
+    ├─ InternalError          our bug
+    └─ Refused                turned away for the one reason its code names
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 
 class ErrorClass(StrEnum):
@@ -34,6 +35,87 @@ class ErrorClass(StrEnum):
 RETRYABLE = frozenset({ErrorClass.OVERLOAD, ErrorClass.UNAVAILABLE, ErrorClass.TIMEOUT})
 
 
+class Code(StrEnum):
+    INVALID_JSON = "invalid_json"
+    SCHEMA_INVALID = "schema_invalid"
+    VALIDATION_ERROR = "validation_error"
+    INVALID_AGENT_ADDRESS = "invalid_agent_address"
+    RECIPIENT_REQUIRED = "recipient_required"
+    MACRO_INVALID = "macro_invalid"
+    IMPORT_INVALID = "import_invalid"
+    AUTH_FAILED = "auth_failed"
+    POLICY_DENIED = "policy_denied"
+    AGENT_NOT_FOUND = "agent_not_found"
+    CONTACT_NOT_FOUND = "contact_not_found"
+    INTENT_NOT_FOUND = "intent_not_found"
+    NOT_FOUND = "not_found"
+    KEY_INVALID = "idempotency_key_invalid"
+    KEY_REUSED = "idempotency_key_reused"
+    ILLEGAL_TRANSITION = "illegal_transition"
+    CONTACT_EXISTS = "contact_exists"
+    RESOLUTION_EXPIRED = "resolution_expired"
+    RESOLUTION_STALE = "resolution_stale"
+    TOO_LARGE = "too_large"
+    DELIVERY_FAILED = "delivery_failed"
+    INTENT_TIMEOUT = "intent_timeout"
+    UPSTREAM_UNAVAILABLE = "upstream_unavailable"
+    INTERNAL = "internal_error"
+
+
+class Category(StrEnum):
+    VALIDATION = "validation"
+    AUTH = "auth"
+    POLICY = "policy"
+    TRANSPORT = "transport"
+    TIMEOUT = "timeout"
+    INTERNAL = "internal"
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What a code means over HTTP."""
+
+    status: int
+    category: Category
+    retryable: bool = False
+
+
+WIRE: Final[dict[Code, Wire]] = {
+    Code.INVALID_JSON: Wire(400, Category.VALIDATION),
+    Code.SCHEMA_INVALID: Wire(422, Category.VALIDATION),
+    Code.VALIDATION_ERROR: Wire(422, Category.VALIDATION),
+    Code.INVALID_AGENT_ADDRESS: Wire(422, Category.VALIDATION),
+    Code.RECIPIENT_REQUIRED: Wire(422, Category.VALIDATION),
+    Code.MACRO_INVALID: Wire(422, Category.VALIDATION),
+    Code.IMPORT_INVALID: Wire(422, Category.VALIDATION),
+    Code.AUTH_FAILED: Wire(401, Category.AUTH),
+    Code.POLICY_DENIED: Wire(403, Category.POLICY),
+    Code.AGENT_NOT_FOUND: Wire(404, Category.TRANSPORT),
+    Code.CONTACT_NOT_FOUND: Wire(404, Category.VALIDATION),
+    Code.INTENT_NOT_FOUND: Wire(404, Category.VALIDATION),
+    Code.NOT_FOUND: Wire(404, Category.VALIDATION),
+    Code.KEY_INVALID: Wire(400, Category.VALIDATION),
+    Code.KEY_REUSED: Wire(409, Category.VALIDATION),
+    Code.ILLEGAL_TRANSITION: Wire(409, Category.VALIDATION),
+    Code.CONTACT_EXISTS: Wire(409, Category.VALIDATION),
+    Code.RESOLUTION_EXPIRED: Wire(409, Category.VALIDATION),
+    Code.RESOLUTION_STALE: Wire(409, Category.VALIDATION),
+    Code.TOO_LARGE: Wire(413, Category.VALIDATION),
+    Code.DELIVERY_FAILED: Wire(502, Category.TRANSPORT, retryable=True),
+    Code.INTENT_TIMEOUT: Wire(504, Category.TIMEOUT, retryable=True),
+    Code.UPSTREAM_UNAVAILABLE: Wire(503, Category.TRANSPORT, retryable=True),
+    Code.INTERNAL: Wire(500, Category.INTERNAL, retryable=True),
+}
+
+_CODE_OF_CLASS: Final = {
+    ErrorClass.VALIDATION: Code.VALIDATION_ERROR,
+    ErrorClass.OVERLOAD: Code.UPSTREAM_UNAVAILABLE,
+    ErrorClass.UNAVAILABLE: Code.UPSTREAM_UNAVAILABLE,
+    ErrorClass.TIMEOUT: Code.UPSTREAM_UNAVAILABLE,
+    ErrorClass.INTERNAL: Code.INTERNAL,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FieldError:
     """One thing wrong with one field; `code` is for programs, `error` for people."""
@@ -43,13 +125,29 @@ class FieldError:
     code: str
 
 
-class PostroomError(Exception):
-    error_class: ClassVar[ErrorClass] = ErrorClass.INTERNAL
+def sentence(fields: Sequence[FieldError]) -> str:
+    return "; ".join(f"{item.field}: {item.error}" for item in fields)
 
-    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+
+class PostroomError(Exception):
+    """It carries all that any answer says about it; the answers are made in error_shapes and notify_response."""
+
+    error_class: ClassVar[ErrorClass] = ErrorClass.INTERNAL
+    wire_type: ClassVar[str | None] = None  # the name some contracts give to this very error
+    limit_type: str | None = None  # the limit that refused
+
+    def __init__(
+        self, message: str, *, retry_after_seconds: float | None = None, fields: Sequence[FieldError] = ()
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.retry_after_seconds = retry_after_seconds
+        self.fields = tuple(fields)
+        self.code = _CODE_OF_CLASS[self.error_class]
+
+    @property
+    def wire(self) -> Wire:
+        return WIRE[self.code]
 
     @property
     def retryable(self) -> bool:
@@ -59,13 +157,9 @@ class PostroomError(Exception):
 class ValidationError(PostroomError):
     error_class = ErrorClass.VALIDATION
 
-    def __init__(self, message: str, *, fields: Sequence[FieldError] = ()) -> None:
-        super().__init__(message)
-        self.fields = tuple(fields)
-
     @classmethod
     def of(cls, fields: Sequence[FieldError]) -> ValidationError:
-        return cls("; ".join(f"{item.field}: {item.error}" for item in fields), fields=fields)
+        return cls(sentence(fields), fields=fields)
 
 
 class OverloadRejected(PostroomError):
@@ -83,7 +177,7 @@ class TargetUnavailable(PostroomError):
 class ProviderThrottled(TargetUnavailable):
     """The provider asked for patience. Waiting costs the delivery none of its attempts."""
 
-    limit_type: ClassVar[str] = "provider"
+    limit_type = "provider"
 
 
 class ProviderFailed(TargetUnavailable):
@@ -97,6 +191,8 @@ class ProviderFailed(TargetUnavailable):
 
 class CircuitOpenError(TargetUnavailable):
     """The channel failed too often; new work is refused until a probe succeeds."""
+
+    wire_type = "CircuitOpenError"
 
 
 class StoreUnavailable(TargetUnavailable):
@@ -125,6 +221,24 @@ class OutcomeUncertain(PostroomError):
 
 class InternalError(PostroomError):
     error_class = ErrorClass.INTERNAL
+
+
+class Refused(PostroomError):
+    """The message is written for the caller; it never repeats what somebody else said."""
+
+    error_class = ErrorClass.VALIDATION
+
+    def __init__(self, code: Code, message: str, *, fields: Sequence[FieldError] = ()) -> None:
+        super().__init__(message, fields=fields)
+        self.code = code
+
+    @classmethod
+    def of(cls, code: Code, fields: Sequence[FieldError]) -> Refused:
+        return cls(code, sentence(fields), fields=fields)
+
+    @property
+    def retryable(self) -> bool:
+        return self.wire.retryable
 
 
 _PLAIN: dict[ErrorClass, type[PostroomError]] = {

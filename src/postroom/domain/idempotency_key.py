@@ -6,8 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.errors import FieldError
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, FieldError, Refused
 
 HEADER: Final = "Idempotency-Key"
 MAX_KEY_CHARACTERS: Final = 255
@@ -69,4 +68,4 @@ def agreed_key(header: str | None, field: str | None) -> str | None:
 
 
 def _invalid(field: str, error: str) -> Refused:
-    return Refused(Code.KEY_INVALID, f"{field}: {error}", fields=[FieldError(field, error, "invalid")])
+    return Refused.of(Code.KEY_INVALID, [FieldError(field, error, "invalid")])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 
 ASK: Final = "intent.ask.v1"
 REPLY: Final = "intent.reply.v1"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from postroom.domain.delivery import Status
+from postroom.domain.error_shapes import error_object, field_list
 from postroom.domain.errors import (
     CircuitOpenError,
     ErrorClass,
@@ -18,7 +19,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
-from postroom.domain.route import NOTIFY_RESPONSE_V1, error_object
+from postroom.domain.route import NOTIFY_RESPONSE_V1
 
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
 _ANSWERS: Final = {str(one): one for one in AnswerStatus}
@@ -49,6 +50,20 @@ def notify_error(error: PostroomError, *, request_id: str | None = None, channel
     return notify_response(refused(error, request_id=request_id, channel=channel))
 
 
+def argument_error(error: ValidationError) -> dict[str, Any]:
+    """The contract's own shape for a wrong argument: the error is one string."""
+    answer: dict[str, Any] = {
+        "status": "error",
+        "error": error.message,
+        "error_message": error.message,
+        "error_class": str(error.error_class),
+        "retryable": False,
+    }
+    if error.fields:
+        answer["fields"] = field_list(error.fields)
+    return answer
+
+
 def read_response(answer: Mapping[str, Any]) -> Outcome:
     """Anything but a well-formed answer is an error of ours, never a silent success."""
     delivery, context = _object(answer, "delivery"), _object(answer, "request_context")
@@ -64,7 +79,7 @@ def read_response(answer: Mapping[str, Any]) -> Outcome:
         possible_duplicate=bool(delivery.get("possible_duplicate")),
         waiting_reason=delivery.get("waiting_reason"),
         error=error,
-        retryable=error is not None and bool(answer.get("retryable")),
+        retryable=error is not None and bool(answer.get("retryable", _object(answer, "error").get("retryable"))),
     )
 
 
@@ -94,7 +109,7 @@ def _read_error(answer: Mapping[str, Any]) -> PostroomError:
         return ValidationError(message, fields=[_field(one) for one in fields if isinstance(one, Mapping)])
     wait = told.get("retry_after_seconds")
     wait_seconds = float(wait) if isinstance(wait, int | float) else None
-    if told.get("type") == CircuitOpenError.__name__:
+    if told.get("type") == CircuitOpenError.wire_type:
         return CircuitOpenError(message, retry_after_seconds=wait_seconds)
     if error_class is ErrorClass.OVERLOAD:
         return OverloadRejected(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from postroom.domain.errors import InternalError, PostroomError, ValidationError
+from postroom.domain.error_shapes import error_object
+from postroom.domain.errors import InternalError, PostroomError
 from postroom.domain.fields import Fields
 from postroom.domain.record import record
 
@@ -91,22 +92,14 @@ def parse_route(payload: object) -> Route:
     )
 
 
-def error_object(error: PostroomError) -> dict[str, Any]:
-    """An error in the shape every answer carries."""
-    shape: dict[str, Any] = {
-        "class": str(error.error_class),
-        "message": error.message,
-        "retryable": error.retryable,
+def route_error(error: PostroomError, request_context: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a route that was not carried out."""
+    return {
+        "schema_version": ROUTE_RESPONSE_V1,
+        "request_context": dict(request_context),
+        "status": "error",
+        "error": error_object(error),
     }
-    if error.retry_after_seconds is not None:
-        shape["retry_after_seconds"] = round(error.retry_after_seconds, 3)
-    if limit_type := getattr(error, "limit_type", None):
-        shape["limit_type"] = limit_type
-    if type(error).__name__ == "CircuitOpenError":
-        shape["type"] = "CircuitOpenError"
-    if isinstance(error, ValidationError) and error.fields:
-        shape["fields"] = [{"field": item.field, "error": item.error, "code": item.code} for item in error.fields]
-    return shape
 
 
 def route_response(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
@@ -13,13 +12,14 @@ from pydantic import Field
 from postroom.contacts.confirm import Confirmation, Confirmer
 from postroom.contacts.resolve import Resolver
 from postroom.domain.contact import InputMode
-from postroom.domain.errors import FieldError, PostroomError
+from postroom.domain.error_shapes import failure_document
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.ids import is_uuid
 from postroom.domain.principal import Principal, Role
-from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
 from postroom.gateway.assistant_answers import ConfirmedAnswer, DecisionAnswer, InboxListing, IntentState
 from postroom.gateway.direct import Direct
 from postroom.gateway.parts import GatewayParts
+from postroom.guard.answered import answered
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
 from postroom.guard.tool_policy import Rule
@@ -27,8 +27,6 @@ from postroom.intents.adapt import Adapter
 from postroom.intents.envelope import Call
 from postroom.intents.receipt import intent_document
 from postroom.intents.schemas import refuse, unsendable
-
-Result = TypeVar("Result")
 
 Name = Annotated[
     str,
@@ -77,19 +75,17 @@ def add_tools(server: MCPServer[Any], parts: AssistantParts) -> dict[str, Rule]:
 
 
 def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
+    @answered(failure_document)
     async def resolve_contact(
         context: Context[Any, Any], name: Name, on_behalf_of: Behalf = None, input_mode: Mode = "text"
     ) -> DecisionAnswer:
         principal = caller(context, parts.verifier)
+        _check_texts(name=name)
+        owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
+        found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode))
+        return {"ok": True, "decision_mode": str(found.decision_mode), "resolution": found.document()}
 
-        async def work() -> DecisionAnswer:
-            _check_texts(name=name)
-            owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-            found = await parts.resolver.resolve(owner, name, input_mode=InputMode(input_mode))
-            return {"ok": True, "decision_mode": str(found.decision_mode), "resolution": found.document()}
-
-        return await _answered(work())
-
+    @answered(failure_document)
     async def confirm_recipient(
         context: Context[Any, Any],
         name: Name,
@@ -98,20 +94,16 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
     ) -> ConfirmedAnswer:
         """Remember whom the person meant by a name; call it only after the person has chosen among the candidates."""
         principal = caller(context, parts.verifier)
-
-        async def work() -> ConfirmedAnswer:
-            _check_texts(name=name, resolution_token=resolution_token)
-            owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-            asked = Confirmation(owner_agent=owner, query=name, resolution_token=resolution_token)
-            memory = await parts.confirmer.confirm(asked, by_person=principal.is_person)
-            return {
-                "ok": True,
-                "agent_address": memory.agent_address,
-                "match_type": "memory",
-                "confirm_count": memory.confirm_count,
-            }
-
-        return await _answered(work())
+        _check_texts(name=name, resolution_token=resolution_token)
+        owner = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
+        asked = Confirmation(owner_agent=owner, query=name, resolution_token=resolution_token)
+        memory = await parts.confirmer.confirm(asked, by_person=principal.is_person)
+        return {
+            "ok": True,
+            "agent_address": memory.agent_address,
+            "match_type": "memory",
+            "confirm_count": memory.confirm_count,
+        }
 
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     server.add_tool(resolve_contact, description=RESOLVE, annotations=reading)
@@ -122,6 +114,7 @@ def _add_recipients(server: MCPServer[Any], parts: AssistantParts) -> None:
 
 
 def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
+    @answered(failure_document)
     async def send_message(
         context: Context[Any, Any],
         message: Annotated[str, Field(min_length=1, max_length=2000)],
@@ -138,30 +131,26 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         input_mode: Mode = "text",
     ) -> DecisionAnswer:
         principal = caller(context, parts.verifier)
-
-        async def work() -> DecisionAnswer:
-            _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
-            sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-            call = Call(
-                from_agent=sender,
-                to_agent=recipient_address,
-                recipient_name=recipient_name,
-                message=message,
-                context=more_context,
-                deadline_at=deadline_at,
-                confirm_send=confirm_send,
-                resolution_token=resolution_token,
-                idempotency_key=idempotency_key,
-                workflow_macro_id=macro_id,
-                workflow_macro_params=macro_params,
-                input_mode=InputMode(input_mode),
-                connector="mcp",
-            )
-            answer = await _adapter(parts, principal).adapt(call)
-            answer.pop("envelope")
-            return cast(DecisionAnswer, answer)
-
-        return await _answered(work())
+        _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
+        sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
+        call = Call(
+            from_agent=sender,
+            to_agent=recipient_address,
+            recipient_name=recipient_name,
+            message=message,
+            context=more_context,
+            deadline_at=deadline_at,
+            confirm_send=confirm_send,
+            resolution_token=resolution_token,
+            idempotency_key=idempotency_key,
+            workflow_macro_id=macro_id,
+            workflow_macro_params=macro_params,
+            input_mode=InputMode(input_mode),
+            connector="mcp",
+        )
+        answer = await _adapter(parts, principal).adapt(call)
+        answer.pop("envelope")
+        return cast(DecisionAnswer, answer)
 
     server.add_tool(
         send_message,
@@ -176,6 +165,7 @@ def _adapter(parts: AssistantParts, principal: Principal) -> Adapter:
 
 
 def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
+    @answered(failure_document)
     async def list_inbox(
         context: Context[Any, Any],
         status: Annotated[Literal["pending", "active", "done"] | None, Field(description="all by default")] = None,
@@ -185,14 +175,11 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
     ) -> InboxListing:
         """What was asked of the person you act for, what that person asked others, and the answers; newest first."""
         principal = caller(context, parts.verifier)
+        acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
+        page = await parts.gateway.threads.page(acting.agent, status, _cursor(cursor), limit)
+        return {"ok": True, "threads": page["threads"], "next_cursor": page["next_cursor"]}
 
-        async def work() -> InboxListing:
-            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-            page = await parts.gateway.threads.page(acting.agent, status, _cursor(cursor), limit)
-            return {"ok": True, "threads": page["threads"], "next_cursor": page["next_cursor"]}
-
-        return await _answered(work())
-
+    @answered(failure_document)
     async def reply(
         context: Context[Any, Any],
         thread_id: Annotated[str, Field(max_length=64)],
@@ -201,25 +188,18 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
     ) -> IntentState:
         """Answer a thread of the inbox that was put to the person you act for, in that person's words."""
         principal = caller(context, parts.verifier)
+        _check_texts(message=message)
+        acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
+        return _state(intent_document(await parts.gateway.threads.reply(acting, _id(thread_id), message)))
 
-        async def work() -> IntentState:
-            _check_texts(message=message)
-            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-            return _state(intent_document(await parts.gateway.threads.reply(acting, _id(thread_id), message)))
-
-        return await _answered(work())
-
+    @answered(failure_document)
     async def get_intent_status(
         context: Context[Any, Any], intent_id: Annotated[str, Field(max_length=64)], on_behalf_of: Behalf = None
     ) -> IntentState:
         """What became of a message: accepted, running, done or failed; `result.answer` is what the person answered."""
         principal = caller(context, parts.verifier)
-
-        async def work() -> IntentState:
-            acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
-            return _state(intent_document(await parts.gateway.threads.visible(acting, _id(intent_id))))
-
-        return await _answered(work())
+        acting = parts.gateway.acting(principal, on_behalf_of, "on_behalf_of")
+        return _state(intent_document(await parts.gateway.threads.visible(acting, _id(intent_id))))
 
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     server.add_tool(list_inbox, annotations=reading)
@@ -248,18 +228,5 @@ def _cursor(text: str | None) -> str | None:
         return None
     if not is_uuid(text):
         error = "is not the next_cursor of a page before"
-        raise Refused(Code.SCHEMA_INVALID, f"cursor: {error}", fields=[FieldError("cursor", error, "invalid")])
+        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("cursor", error, "invalid")])
     return text.lower()
-
-
-async def _answered(work: Awaitable[Result]) -> Result:
-    """A refusal is an answer a model can act on, not a broken call."""
-    try:
-        return await work
-    except Refused as error:
-        return cast(Result, refused_document(error))
-    except PostroomError as error:
-        document = failure_document(
-            str(error.error_class), error.message, category=Category.TRANSPORT, retryable=error.retryable
-        )
-        return cast(Result, document)

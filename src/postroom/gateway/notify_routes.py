@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse
 
 from postroom.domain.errors import ValidationError
+from postroom.domain.notify_response import argument_error
 from postroom.domain.principal import Principal
 from postroom.gateway.http_answer import http_answer
 from postroom.gateway.notify_request import PROPERTIES, read_request
@@ -16,7 +17,6 @@ from postroom.guard.depends import Caller
 from postroom.guard.sender import sender_of
 
 Notify = Callable[[Principal, dict[str, Any]], Awaitable[dict[str, Any]]]
-Refuse = Callable[[ValidationError], dict[str, Any]]
 
 _BODY: Final = {"type": "object", "required": ["message"], "additionalProperties": False, "properties": PROPERTIES}
 _ANSWER: Final = {
@@ -40,8 +40,7 @@ _RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-def notify_router(notify: Notify, refuse: Refuse) -> APIRouter:
-    """`refuse` words a wrong argument as the tool does."""
+def notify_router(notify: Notify) -> APIRouter:
     router = APIRouter(tags=["notify"])
 
     @router.post(
@@ -57,11 +56,11 @@ def notify_router(notify: Notify, refuse: Refuse) -> APIRouter:
     ) -> JSONResponse:
         if sender_of(caller) is None:
             told = ValidationError(f"{caller} may not send: a butler's or a program's token may.")
-            return JSONResponse(refuse(told), status_code=403)
+            return JSONResponse(argument_error(told), status_code=403)
         try:
             asked = read_request(await request.body(), idempotency_key)
         except ValidationError as error:
-            return http_answer(refuse(error))
+            return http_answer(argument_error(error))
         return http_answer(await notify(caller, asked))
 
     return router

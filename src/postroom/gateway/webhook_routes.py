@@ -6,9 +6,8 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter
 
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.principal import Principal
-from postroom.domain.refused import Code, Refused
 from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.gateway.arguments import Id, OwnAgent
 from postroom.gateway.models import (
@@ -93,4 +92,4 @@ def _check_url(url: str) -> None:
         valid = False
     if not valid:
         error = "must be a plain http or https URL"
-        raise Refused(Code.SCHEMA_INVALID, f"callback_url: {error}", fields=[FieldError("callback_url", error, "url")])
+        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("callback_url", error, "url")])

@@ -15,10 +15,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.errors import Code, PostroomError, Refused, StoreUnavailable
 from postroom.domain.idempotency_key import HEADER, MAX_KEY_CHARACTERS, Claim, KeptAnswer, KeyedCall, checked_key
 from postroom.domain.principal import PRINCIPAL, Principal
-from postroom.domain.refused import Code, Refused
 from postroom.guard.http import RESERVED_ID, read_body, replayed
 from postroom.guard.json_door import failure_response
 from postroom.ports import Clock

@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
 
 from postroom.domain.arguments import unknown_argument
+from postroom.domain.errors import sentence
 from postroom.guard.caller import Inside
 from postroom.guard.field_words import field_error
 from postroom.guard.tool_policy import ToolPolicy
@@ -110,8 +111,7 @@ def _wrong_arguments(name: str, error: ToolError) -> ToolError | None:
     if isinstance(error, UnexpectedToolError) or not isinstance(error.__cause__, ValidationError):
         return None
     fields = [field_error(item) for item in error.__cause__.errors()[:_MOST_FIELDS]]
-    told = "; ".join(f"{item.field}: {item.error}" for item in fields)
-    return ToolError(f"Error executing tool {name}: {told}")
+    return ToolError(f"Error executing tool {name}: {sentence(fields)}")
 
 
 def _structured(result: HandlerResult) -> dict[str, Any] | None:

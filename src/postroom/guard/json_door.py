@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -12,16 +12,16 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from postroom.domain.errors import PostroomError
-from postroom.domain.refused import Category, Code, Refused, failure_document, refused_document
+from postroom.domain.error_shapes import failure_document
+from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.guard.field_words import field_error
 
 _MOST_FIELDS = 20
 _CODES = {
-    401: (Code.AUTH_FAILED, Category.AUTH),
-    403: (Code.POLICY_DENIED, Category.POLICY),
-    404: (Code.NOT_FOUND, Category.VALIDATION),
-    405: (Code.NOT_FOUND, Category.VALIDATION),
+    401: Code.AUTH_FAILED,
+    403: Code.POLICY_DENIED,
+    404: Code.NOT_FOUND,
+    405: Code.NOT_FOUND,
 }
 
 
@@ -92,35 +92,17 @@ class JsonRoute(APIRoute):
 
 
 def failure_response(error: RequestValidationError | HTTPException | PostroomError) -> JSONResponse:
-    if isinstance(error, RequestValidationError):
-        return _invalid(error.errors())
     if isinstance(error, HTTPException):
-        code, category = _CODES.get(error.status_code, (Code.INVALID_JSON, Category.VALIDATION))
-        headers: Mapping[str, str] | None = error.headers
-        document = failure_document(code, str(error.detail), category=category, retryable=False)
-        return JSONResponse(document, status_code=error.status_code, headers=headers)
-    if isinstance(error, Refused):
-        headers = {"WWW-Authenticate": 'Bearer realm="postroom"'} if error.wire.status == 401 else None
-        return JSONResponse(refused_document(error), status_code=error.wire.status, headers=headers)
-    document = failure_document(
-        Code.UPSTREAM_UNAVAILABLE if error.retryable else str(error.error_class),
-        error.message,
-        category=Category.TRANSPORT if error.retryable else Category.VALIDATION,
-        retryable=error.retryable,
-    )
-    return JSONResponse(document, status_code=503 if error.retryable else 422)
+        refused = Refused(_CODES.get(error.status_code, Code.INVALID_JSON), str(error.detail))
+        return JSONResponse(failure_document(refused), status_code=error.status_code, headers=error.headers)
+    if isinstance(error, RequestValidationError):
+        error = _invalid(error.errors())
+    headers = {"WWW-Authenticate": 'Bearer realm="postroom"'} if error.wire.status == 401 else None
+    return JSONResponse(failure_document(error), status_code=error.wire.status, headers=headers)
 
 
-def _invalid(errors: Sequence[Any]) -> JSONResponse:
+def _invalid(errors: Sequence[Any]) -> Refused:
     """In our own words: the library's would repeat what was sent."""
     if any(item["type"] == "json_invalid" for item in errors):
-        document = failure_document(
-            Code.INVALID_JSON, "the body is not JSON", category=Category.VALIDATION, retryable=False
-        )
-        return JSONResponse(document, status_code=400)
-    fields = [field_error(item) for item in errors[:_MOST_FIELDS]]
-    message = "; ".join(f"{item.field}: {item.error}" for item in fields)
-    document = failure_document(
-        Code.SCHEMA_INVALID, message, category=Category.VALIDATION, retryable=False, fields=fields
-    )
-    return JSONResponse(document, status_code=422)
+        return Refused(Code.INVALID_JSON, "the body is not JSON")
+    return Refused.of(Code.SCHEMA_INVALID, [field_error(item) for item in errors[:_MOST_FIELDS]])

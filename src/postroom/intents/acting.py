@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import APPROVAL, Intent
-from postroom.domain.refused import Code, Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from postroom.contacts.resolve import explicit
 from postroom.domain.contact import DecisionMode, InputMode, MatchType, Resolution
-from postroom.domain.errors import FieldError
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.time import to_text
 from postroom.intents.agency import checked_address
 from postroom.intents.envelope import Call, build_envelope

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from postroom.domain.agent_address import BUTLER_PREFIX, HOUSEHOLD_OWNER, is_of_people, parse_address, user_address
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.principal import Principal, Role
-from postroom.domain.refused import Code, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,5 @@ def checked_address(text: str, field: str) -> str:
     address = parse_address(text)
     if address is None:
         error = "must be agent:// followed by one to three names of lower-case letters, digits, dots and dashes"
-        raise Refused(
-            Code.INVALID_AGENT_ADDRESS, f"{field}: {error}", fields=[FieldError(field, error, "invalid_agent_address")]
-        )
+        raise Refused.of(Code.INVALID_AGENT_ADDRESS, [FieldError(field, error, "invalid_agent_address")])
     return address

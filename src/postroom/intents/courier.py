@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, assert_never
 
-from postroom.domain.errors import InternalError, PostroomError
+from postroom.domain.errors import Code, InternalError, PostroomError, Refused
 from postroom.domain.intent import (
     APPROVAL,
     REPLY,
@@ -20,7 +20,6 @@ from postroom.domain.intent import (
 )
 from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import AnswerStatus, Outcome
-from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds, to_text
 from postroom.intents.directory import Butler, Correspondent, Directory, Person, book_of
 from postroom.intents.dispatch import butler_answer, butler_route, completion, to_person

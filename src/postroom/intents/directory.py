@@ -14,7 +14,7 @@ from postroom.domain.agent_address import (
     butler_name,
 )
 from postroom.domain.contact import Contact
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 from postroom.ports import AddressBook
 
 CHANNELS: Final = ("telegram", "email")  # in the order of preference: on the first, a person can answer

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.intent import APPROVAL, ASK, REPLY, Change, Intent, IntentStatus, Step, StepKind, WaitingReason
-from postroom.domain.refused import Code, Refused
 from postroom.domain.time import parse_text
 from postroom.intents.acting import Acting, check_may_answer
 from postroom.intents.answering import answered
@@ -78,8 +77,7 @@ class Intake:
             if step.kind is StepKind.EXPIRE or await self.directory.is_person(intent.from_agent, step.to_agent):
                 continue
             field, error = _approver_field(intent, step), "must be a person: the household's owner, a user or a contact"
-            fields = [FieldError(field, error, "macro_invalid")]
-            raise Refused(Code.MACRO_INVALID, f"{field}: {error}", fields=fields)
+            raise Refused.of(Code.MACRO_INVALID, [FieldError(field, error, "macro_invalid")])
 
     async def _answer_asks(self, reply: Intent, acting: Acting, *, again: bool) -> None:
         """
@@ -175,7 +173,7 @@ def _deadline(submission: Submission, now_us: int) -> int | None:
         deadline = 0
     if deadline <= now_us:
         error = "must be a date-time that is still to come"
-        raise Refused(Code.SCHEMA_INVALID, f"deadline_at: {error}", fields=[FieldError("deadline_at", error, "format")])
+        raise Refused.of(Code.SCHEMA_INVALID, [FieldError("deadline_at", error, "format")])
     return deadline
 
 

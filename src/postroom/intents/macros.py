@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.agent_address import parse_address
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.intent import APPROVAL, MAX_STEPS, Step, StepKind
-from postroom.domain.refused import Code, Refused
 from postroom.domain.time import seconds
 
 DAY: Final = 86_400
@@ -188,4 +187,4 @@ def _address(field: str, given: Any) -> str:
 
 def _refused(field: str, error: str) -> Refused:
     path = f"payload.workflow.{field}".encode("ascii", "backslashreplace").decode()
-    return Refused(Code.MACRO_INVALID, f"{path}: {error}", fields=[FieldError(path, error, "macro_invalid")])
+    return Refused.of(Code.MACRO_INVALID, [FieldError(path, error, "macro_invalid")])

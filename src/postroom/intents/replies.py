@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from postroom.domain.errors import Refused
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.intent import Change, Intent
-from postroom.domain.refused import Refused
 from postroom.intents.answering import answer_payload, answered
 from postroom.intents.directory import Directory, Person
 from postroom.intents.moves import Moment, unchanged

@@ -12,9 +12,8 @@ import structlog
 
 from postroom.domain.agent_address import BUTLER_PREFIX
 from postroom.domain.delivery import TERMINAL, Status
-from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.errors import Code, PostroomError, StoreUnavailable
 from postroom.domain.intent import APPROVAL, Change, EventType, Intent, IntentStatus, WaitingReason
-from postroom.domain.refused import Code
 from postroom.domain.session import TERMINAL as SESSION_ENDED
 from postroom.domain.session import Status as SessionStatus
 from postroom.domain.time import seconds, to_text

@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import jsonschema_rs
 
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.intent import ASK, REPLY
-from postroom.domain.refused import Code, Refused
 
 ENVELOPE: Final = "intent.envelope.v1"
 _MOST_COMPLAINTS: Final = 20
@@ -51,8 +50,7 @@ def check_envelope(envelope: Mapping[str, Any]) -> None:
 
 def refuse(complaints: list[FieldError]) -> None:
     if complaints:
-        told = "; ".join(f"{item.field}: {item.error}" for item in complaints[:_MOST_COMPLAINTS])
-        raise Refused(Code.SCHEMA_INVALID, told, fields=complaints[:_MOST_COMPLAINTS])
+        raise Refused.of(Code.SCHEMA_INVALID, complaints[:_MOST_COMPLAINTS])
 
 
 def complaints_of(checker: Any, value: object, path: str = "") -> list[FieldError]:

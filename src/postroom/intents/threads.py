@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.intent import APPROVAL, MAX_STEPS, Change, EventType, Intent, IntentStatus, Step, StepKind
-from postroom.domain.refused import Code, Refused
 from postroom.domain.time import to_text
 from postroom.intents.acting import Acting, check_may_answer
 from postroom.intents.answering import answer_payload, answered, decided
@@ -109,8 +108,7 @@ class Threads:
         await self.directory.find(known.from_agent, delegate_to)
         if known.macro_id == APPROVAL and not await self.directory.is_person(known.from_agent, delegate_to):
             error = "must be a person: only a person can decide this"
-            fields = [FieldError("delegate_to", error, "policy_denied")]
-            raise Refused(Code.POLICY_DENIED, f"delegate_to: {error}", fields=fields)
+            raise Refused.of(Code.POLICY_DENIED, [FieldError("delegate_to", error, "policy_denied")])
 
         def hand_over(intent: Intent) -> Change:
             check_may_answer(intent, acting)

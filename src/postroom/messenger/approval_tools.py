@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Final, Literal
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -13,10 +12,10 @@ from postroom.approvals.approvals import Approvals
 from postroom.approvals.rule_request import RuleRequest, parse_rule_request
 from postroom.approvals.shapes import detail, rule_shape, summary
 from postroom.domain.approval import ActionStatus
-from postroom.domain.errors import PostroomError
+from postroom.domain.error_shapes import error_answer
 from postroom.domain.fields import Fields
 from postroom.domain.principal import Principal
-from postroom.domain.route import error_object
+from postroom.guard.answered import answered
 from postroom.guard.caller import caller
 from postroom.guard.http import Verifier
 from postroom.guard.json_body import Text
@@ -37,6 +36,7 @@ def add_approval_tools(server: MCPServer[Any], approvals: Approvals, verifier: V
 
 
 def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
+    @answered(error_answer)
     async def list_pending_actions(
         status: StatusName = "pending",
         limit: Annotated[int, Field(ge=1, le=200)] = 50,
@@ -48,30 +48,24 @@ def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
         Pass `next_cursor` of one answer as `cursor` to get the page after it.
         """
         wanted = None if status == "all" else ActionStatus(status)
+        found = await approvals.page(wanted, before=cursor, limit=limit)
+        more = found[-1].id if len(found) == limit else None
+        return {"status": "ok", "actions": [summary(action) for action in found], "next_cursor": more}
 
-        async def work() -> dict[str, Any]:
-            found = await approvals.page(wanted, before=cursor, limit=limit)
-            more = found[-1].id if len(found) == limit else None
-            return {"status": "ok", "actions": [summary(action) for action in found], "next_cursor": more}
-
-        return await _answered(work)
-
+    @answered(error_answer)
     async def show_pending_action(action_id: ActionIdText) -> dict[str, Any]:
         """
         Show one action: the exact content and recipient, the same with hidden characters made visible,
         warnings about them, its risk, its content hash, the state of its delivery and its audit trail.
         """
-
-        async def work() -> dict[str, Any]:
-            return {"status": "ok", "action": detail(*await approvals.show(action_id))}
-
-        return await _answered(work)
+        return {"status": "ok", "action": detail(*await approvals.show(action_id))}
 
     server.add_tool(list_pending_actions, annotations=_READS)
     server.add_tool(show_pending_action, annotations=_READS)
 
 
 def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
+    @answered(error_answer)
     async def approve_action(
         context: Asking,
         action_id: ActionIdText,
@@ -87,43 +81,34 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
         write to the same person on the same channel from now on; as an object it takes `constraints`,
         `description`, `expires_at` and `max_uses`. An approval after the expiry is too late and says so.
         """
+        action, rule = await approvals.approve(
+            _who(context, verifier),
+            action_id,
+            seen_hash=content_hash,
+            edits=edits,
+            create_rule=_wanted_rule(create_rule),
+        )
+        made = {"rule": rule_shape(rule, approvals.clock.now_us())} if rule else {}
+        return {"status": "ok", "decision": "approved", "action": summary(action)} | made
 
-        async def work() -> dict[str, Any]:
-            action, rule = await approvals.approve(
-                _who(context, verifier),
-                action_id,
-                seen_hash=content_hash,
-                edits=edits,
-                create_rule=_wanted_rule(create_rule),
-            )
-            made = {"rule": rule_shape(rule, approvals.clock.now_us())} if rule else {}
-            return {"status": "ok", "decision": "approved", "action": summary(action)} | made
-
-        return await _answered(work)
-
+    @answered(error_answer)
     async def reject_action(context: Asking, action_id: ActionIdText, reason: str) -> dict[str, Any]:
         """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
-
-        async def work() -> dict[str, Any]:
-            action = await approvals.reject(_who(context, verifier), action_id, _reason(reason))
-            return {"status": "ok", "decision": "rejected", "action": summary(action)}
-
-        return await _answered(work)
+        action = await approvals.reject(_who(context, verifier), action_id, _reason(reason))
+        return {"status": "ok", "decision": "rejected", "action": summary(action)}
 
     server.add_tool(approve_action, annotations=_DECIDES)
     server.add_tool(reject_action, annotations=_DECIDES)
 
 
 def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
+    @answered(error_answer)
     async def list_approval_rules() -> dict[str, Any]:
         """List the standing rules, newest first, with how often each was used and whether it still counts."""
+        now_us = approvals.clock.now_us()
+        return {"status": "ok", "rules": [rule_shape(rule, now_us) for rule in await approvals.rules()]}
 
-        async def work() -> dict[str, Any]:
-            now_us = approvals.clock.now_us()
-            return {"status": "ok", "rules": [rule_shape(rule, now_us) for rule in await approvals.rules()]}
-
-        return await _answered(work)
-
+    @answered(error_answer)
     async def create_approval_rule(
         context: Asking,
         constraints: dict[str, Any],
@@ -139,35 +124,20 @@ def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier)
         `{"type": "any"}`; all of them must hold. A rule for a high or critical risk needs at least one exact or
         pattern constraint and a bound: `expires_at` (RFC 3339) or `max_uses`.
         """
+        asked = {"constraints": constraints, "description": description, "expires_at": expires_at}
+        request = parse_rule_request(asked | {"max_uses": max_uses})
+        rule = await approvals.create_rule(_who(context, verifier), request)
+        return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
 
-        async def work() -> dict[str, Any]:
-            asked = {"constraints": constraints, "description": description, "expires_at": expires_at}
-            request = parse_rule_request(asked | {"max_uses": max_uses})
-            rule = await approvals.create_rule(_who(context, verifier), request)
-            return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
-
-        return await _answered(work)
-
+    @answered(error_answer)
     async def revoke_approval_rule(context: Asking, rule_id: ActionIdText) -> dict[str, Any]:
         """End a standing rule now; what it already let pass stays sent."""
-
-        async def work() -> dict[str, Any]:
-            rule = await approvals.revoke_rule(_who(context, verifier), rule_id)
-            return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
-
-        return await _answered(work)
+        rule = await approvals.revoke_rule(_who(context, verifier), rule_id)
+        return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
 
     server.add_tool(list_approval_rules, annotations=_READS)
     server.add_tool(create_approval_rule, annotations=_DECIDES)
     server.add_tool(revoke_approval_rule, annotations=_DECIDES)
-
-
-async def _answered(work: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-    try:
-        return await work()
-    except PostroomError as error:
-        shape = error_object(error)
-        return {"status": "error", "error": shape, "error_class": shape["class"], "retryable": error.retryable}
 
 
 def _who(context: Asking, verifier: Verifier) -> Principal:

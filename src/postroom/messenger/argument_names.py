@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, CallToolResult, TextContent
 
 from postroom.domain.arguments import unknown_argument
+from postroom.domain.error_shapes import error_sentence
 from postroom.domain.errors import ValidationError
 from postroom.domain.notify_response import notify_error
 from postroom.domain.strict_json import strict_json
@@ -39,7 +40,7 @@ class ArgumentNames:
                 self._schemas = {tool.name: tool.input_schema for tool in await self._server.list_tools()}
             problem = self._problem(name, given if isinstance(given, Mapping) else {})
             if problem and name in _RECORD_TOOLS:
-                return _answer({"error": problem})
+                return _answer(error_sentence(ValidationError(problem)))
             if problem:
                 return _answer(notify_error(ValidationError(problem)))
         return await call_next(ctx)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from inspect import getdoc
-from typing import Any
+from typing import Any, cast
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from postroom.delivery.dead_letters import DeadLetters
 from postroom.domain.enquiry import DEFAULT_LIMIT
+from postroom.domain.error_shapes import error_sentence
+from postroom.guard.answered import answered
 from postroom.messenger.answers import DeadLetterDiscard, DeadLetterInspection, DeadLetterList, DeadLetterReplay
 from postroom.messenger.arguments import ChannelName, Cursor, ErrorClassName, Flag, Limit, Moment, Text, Uuid, Word
-from postroom.messenger.told import told
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -23,6 +24,7 @@ def add_dead_letter_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> 
 
 
 def _add_reading_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> None:
+    @answered(error_sentence)
     async def messenger_dead_letter_list(
         channel: ChannelName = None,
         origin_butler: Word = None,
@@ -39,9 +41,9 @@ def _add_reading_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> Non
         to risk a second copy). Discarded ones are left out unless `include_discarded` is true. When `next_cursor` is
         not null there are more: call again with the same filters and that cursor.
         """
-        return await told(
+        return cast(
             DeadLetterList,
-            dead_letters.list(
+            await dead_letters.list(
                 channel=channel,
                 origin_butler=origin_butler,
                 error_class=error_class,
@@ -52,6 +54,7 @@ def _add_reading_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> Non
             ),
         )
 
+    @answered(error_sentence)
     async def messenger_dead_letter_inspect(dead_letter_id: Uuid) -> DeadLetterInspection:
         """
         One dead letter in full: the original envelope, every attempt, earlier replays.
@@ -59,13 +62,14 @@ def _add_reading_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> Non
         `replay_eligibility_assessment` says whether it can be replayed now and why not; with
         `requires_accept_duplicate` a replay is possible but may reach the person a second time.
         """
-        return await told(DeadLetterInspection, dead_letters.inspect(dead_letter_id))
+        return cast(DeadLetterInspection, await dead_letters.inspect(dead_letter_id))
 
     for tool in (messenger_dead_letter_list, messenger_dead_letter_inspect):
         server.add_tool(tool, description=getdoc(tool), annotations=_READS)
 
 
 def _add_repairing_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> None:
+    @answered(error_sentence)
     async def messenger_dead_letter_replay(dead_letter_id: Uuid, accept_duplicate: Flag = False) -> DeadLetterReplay:
         """
         Send a dead letter again: a new delivery is stored as `pending` and goes out on the ordinary path.
@@ -74,15 +78,16 @@ def _add_repairing_tools(server: MCPServer[Any], dead_letters: DeadLetters) -> N
         way or has arrived. When an attempt's outcome is uncertain the message may have arrived already: pass
         `accept_duplicate=true` to send it all the same. Follow `replayed_delivery_id` with messenger_delivery_status.
         """
-        return await told(DeadLetterReplay, dead_letters.replay(dead_letter_id, accept_duplicate=accept_duplicate))
+        return cast(DeadLetterReplay, await dead_letters.replay(dead_letter_id, accept_duplicate=accept_duplicate))
 
+    @answered(error_sentence)
     async def messenger_dead_letter_discard(dead_letter_id: Uuid, reason: Text) -> DeadLetterDiscard:
         """
         Give a dead letter up for good, with a reason. It keeps its record but can never be replayed.
 
         For people only. A second discard is an error that shows when and why the first one was made.
         """
-        return await told(DeadLetterDiscard, dead_letters.discard(dead_letter_id, reason))
+        return cast(DeadLetterDiscard, await dead_letters.discard(dead_letter_id, reason))
 
     server.add_tool(
         messenger_dead_letter_replay,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from inspect import getdoc
-from typing import Any
+from typing import Any, cast
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from postroom.delivery.dry_run import DryRun, validate
 from postroom.delivery.health import Health
+from postroom.domain.error_shapes import error_sentence
+from postroom.guard.answered import answered
 from postroom.messenger.answers import (
     CircuitStatus,
     DeliveryStats,
@@ -19,23 +21,21 @@ from postroom.messenger.answers import (
     Validation,
 )
 from postroom.messenger.arguments import ChannelName, Envelope, GroupName, Moment, ScopeName
-from postroom.messenger.told import told
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
+    @answered(error_sentence)
     async def messenger_validate_notify(notify_request: Envelope) -> Validation:
         """
         Check a notify.v1 envelope with the validator every door uses. Nothing is stored or sent.
 
         `errors` lists every field that is wrong: `field` is its path, `error` a sentence, `code` for programs.
         """
-        return await told(Validation, _validated(notify_request))
+        return cast(Validation, validate(notify_request, dry_run.channel_names))
 
-    async def _validated(notify_request: object) -> dict[str, Any]:
-        return validate(notify_request, dry_run.channel_names)
-
+    @answered(error_sentence)
     async def messenger_dry_run(notify_request: Envelope) -> DryRunAnswer:
         """
         Say what would happen to a notify.v1 envelope right now. Nothing is stored, sent or counted.
@@ -46,13 +46,14 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
         delivery that would answer instead, because the same request was made before. With `may_need_approval` a person
         is asked first, unless a standing rule decides.
         """
-        return await told(DryRunAnswer, dry_run.run(notify_request))
+        return cast(DryRunAnswer, await dry_run.run(notify_request))
 
     for tool in (messenger_validate_notify, messenger_dry_run):
         server.add_tool(tool, description=getdoc(tool), annotations=_READS)
 
 
 def add_health_tools(server: MCPServer[Any], health: Health) -> None:
+    @answered(error_sentence)
     async def messenger_circuit_status(channel: ChannelName = None) -> CircuitStatus:
         """
         The circuit breaker of each channel, or of one.
@@ -61,8 +62,9 @@ def add_health_tools(server: MCPServer[Any], health: Health) -> None:
         requests are refused and stored ones wait for `retry_after_seconds`. `half-open`: a few probes decide.
         `recovery` holds the settings.
         """
-        return await told(CircuitStatus, health.circuits(channel))
+        return cast(CircuitStatus, await health.circuits(channel))
 
+    @answered(error_sentence)
     async def messenger_rate_limit_status(
         channel: ChannelName = None, identity_scope: ScopeName = None
     ) -> RateLimitStatus:
@@ -72,16 +74,18 @@ def add_health_tools(server: MCPServer[Any], health: Health) -> None:
         `available` and `consumed` are tokens, `refill_rate` tokens per second; `window_reset_seconds` until the bucket
         is full again. `provider_throttles` are channels whose provider told us to wait. Looking takes no token.
         """
-        return await told(RateLimitStatus, health.rate_limits(channel, identity_scope))
+        return cast(RateLimitStatus, await health.rate_limits(channel, identity_scope))
 
+    @answered(error_sentence)
     async def messenger_queue_depth(channel: ChannelName = None) -> QueueDepth:
         """
         How many deliveries are stored and not decided yet: pending and in_progress, by status and by channel.
 
         `oldest_age_seconds` is how long the oldest of them has been waiting.
         """
-        return await told(QueueDepth, health.queue_depth(channel))
+        return cast(QueueDepth, await health.queue_depth(channel))
 
+    @answered(error_sentence)
     async def messenger_delivery_stats(
         since: Moment = None, until: Moment = None, group_by: GroupName = None
     ) -> DeliveryStats:
@@ -93,7 +97,7 @@ def add_health_tools(server: MCPServer[Any], health: Health) -> None:
         calls. `group_by` adds the same figures per `channel`, `intent`, `origin_butler`, `outcome` (the delivery's
         status) or `error_class` (of its final error, `none` without one); every delivery is in exactly one group.
         """
-        return await told(DeliveryStats, health.statistics(since, until, group_by))
+        return cast(DeliveryStats, await health.statistics(since, until, group_by))
 
     for tool in (
         messenger_circuit_status,

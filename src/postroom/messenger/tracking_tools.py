@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from inspect import getdoc
-from typing import Any
+from typing import Any, cast
 
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from postroom.delivery.tracking import Tracking
 from postroom.domain.enquiry import DEFAULT_LIMIT
+from postroom.domain.error_shapes import error_sentence
+from postroom.guard.answered import answered
 from postroom.messenger.answers import DeliveryAttempts, DeliverySearch, DeliveryStatus, DeliveryTrace
 from postroom.messenger.arguments import ChannelName, Cursor, IntentName, Limit, Moment, StatusName, Text, Uuid, Word
-from postroom.messenger.told import told
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -23,6 +24,7 @@ def add_tracking_tools(server: MCPServer[Any], tracking: Tracking) -> None:
 
 
 def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
+    @answered(error_sentence)
     async def messenger_delivery_status(delivery_id: Uuid) -> DeliveryStatus:
         """
         What has become of one delivery.
@@ -32,8 +34,9 @@ def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
         Also the latest attempt with latency, outcome and error, and the provider's own id once there is one.
         `possible_duplicate` says that the person may have received it twice. The message itself is not shown.
         """
-        return await told(DeliveryStatus, tracking.status(delivery_id))
+        return cast(DeliveryStatus, await tracking.status(delivery_id))
 
+    @answered(error_sentence)
     async def messenger_delivery_attempts(delivery_id: Uuid) -> DeliveryAttempts:
         """
         Every call that was made to the provider for one delivery, in order.
@@ -41,8 +44,9 @@ def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
         `outcome` is `success`, `retryable_error`, `non_retryable_error` or `uncertain` (handed over, no answer: it may
         have arrived). `provider_response` is the provider's own id of what it accepted.
         """
-        return await told(DeliveryAttempts, tracking.attempts(delivery_id))
+        return cast(DeliveryAttempts, await tracking.attempts(delivery_id))
 
+    @answered(error_sentence)
     async def messenger_delivery_trace(request_id: Text) -> DeliveryTrace:
         """
         Everything that happened on behalf of one upstream request, oldest first.
@@ -51,13 +55,14 @@ def _add_lookup_tools(server: MCPServer[Any], tracking: Tracking) -> None:
         switchboard's own record of the call (`hops`); and requests that were turned away before they were stored
         (`refusals`). A delivery's `request_id` is in messenger_delivery_status and in every notify answer.
         """
-        return await told(DeliveryTrace, tracking.trace(request_id))
+        return cast(DeliveryTrace, await tracking.trace(request_id))
 
     for tool in (messenger_delivery_status, messenger_delivery_attempts, messenger_delivery_trace):
         server.add_tool(tool, description=getdoc(tool), annotations=_READS)
 
 
 def _add_search_tool(server: MCPServer[Any], tracking: Tracking) -> None:
+    @answered(error_sentence)
     async def messenger_delivery_search(
         origin_butler: Word = None,
         channel: ChannelName = None,
@@ -74,9 +79,9 @@ def _add_search_tool(server: MCPServer[Any], tracking: Tracking) -> None:
         `since` and `until` are about when a delivery was stored, both ends included. At most `limit` (1 to 500) are
         returned; when `next_cursor` is not null there are more: call again with the same filters and that cursor.
         """
-        return await told(
+        return cast(
             DeliverySearch,
-            tracking.search(
+            await tracking.search(
                 origin_butler=origin_butler,
                 channel=channel,
                 intent=intent,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from postroom.contacts.import_cards import read_csv, read_vcards
 from postroom.contacts.new_contact import new_contact
 from postroom.domain.contact import Contact, NewContact
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 from postroom.guard.depends import Caller, ReservedId
 from postroom.guard.json_door import JsonRoute
 from postroom.registry.models import (

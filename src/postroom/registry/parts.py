@@ -12,8 +12,8 @@ from postroom.contacts.confirm import Confirmer
 from postroom.contacts.resolve import Resolver
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Remembered
+from postroom.domain.errors import Code, Refused
 from postroom.domain.principal import Principal
-from postroom.domain.refused import Code, Refused
 from postroom.guard.json_door import failures
 from postroom.intents.agency import Agency
 from postroom.ports import Clock

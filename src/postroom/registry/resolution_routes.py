@@ -9,9 +9,8 @@ from fastapi import APIRouter
 from postroom.contacts.confirm import Confirmation
 from postroom.domain.contact import InputMode
 from postroom.domain.contact_book import ConfirmSource
-from postroom.domain.errors import FieldError
+from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.principal import Principal
-from postroom.domain.refused import Code, Refused
 from postroom.guard.depends import Caller
 from postroom.guard.json_door import JsonRoute
 from postroom.intents.agency import checked_address

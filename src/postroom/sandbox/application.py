@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from postroom.domain.error_shapes import error_object
 from postroom.domain.errors import ValidationError
 from postroom.sandbox.bot_api import BotApi
 from postroom.sandbox.control import Control, answer
@@ -43,20 +43,11 @@ async def in_json(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
     except ValidationError as error:
-        return answer({"status": "error", "error": validation_body(error)}, status=422)
+        return answer({"status": "error", "error": {"fields": []} | error_object(error)}, status=422)
     except web.HTTPRedirection:
         raise
     except web.HTTPException as error:
         return error_answer(request, error.status, error.reason)
-
-
-def validation_body(error: ValidationError) -> dict[str, Any]:
-    return {
-        "class": error.error_class,
-        "message": error.message,
-        "retryable": error.retryable,
-        "fields": [{"field": item.field, "error": item.error, "code": item.code} for item in error.fields],
-    }
 
 
 def error_answer(request: web.Request, status: int, words: str) -> web.Response:

@@ -12,7 +12,7 @@ from sqlalchemy import Column, Connection, RowMapping, insert, select, update
 from postroom.domain.agent_address import SCHEME
 from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Entry, Keys
-from postroom.domain.refused import Code, Refused
+from postroom.domain.errors import Code, Refused
 from postroom.store.tables.contacts import contact_aliases, contact_books, contacts
 
 _MOST_PARAMETERS = 500

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, insert, select, true, update
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
-from postroom.domain.refused import Code, Refused
 from postroom.store.database import Database
 from postroom.store.intent_order import LAST_POSITION, NEXT_POSITION, wait_for_turn
 from postroom.store.intents_rows import changing_columns, event_row, intent_row, read_event, read_intent

@@ -10,7 +10,7 @@ from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.principal import Principal
 from postroom.domain.registry import Registration
-from postroom.domain.route import ROUTE_RESPONSE_V1, ROUTE_V1, error_object
+from postroom.domain.route import ROUTE_V1, route_error
 from postroom.domain.time import to_text
 from postroom.ports import Clock, Peer
 from postroom.switchboard.registry import Registry, look_up
@@ -49,12 +49,7 @@ class Router:
             answer = await self.peer_of(found).call(_TOOL, {"route": route}, TIMEOUT_SECONDS)
         except PostroomError as refused:
             error = refused
-            answer = {
-                "schema_version": ROUTE_RESPONSE_V1,
-                "status": "error",
-                "request_context": {"request_id": request_id},
-                "error": error_object(refused),
-            }
+            answer = route_error(refused, {"request_id": request_id})
         try:
             await self._note(caller, target, request_id, error, started)
         except Exception as unnoted:  # the answer is true whether or not we could note that it was given

@@ -386,7 +386,7 @@ async def test_times_are_in_the_calendars_zone_unless_another_is_named(google: G
         ("create_event", {"title": "a", "start": "soon", "end": "2026-05-04T11:00"}, "start"),
         ("create_event", {"title": "a", "start": "2026-05-04T11:00", "end": "2026-05-04T11:00"}, "end"),
         ("create_event", {"title": "a", "start": "2026-05-04", "end": "2026-05-05T11:00"}, "end"),
-        ("create_event", {"title": "a\x00", "start": "2026-05-04", "end": "2026-05-05"}, "summary"),
+        ("create_event", {"title": "a\x00", "start": "2026-05-04", "end": "2026-05-05"}, "title"),
         ("list_events", {"timezone": "Mars/Olympus"}, "timezone"),
         ("list_events", {"timezone": "../../etc/passwd"}, "timezone"),
         ("get_event", {"event_id": "../../token"}, "event_id"),

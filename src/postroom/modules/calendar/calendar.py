@@ -12,8 +12,8 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from postroom.domain.calendar import CalendarSource, ConflictPolicy, EventChanged, EventExists
+from postroom.domain.error_shapes import error_object
 from postroom.domain.errors import InternalError, PostroomError, ValidationError
-from postroom.domain.route import error_object
 from postroom.domain.time import to_datetime
 from postroom.modules.calendar.conflicts import Daytime, free_slots, in_the_way
 from postroom.modules.calendar.event import Event, read_event

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -11,9 +11,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from postroom.domain.error_shapes import error_answer, error_object
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import text_problem
-from postroom.domain.route import error_object
+from postroom.guard.answered import answered
 from postroom.modules.calendar.calendar import Calendar, EventEdit
 from postroom.modules.calendar.span import parse_span
 
@@ -29,6 +30,7 @@ TOOL_NAMES: Final = (
 _EVENT_ID: Final = re.compile(r"[A-Za-z0-9_@.-]{1,1024}")
 _LINE: Final = re.compile(r"[\x20-\x7e]+")
 _KEY_CHARACTERS: Final = 200
+_GOOGLES_NAMES: Final = {"title": "summary"}
 
 Moment = Annotated[
     str | None,
@@ -56,6 +58,7 @@ def add_tools(server: MCPServer[Any], calendar: CalendarSource, own_zone: ZoneIn
 
 
 def _add_reading(server: MCPServer[Any], calendar: CalendarSource, own_zone: ZoneInfo) -> None:
+    @answered(_unread(events=[]))
     async def calendar_list_events(
         start: Moment = None,
         end: Moment = None,
@@ -64,14 +67,14 @@ def _add_reading(server: MCPServer[Any], calendar: CalendarSource, own_zone: Zon
     ) -> dict[str, Any]:
         """List what is in the calendar between two moments, in order; by default the next seven days. \
 When `complete` is false the calendar could not be read and may hold more than is shown."""
-        zone = _zone(timezone, own_zone)
-        return await _reading({"events": []}, lambda: calendar().list_events(start, end, zone(), limit))
+        return await calendar().list_events(start, end, _zone(timezone, own_zone), limit)
 
+    @answered(_unread(event=None))
     async def calendar_get_event(event_id: str, timezone: ZoneName = None) -> dict[str, Any]:
         """Read one event with its description and its `etag`, by which a change can be bound to what you have seen."""
-        zone = _zone(timezone, own_zone)
-        return await _reading({"event": None}, lambda: calendar().get_event(_id(event_id), zone()))
+        return await calendar().get_event(_id(event_id), _zone(timezone, own_zone))
 
+    @answered(_unread(conflicts=[], suggested_slots=[]))
     async def calendar_find_conflicts(
         start: RequiredMoment,
         end: RequiredMoment,
@@ -80,11 +83,8 @@ When `complete` is false the calendar could not be read and may hold more than i
     ) -> dict[str, Any]:
         """See what stands in the way of a time, and up to three free times of the same length nearby. \
 Nothing is changed."""
-        zone = _zone(timezone, own_zone)
-        ignoring = ignore_event_id
-        return await _reading(
-            {"conflicts": [], "suggested_slots": []},
-            lambda: calendar().find_conflicts(parse_span(start, end, zone()), _id(ignoring) if ignoring else None),
+        return await calendar().find_conflicts(
+            parse_span(start, end, _zone(timezone, own_zone)), _id(ignore_event_id) if ignore_event_id else None
         )
 
     for tool in (calendar_list_events, calendar_get_event, calendar_find_conflicts):
@@ -92,6 +92,7 @@ Nothing is changed."""
 
 
 def _add_writing(server: MCPServer[Any], calendar: CalendarSource, own_zone: ZoneInfo) -> None:
+    @answered(error_answer)
     async def calendar_create_event(
         title: Title,
         start: RequiredMoment,
@@ -105,12 +106,13 @@ def _add_writing(server: MCPServer[Any], calendar: CalendarSource, own_zone: Zon
 If the time is taken the answer is `status: conflict` with what is in the way and, when the household wishes it, \
 up to three free times: nothing was created, so ask the person or choose one and call again. \
 Nobody is invited or told; use `notify` for that."""
-        zone = _zone(timezone, own_zone)
-        texts = {"summary": title, "description": description, "location": location}
-        return await _writing(
-            lambda: calendar().create_event(parse_span(start, end, zone()), _texts(texts), idempotency_key)
+        return await calendar().create_event(
+            parse_span(start, end, _zone(timezone, own_zone)),
+            _texts(title=title, description=description, location=location),
+            idempotency_key,
         )
 
+    @answered(error_answer)
     async def calendar_update_event(
         event_id: str,
         title: OptionalTitle = None,
@@ -123,19 +125,21 @@ Nobody is invited or told; use `notify` for that."""
     ) -> dict[str, Any]:
         """Change an event; what is left out stays as it is, and a new start alone moves it with its length. \
 A time that is taken answers `status: conflict` as in calendar_create_event, and nothing was changed."""
-        zone = _zone(timezone, own_zone)
-        texts = {"summary": title, "description": description, "location": location}
-
-        def edit() -> EventEdit:
-            return EventEdit(
-                event_id=_id(event_id), start=start, end=end, zone=zone(), texts=_texts(texts), etag=_etag(etag)
+        return await calendar().update_event(
+            EventEdit(
+                event_id=_id(event_id),
+                start=start,
+                end=end,
+                zone=_zone(timezone, own_zone),
+                texts=_texts(title=title, description=description, location=location),
+                etag=_etag(etag),
             )
+        )
 
-        return await _writing(lambda: calendar().update_event(edit()))
-
+    @answered(error_answer)
     async def calendar_delete_event(event_id: str, etag: Etag = None) -> dict[str, Any]:
         """Take an event out of the calendar. This cannot be undone here; nobody is told."""
-        return await _writing(lambda: calendar().delete_event(_id(event_id), _etag(etag)))
+        return await calendar().delete_event(_id(event_id), _etag(etag))
 
     keyed = ToolAnnotations(destructive_hint=False, open_world_hint=True)
     server.add_tool(calendar_create_event, annotations=keyed)
@@ -143,43 +147,25 @@ A time that is taken answers `status: conflict` as in calendar_create_event, and
         server.add_tool(tool, annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True))
 
 
-async def _reading(empty: Mapping[str, Any], work: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+def _unread(**empty: Any) -> Callable[[PostroomError], dict[str, Any]]:
     """A wrong argument is an error; a calendar that is not there is an empty answer with a note."""
-    try:
-        return await work()
-    except ValidationError as error:
-        return _failed(error)
-    except PostroomError as error:
+
+    def shape(error: PostroomError) -> dict[str, Any]:
+        if isinstance(error, ValidationError):
+            return error_answer(error)
         return {"status": "ok", "complete": False, "note": error.message, "error": error_object(error), **empty}
 
+    return shape
 
-async def _writing(work: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+
+def _zone(name: str | None, own: ZoneInfo) -> ZoneInfo:
+    if name is None:
+        return own
     try:
-        return await work()
-    except PostroomError as error:
-        return _failed(error)
-
-
-def _failed(error: PostroomError) -> dict[str, Any]:
-    return {
-        "status": "error",
-        "error": error_object(error),
-        "error_class": str(error.error_class),
-        "retryable": error.retryable,
-    }
-
-
-def _zone(name: str | None, own: ZoneInfo) -> Callable[[], ZoneInfo]:
-    def zone() -> ZoneInfo:
-        if name is None:
-            return own
-        try:
-            return ZoneInfo(name)
-        except (ValueError, OSError, LookupError):
-            error = FieldError("timezone", "is not the name of a time zone, such as Europe/Paris", "unknown_timezone")
-            raise ValidationError.of([error]) from None
-
-    return zone
+        return ZoneInfo(name)
+    except (ValueError, OSError, LookupError):
+        error = FieldError("timezone", "is not the name of a time zone, such as Europe/Paris", "unknown_timezone")
+        raise ValidationError.of([error]) from None
 
 
 def _id(event_id: str) -> str:
@@ -195,11 +181,11 @@ def _etag(etag: str | None) -> str | None:
     return etag
 
 
-def _texts(texts: Mapping[str, str | None]) -> dict[str, str]:
+def _texts(**texts: str | None) -> dict[str, str]:
     given = {name: text for name, text in texts.items() if text is not None}
     wrong = [
         FieldError(name, problem, "invalid_text") for name, text in given.items() if (problem := text_problem(text))
     ]
     if wrong:
         raise ValidationError.of(wrong)
-    return given
+    return {_GOOGLES_NAMES.get(name, name): text for name, text in given.items()}
