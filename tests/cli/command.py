@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typer.testing import CliRunner
 
 from postroom.cli.application import app
-from postroom.domain.errors import PostroomError
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import PostroomError, UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,7 @@ class Done:
 
 def postroom(*arguments: str, typed: str | None = None) -> Done:
     result = CliRunner().invoke(app, list(arguments), input=typed)
-    if isinstance(result.exception, Mistake | PostroomError):
+    if isinstance(result.exception, UserError | PostroomError):
         return Done(1, result.stdout, str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -11,7 +11,7 @@ from postroom.app.endpoints import port_for
 from postroom.app.inbound import Updates
 from postroom.butler.config import MESSENGER, ButlerConfig
 from postroom.channels.telegram import AnotherReader
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 from postroom.domain.time import SECOND_US, seconds
 from postroom.ports import Clock
 from postroom.settings import Settings
@@ -20,7 +20,7 @@ _POLL_SECONDS: Final = 25.0
 _LONGEST_NAME: Final = 64
 
 
-class BotTaken(Mistake):
+class BotTaken(UserError):
     """Somebody else reads what people write to the bot."""
 
 

@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from postroom.app.connections import UNCROWDED, BoundedHttp, Connections
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 from postroom.settings import Ports
 
 _BACKLOG = 2048
@@ -27,7 +27,7 @@ _PASSING = "nobody listens there, but a connection of this machine uses the port
 _KEEP_ALIVE_SECONDS = 75  # longer than any client keeps one: or else a call may meet a connection just being closed
 
 
-class PortTaken(Mistake):
+class PortTaken(UserError):
     """Somebody else listens there; or, `passing`, a connection has the port at its own end."""
 
     def __init__(self, told: str, *, passing: bool = False) -> None:

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from postroom.domain.errors import UserError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.mistake import Mistake
 from postroom.ports import Ledger
 from postroom.settings import Settings, SettingsError
 from postroom.store.database import Database
@@ -21,7 +21,7 @@ from postroom.store.sqlite import SqliteDatabase
 from postroom.system.loop import Loops
 
 
-class HomeInUse(Mistake):
+class HomeInUse(UserError):
     """Another household works on the same data."""
 
 

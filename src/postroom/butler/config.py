@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from croniter import CroniterBadDateError, croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 from postroom.settings.unknown_key import unknown_key
 
 MESSENGER: Final = "messenger"
@@ -22,7 +22,7 @@ _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes with
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
 
-class RosterError(Mistake):
+class RosterError(UserError):
     """What is wrong with the roster, naming file and key."""
 
 

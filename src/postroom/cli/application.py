@@ -9,8 +9,7 @@ import typer
 
 from postroom.cli.on_demand import Group
 from postroom.cli.output import say
-from postroom.domain.errors import PostroomError
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import PostroomError, UserError
 
 # Where each one is, and what it says of itself: the list of all of them imports none.
 _LISTED = {
@@ -87,6 +86,6 @@ def options(
 def main() -> None:
     try:
         app()
-    except (Mistake, PostroomError) as error:
+    except (UserError, PostroomError) as error:
         sys.stderr.write(f"postroom: {error}\n")
         sys.exit(1)

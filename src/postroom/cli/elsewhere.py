@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -20,7 +20,7 @@ _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
 
 
-class ElsewhereError(Mistake):
+class ElsewhereError(UserError):
     """What the household there, or the way to it, had to say."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR
 from postroom.guard.tokens import TokenFile
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from postroom.settings import Settings
 
 
-class NotRunning(Mistake):
+class NotRunning(UserError):
     def __init__(self, told: str) -> None:
         super().__init__(f"{told}: is the household running? `postroom up` starts it.")
 

@@ -1,5 +1,5 @@
 """
-Every error this system can hand to a caller.
+Every error this system can hand to a caller; beside the tree, what a person at the keyboard can put right.
 
     PostroomError             base; `error_class` and `retryable` are the wire contract
     ├─ ValidationError        the request can never succeed as written
@@ -239,6 +239,10 @@ class Refused(PostroomError):
     @property
     def retryable(self) -> bool:
         return self.wire.retryable
+
+
+class UserError(Exception):
+    """What the person at the keyboard can put right, in one sentence; shown as it is, without a traceback."""
 
 
 _PLAIN: dict[ErrorClass, type[PostroomError]] = {

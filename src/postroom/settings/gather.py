@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 
 # The three names the messenger's specification gives to its credentials.
 CREDENTIALS = {
@@ -21,7 +21,7 @@ _NOT_KEYS = {"POSTROOM_CONFIG"}
 _NOT_OURS = "POSTROOM_TEST_"  # where the tests find their own servers
 
 
-class SettingsError(Mistake):
+class SettingsError(UserError):
     """One sentence for the person who wrote the setting."""
 
 

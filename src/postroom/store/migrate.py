@@ -13,14 +13,14 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import UserError
 
 Shown = Callable[[int, int], None]
 
 _LOCK = 0x706F7374726F6F6D  # any constant will do; every process must use the same one
 
 
-class NewerDatabase(Mistake):
+class NewerDatabase(UserError):
     """A later version of the program has worked on it, and this one must not."""
 
     def __init__(self, current: str) -> None:

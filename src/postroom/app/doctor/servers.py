@@ -6,8 +6,7 @@ from sqlalchemy.exc import ArgumentError
 
 from postroom.app.doctor.finding import Finding
 from postroom.app.store import connect_store, sqlite_path
-from postroom.domain.errors import PostroomError
-from postroom.domain.mistake import Mistake
+from postroom.domain.errors import PostroomError, UserError
 from postroom.settings import Settings
 from postroom.store.connection_room import connection_room
 from postroom.store.migrate import about_newer, is_newer, newest, revision
@@ -22,7 +21,7 @@ async def look_at_database(settings: Settings) -> Finding:
         return Finding("database", True, f"{sqlite_path(settings)} will be made by `postroom up`")
     try:
         store = connect_store(settings)
-    except (Mistake, OSError, ArgumentError) as error:
+    except (UserError, OSError, ArgumentError) as error:
         told = "is no address of a database" if isinstance(error, ArgumentError) else str(error)
         return Finding("database", False, told, "check database_url")
     try:
