@@ -118,22 +118,22 @@ MISTAKES = {
     ),
     "a word for a number": (
         '[limits]\nin_flight = "many"',
-        "{file}: limits.in_flight: Input should be a valid integer, unable to parse string as an integer.",
+        "{file}: limits.in_flight: must be a whole number.",
     ),
-    "nothing at all": ("[limits]\nin_flight = 0", "{file}: limits.in_flight: Input should be greater than 0."),
-    "endless": ("[retry]\nmax_seconds = inf", "{file}: retry.max_seconds: Input should be a finite number."),
-    "not a number": ("[retry]\njitter = nan", "{file}: retry.jitter: Input should be a finite number."),
+    "nothing at all": ("[limits]\nin_flight = 0", "{file}: limits.in_flight: must be more than 0."),
+    "endless": ("[retry]\nmax_seconds = inf", "{file}: retry.max_seconds: must be a finite number."),
+    "not a number": ("[retry]\njitter = nan", "{file}: retry.jitter: must be a finite number."),
     "longer than a life": (
         "[breaker]\nrecovery_seconds = 1e300",
-        "{file}: breaker.recovery_seconds: Input should be less than or equal to 31622400.",
+        "{file}: breaker.recovery_seconds: must be at most 31622400.",
     ),
-    "a port nobody has": ("[ports]\napi = 70000", "{file}: ports.api: Input should be less than or equal to 65535."),
+    "a port nobody has": ("[ports]\napi = 70000", "{file}: ports.api: must be at most 65535."),
     "a choice that is none": (
         '[email]\nsmtp_security = "maybe"',
-        "{file}: email.smtp_security: Input should be 'starttls', 'tls' or 'none'.",
+        "{file}: email.smtp_security: must be one of starttls, tls or none.",
     ),
-    "a contact without a name": ('[[contacts]]\nemail = "a@b"', "{file}: contacts.0.name: Field required."),
-    "a secret that is none": ("[telegram]\ntoken = 123", "{file}: telegram.token: Value error, must be a string."),
+    "a contact without a name": ('[[contacts]]\nemail = "a@b"', "{file}: contacts.0.name: is required."),
+    "a secret that is none": ("[telegram]\ntoken = 123", "{file}: telegram.token: must be a string."),
     "no TOML": ("host = ", "{file}: is not valid TOML (Invalid value (at end of document))."),
 }
 
@@ -151,7 +151,7 @@ def test_a_mistake_in_the_environment_names_the_variable(tmp_path: Path) -> None
         "POSTROOM_LIMTS__IN_FLIGHT: unknown key 'limts', did you mean 'limits'?"
     )
     assert complaint(tmp_path, {"POSTROOM_RETRY__JITTER": "2"}) == (
-        "POSTROOM_RETRY__JITTER: retry.jitter: Input should be less than or equal to 1."
+        "POSTROOM_RETRY__JITTER: retry.jitter: must be at most 1."
     )
     assert complaint(tmp_path, {"POSTROOM_CONTACTS": "[{"}).startswith("POSTROOM_CONTACTS: contacts: ")
 

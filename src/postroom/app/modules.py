@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from postroom.butler.config import ButlerConfig, RosterError
 from postroom.domain.errors import PostroomError
+from postroom.domain.field_words import words
 from postroom.domain.nearest import did_you_mean
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.modules.catalogue import MODULES
@@ -93,7 +94,7 @@ def _section(config: ButlerConfig, module: Module) -> ModuleConfig:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in ("modules", module.name, *first["loc"]))
-        told = f"{first['msg']}."
+        told = f"{words(first)}."
         if first["type"] == "extra_forbidden":
             told = f"unknown key{unknown_key(module.config, first['loc'])}"
         raise RosterError(f"{config.name}/butler.toml: {key}: {told}") from None

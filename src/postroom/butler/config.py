@@ -12,6 +12,7 @@ from croniter import CroniterBadDateError, croniter
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from postroom.domain.errors import UserError
+from postroom.domain.field_words import words
 from postroom.settings.unknown_key import unknown_key
 
 MESSENGER: Final = "messenger"
@@ -209,7 +210,7 @@ def _explain(error: ValidationError, file: str) -> str:
     sentences = []
     for item in error.errors(include_url=False):
         key = ".".join(str(part) for part in item["loc"])
-        told = f"{item['msg'].removeprefix('Value error, ')}."
+        told = f"{words(item)}."
         if item["type"] == "extra_forbidden":
             told = f"unknown key{unknown_key(ButlerConfig, item['loc'])}"
         sentences.append(f"{file}: {key}: {told}")

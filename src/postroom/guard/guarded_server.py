@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from postroom.domain.arguments import unknown_argument
 from postroom.domain.errors import sentence
+from postroom.domain.field_words import field_error
 from postroom.guard.caller import Inside
-from postroom.guard.field_words import field_error
 from postroom.guard.tool_policy import ToolPolicy
 from postroom.settings.version import package_version
 from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from postroom.domain.error_shapes import failure_document
 from postroom.domain.errors import Code, PostroomError, Refused
-from postroom.guard.field_words import field_error
+from postroom.domain.field_words import field_error
 
 _MOST_FIELDS = 20
 _CODES = {

@@ -11,8 +11,8 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
 from postroom.domain.errors import StoreUnavailable, ValidationError
+from postroom.domain.field_words import words
 from postroom.domain.fields import printable
-from postroom.guard.field_words import words
 
 
 class InboxRoute(APIRoute):

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from postroom.domain.field_words import words
 from postroom.settings.gather import SettingsError, gather
 from postroom.settings.model import Settings
 from postroom.settings.unknown_key import unknown_key
@@ -31,7 +32,7 @@ def _explain(error: ValidationError, sources: Mapping[str, str], file: Path) -> 
         if item["type"] == "extra_forbidden":
             sentences.append(f"{source}: unknown key '{key}'{unknown_key(Settings, item['loc'])}")
         else:
-            sentences.append(f"{source}: {key}: {item['msg']}.")
+            sentences.append(f"{source}: {key}: {words(item)}.")
     return "\n".join(sentences)
 
 

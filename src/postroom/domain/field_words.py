@@ -54,13 +54,17 @@ def words(item: Mapping[str, Any]) -> str:
         return _PLAIN[code]
     if code in _BOUNDS and _BOUNDS[code][0] in context:
         name, sentence = _BOUNDS[code]
-        return sentence.format(str(context[name]).replace("'", ""))
+        return sentence.format(str(_plain(context[name])).replace("'", ""))
     if code in _LENGTHS and _LENGTHS[code][0] in context:
         name, bound = _LENGTHS[code]
         return f"must have {bound} {context[name]} {_counted(item.get('input'))}"
     if code == "value_error" and isinstance(context.get("error"), ValueError):
         return str(context["error"])  # one of our own checks
     return "is not valid"
+
+
+def _plain(bound: object) -> object:
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
 def _counted(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field, ValidationError
 
-from postroom.guard.field_words import field_error
+from postroom.domain.field_words import field_error
 from postroom.guard.json_body import Strict, Text
 
 
