@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 from tests.domain.envelopes import SEND, STRANGE
 
-from postroom.domain.error_shapes import error_object
 from postroom.domain.errors import (
-    CircuitOpenError,
-    FieldError,
-    OverloadRejected,
-    PostroomError,
-    ProviderThrottled,
     ValidationError,
 )
 from postroom.domain.notify_response import notify_error
@@ -74,27 +68,6 @@ def test_whatever_comes_is_a_route_or_a_validation_error() -> None:
             parse_route(route)
         except ValidationError as error:
             assert error.fields
-
-
-@pytest.mark.parametrize(
-    ("error", "more"),
-    [
-        (OverloadRejected("x", limit_type="global", retry_after_seconds=1.23456), {"retry_after_seconds": 1.235}),
-        (OverloadRejected("x", limit_type="global", retry_after_seconds=1), {"limit_type": "global"}),
-        (ProviderThrottled("x", retry_after_seconds=5), {"limit_type": "provider"}),
-        (CircuitOpenError("x", retry_after_seconds=5), {"type": "CircuitOpenError"}),
-        (
-            ValidationError.of([FieldError("a", "is wrong", "wrong")]),
-            {"fields": [{"field": "a", "error": "is wrong", "code": "wrong"}]},
-        ),
-    ],
-    ids=repr,
-)
-def test_an_error_brings_what_a_caller_can_use(error: PostroomError, more: dict[str, Any]) -> None:
-    shape = error_object(error)
-
-    assert shape.items() >= more.items()
-    assert {"class", "message", "retryable"} <= shape.keys()
 
 
 @pytest.mark.parametrize(

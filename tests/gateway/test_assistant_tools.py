@@ -175,3 +175,24 @@ async def test_a_cursor_that_is_none_is_told_as_such(assistants: Assistants) -> 
         "schema_invalid",
         ["cursor"],
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"deadline_at": "soon"}, "deadline_at"),
+        ({"recipient_address": "bob"}, "recipient_address"),
+        ({"macro_id": "macro.unheard.of"}, "macro_id"),
+        ({"more_context": "\x00"}, "more_context"),
+    ],
+    ids=lambda one: next(iter(one)) if isinstance(one, dict) else one,
+)
+async def test_a_wrong_argument_is_called_what_the_tool_calls_it(
+    assistants: Assistants, wrong: dict[str, Any], field: str
+) -> None:
+    asked = {"message": "Hi", "recipient_address": "agent://household/owner"} | wrong
+
+    answer = await assistants.call(CHATGPT, "send_message", **asked)
+
+    assert [one["field"] for one in answer["error"]["fields"]] == [field]
+    assert answer["error"]["message"].startswith(f"{field}: ")

@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
@@ -14,7 +15,7 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request
 from postroom.connectors.answers import AdaptAnswer, Health
 from postroom.connectors.face import Face
 from postroom.connectors.household_client import HouseholdClient
-from postroom.domain.errors import Code, FieldError, Refused, sentence
+from postroom.domain.errors import Code, Refused
 from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.principal import PRINCIPAL, Principal, Role
 from postroom.guard.answered_once import declare_key
@@ -119,7 +120,7 @@ async def _answer(
     try:
         return await adapter.adapt(call)
     except Refused as error:
-        raise _renamed(face, error) from None
+        raise error.renamed(partial(_field, face)) from None
 
 
 def _keyed(call: Call, caller: Principal, key: str) -> Call:
@@ -156,15 +157,9 @@ async def _body(request: Request, checker: Any) -> dict[str, Any]:
     return dict(body)
 
 
-def _renamed(face: Face, error: Refused) -> Refused:
-    """Fields by the names this assistant knows."""
-    payload = face.wire("payload")
-    fields = [
-        FieldError(face.wire(item.field).replace("payload.", f"{payload}.", 1), item.error, item.code)
-        for item in error.fields
-    ]
-    says_only_that = error.message == sentence(error.fields)
-    return Refused(error.code, sentence(fields) if says_only_that else error.message, fields=fields)
+def _field(face: Face, name: str) -> str:
+    """By the name this assistant knows."""
+    return face.wire(name).replace("payload.", f"{face.wire('payload')}.", 1)
 
 
 def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:

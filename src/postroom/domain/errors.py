@@ -18,7 +18,7 @@ Every error this system can hand to a caller; beside the tree, what a person at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
@@ -235,6 +235,12 @@ class Refused(PostroomError):
     @classmethod
     def of(cls, code: Code, fields: Sequence[FieldError]) -> Refused:
         return cls(code, sentence(fields), fields=fields)
+
+    def renamed(self, name: Callable[[str], str]) -> Refused:
+        """With every field as the caller calls it."""
+        fields = [FieldError(name(item.field), item.error, item.code) for item in self.fields]
+        message = sentence(fields) if self.message == sentence(self.fields) else self.message
+        return Refused(self.code, message, fields=fields)
 
     @property
     def retryable(self) -> bool:

@@ -35,6 +35,16 @@ Name = Annotated[
 Behalf = Annotated[str | None, Field(max_length=255, description="Agent address you speak for; your own by default")]
 Mode = Annotated[Literal["text", "voice"], Field(description="voice when the person spoke")]
 
+_ARGUMENTS: Final = {
+    "to_agent": "recipient_address",
+    "from_agent": "on_behalf_of",
+    "payload.question": "message",
+    "payload.context": "more_context",
+    "payload.deadline_at": "deadline_at",
+    "payload.workflow.macro_id": "macro_id",
+    "payload.workflow.params": "macro_params",
+}
+
 RESOLVE: Final = """\
 Find out whom a name means, without sending anything.
 
@@ -148,7 +158,10 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
             input_mode=InputMode(input_mode),
             connector="mcp",
         )
-        answer = await _adapter(parts, principal).adapt(call)
+        try:
+            answer = await _adapter(parts, principal).adapt(call)
+        except Refused as error:
+            raise error.renamed(_argument) from None
         answer.pop("envelope")
         return cast(DecisionAnswer, answer)
 
@@ -215,6 +228,14 @@ def _state(document: dict[str, Any]) -> IntentState:
 def _check_texts(**texts: str | None) -> None:
     """Over HTTP the bodies check this; a tool's arguments come as they were sent."""
     refuse(unsendable(texts, ""))
+
+
+def _argument(field: str) -> str:
+    """A field of the envelope by the argument of send_message it came from."""
+    for inside, given in _ARGUMENTS.items():
+        if field == inside or field.startswith((f"{inside}.", f"{inside}[")):
+            return given + field.removeprefix(inside)
+    return field
 
 
 def _id(text: str) -> str:
