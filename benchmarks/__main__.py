@@ -13,7 +13,7 @@ from benchmarks import delivery
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.app.garbage import collect_less_often
 from postroom.cli.progress import bar
-from postroom.telemetry import log, trace
+from postroom.system.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))

@@ -10,8 +10,8 @@ import uvloop
 
 from benchmarks.plane import LIFTED
 from postroom.app import household
-from postroom.settings.load import load
-from postroom.telemetry import log, trace
+from postroom.system.settings.load import load
+from postroom.system.telemetry import log, trace
 
 PARTS = ("switchboard", "messenger", "general", "sandbox")
 PORTS = (*PARTS, "sandbox_smtp")

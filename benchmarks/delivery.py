@@ -13,7 +13,7 @@ from benchmarks.plane import NoChannel, envelope, running
 from benchmarks.raw import raw_per_second
 from postroom.domain.ids import IdMint
 from postroom.domain.notify import parse_notify
-from postroom.messenger.deliver_envelope import deliver_envelope
+from postroom.doors.messenger.deliver_envelope import deliver_envelope
 
 WARM_UP = 100  # connections are opened and statements prepared once, not once a run
 

@@ -13,9 +13,9 @@ from benchmarks.plane import LIFTED, NoChannel
 from postroom.app import household
 from postroom.app.garbage import collect_less_often
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings.load import load
-from postroom.telemetry import log, trace
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings.load import load
+from postroom.system.telemetry import log, trace
 
 PARTS = ("switchboard", "messenger", "health")
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from benchmarks.plane import opened
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.domain.ids import DeliveryId
-from postroom.ports import Ledger
-from postroom.store.database import Database
+from postroom.domain.ports import Ledger
+from postroom.world.store.engine.database import Database
 
 SIZES = (10_000, 1_000_000)
 LOOKS = 300

@@ -13,10 +13,10 @@ import uvloop
 
 from postroom.app.household import running
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.inbox.request import Request
-from postroom.settings.load import load
-from postroom.telemetry import log
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings.load import load
+from postroom.system.telemetry import log
+from postroom.work.inbox.request import Request
 
 NOTIFICATIONS = 1_000
 LISTS = 300

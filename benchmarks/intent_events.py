@@ -10,9 +10,9 @@ from functools import partial
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint
 from postroom.domain.intent import Change, Intent, IntentStatus, Step, StepKind
-from postroom.intents.moves import Moment, moved, opened
-from postroom.settings import Settings
-from postroom.store.intents import StoredIntents
+from postroom.system.settings import Settings
+from postroom.work.intents.moves import Moment, moved, opened
+from postroom.world.store.intents.intents import StoredIntents
 
 CALLERS = (1, 10)
 INTENTS = 400

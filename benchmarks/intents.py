@@ -11,26 +11,26 @@ from pathlib import Path
 
 import aiohttp
 import uvloop
-from tests.contacts.queries import NAMES, queries
+from tests.work.people.queries import NAMES, queries
 
 from benchmarks import intent_events
 from benchmarks.temporary_postgres import temporary_postgres
 from postroom.app.address_book import stored_contacts
 from postroom.app.household import running
 from postroom.app.store import open_store
-from postroom.clock import SystemClock
-from postroom.contacts.new_contact import new_contact
-from postroom.contacts.normalise import keys_of
-from postroom.contacts.resolve import Resolver
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact import NewContact
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings import Settings
-from postroom.settings.load import load
-from postroom.store.contacts_memory import StoredMemory
-from postroom.telemetry import log
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.clock import SystemClock
+from postroom.system.settings import Settings
+from postroom.system.settings.load import load
+from postroom.system.telemetry import log
+from postroom.work.people.new_contact import new_contact
+from postroom.work.people.normalise import keys_of
+from postroom.work.people.resolve import Resolver
+from postroom.world.store.people.contacts_memory import StoredMemory
 
 BOOKS = {2_000: 20.0, 100_000: 40.0}  # aliases: goal for p95 in ms
 ADAPT_P50_MS = 15.0

@@ -13,29 +13,29 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from postroom.app.plane import dispatching
-from postroom.clock import SystemClock
-from postroom.delivery.accept import Acceptance
-from postroom.delivery.dispatcher import Dispatcher
-from postroom.delivery.first_write import FirstWrite
-from postroom.delivery.limits import LimitPolicy
-from postroom.delivery.outcomes import Outcomes
-from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import Plane
-from postroom.delivery.policy import DeliveryPolicy
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import IdMint
-from postroom.ports import Ledger
-from postroom.store.breakers_memory import MemoryBreakers
-from postroom.store.circuits import StoredCircuits
-from postroom.store.database import Database
-from postroom.store.ledger_postgres import PostgresLedger
-from postroom.store.ledger_sqlite import SqliteLedger
-from postroom.store.limits_memory import MemoryLimits
-from postroom.store.postgres import PostgresDatabase
-from postroom.store.sqlite import SqliteDatabase
+from postroom.domain.ports import Ledger
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
-from postroom.telemetry.loop_meter import LoopMeter
-from postroom.telemetry.meter import DeliveryMeter
+from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.system.telemetry.meter import DeliveryMeter
+from postroom.work.delivery.accept import Acceptance
+from postroom.work.delivery.dispatcher import Dispatcher
+from postroom.work.delivery.first_write import FirstWrite
+from postroom.work.delivery.limits import LimitPolicy
+from postroom.work.delivery.outcomes import Outcomes
+from postroom.work.delivery.pipeline import Pipeline
+from postroom.work.delivery.plane import Plane
+from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
+from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.world.store.shared.breakers_memory import MemoryBreakers
+from postroom.world.store.shared.circuits import StoredCircuits
+from postroom.world.store.shared.limits_memory import MemoryLimits
 
 LIFTED = 10**9
 

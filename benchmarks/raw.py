@@ -13,13 +13,13 @@ import asyncpg
 from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, Priority, Status
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import Attempt, Lease, NewDelivery, Settlement
-from postroom.store import ledger_postgres as pg
-from postroom.store import ledger_rows as rows
-from postroom.store import ledger_sqlite as lite
-from postroom.store.columns import MARKS, columns
-from postroom.store.many_rows import ManyRows
-from postroom.store.postgres import PostgresDatabase
-from postroom.store.sqlite import SqliteDatabase
+from postroom.world.store.deliveries import ledger_postgres as pg
+from postroom.world.store.deliveries import ledger_rows as rows
+from postroom.world.store.deliveries import ledger_sqlite as lite
+from postroom.world.store.engine.columns import MARKS, columns
+from postroom.world.store.engine.many_rows import ManyRows
+from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.engine.sqlite import SqliteDatabase
 
 BATCH = 100
 _LANES = 3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from postroom.clock import SystemClock
 from postroom.domain.time import seconds
+from postroom.system.clock import SystemClock
 
 
 class OffsetClock(SystemClock):

@@ -28,7 +28,7 @@ class Provider:
         self.smtp_port = 0
 
     async def __aenter__(self) -> Self:
-        command = [sys.executable, "-m", "postroom.sandbox", "--bot-api-port", str(self.bot_api_port)]
+        command = [sys.executable, "-m", "postroom.programs.sandbox", "--bot-api-port", str(self.bot_api_port)]
         command += ["--smtp-port", str(self.smtp_port), "--ledger", str(self._ledger)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._process.stdout is not None

@@ -11,7 +11,7 @@ from chaos.journal import Journal, Step
 from chaos.tokens import token_in
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain
-from postroom.ports import Channel
+from postroom.domain.ports import Channel
 
 _current: ContextVar[str] = ContextVar("token", default="-")
 

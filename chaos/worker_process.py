@@ -26,18 +26,18 @@ from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.plane import build_plane, running_plane
 from postroom.app.shared_state import shared_state
 from postroom.app.store import OpenedStore, open_store
-from postroom.delivery.plane import Plane
 from postroom.domain.delivery import IN_FLIGHT
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import IdMint
-from postroom.messenger.deliver_envelope import deliver_envelope
-from postroom.ports import Channel
-from postroom.settings import Settings
-from postroom.settings.load import load
-from postroom.store.tables.deliveries import delivery_requests
+from postroom.domain.ports import Channel
+from postroom.doors.messenger.deliver_envelope import deliver_envelope
 from postroom.system.loop import Loops
-from postroom.telemetry import log
-from postroom.telemetry.loop_meter import LoopMeter
+from postroom.system.settings import Settings
+from postroom.system.settings.load import load
+from postroom.system.telemetry import log
+from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.work.delivery.plane import Plane
+from postroom.world.store.tables.deliveries import delivery_requests
 
 _LOOK_SECONDS = 0.03
 _AGAIN_SECONDS = 0.1

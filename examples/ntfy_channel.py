@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from postroom.channels.http_call import Answer, HttpCall
-from postroom.channels.retry_after import wait_seconds
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
@@ -32,6 +30,8 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
+from postroom.world.http.http_call import Answer, HttpCall
+from postroom.world.http.retry_after import wait_seconds
 
 TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from postroom.domain.ports import Alarm
 from postroom.domain.time import seconds
-from postroom.ports import Alarm
 
 START_US = 1_767_225_600_000_000  # 2026-01-01T00:00:00Z
 _PASSES = 50  # turns of the event loop that what was woken gets before time moves on

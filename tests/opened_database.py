@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from postroom.ports import Ledger
-from postroom.store.database import Database
-from postroom.store.ledger_postgres import PostgresLedger
-from postroom.store.ledger_sqlite import SqliteLedger
-from postroom.store.postgres import PostgresDatabase
-from postroom.store.sqlite import SqliteDatabase
+from postroom.domain.ports import Ledger
+from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
+from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.engine.sqlite import SqliteDatabase
 from tests.services.ready_file import ready_file
 
 KINDS = ("sqlite", "postgres")

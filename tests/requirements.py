@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tests.desk import requirements_popup
+from tests.programs.desk import requirements_popup
 
 ENFORCE_COMPLETE = True  # True: a full run fails while an id has no test
 

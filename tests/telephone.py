@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 
 from postroom.app.household import Household
-from postroom.butler.config import ButlerConfig
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings import Settings
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
 from tests.app import living
 
 OWNER = "agent://household/owner"

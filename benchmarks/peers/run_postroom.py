@@ -9,7 +9,7 @@ import uvloop
 from benchmarks import delivery
 from benchmarks.peers.child import CALLERS, PER_SECOND, asked_for
 from postroom.app.garbage import collect_less_often
-from postroom.telemetry import log, trace
+from postroom.system.telemetry import log, trace
 
 
 async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, object]:

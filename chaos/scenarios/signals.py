@@ -15,8 +15,8 @@ from chaos.nursery import Overdue
 from chaos.scenario import Result, Scenario, World, expectations, left_alone
 from postroom.app.store import connect_store
 from postroom.domain.time import SECOND_US
-from postroom.settings.load import load
-from postroom.store.tables.deliveries import delivery_attempts, delivery_requests
+from postroom.system.settings.load import load
+from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
 
 _LONGEST_SECONDS: Final = 10.0
 _NOTICED_SECONDS: Final = 0.5  # from the signal to its handler on a busy machine

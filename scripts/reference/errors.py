@@ -9,7 +9,7 @@ from scripts.reference.markdown import code, page, table
 
 from postroom.domain import errors
 from postroom.domain.errors import WIRE, ErrorClass, PostroomError, Refused
-from postroom.inbox import answers
+from postroom.work.inbox import answers
 
 _INTRODUCTION = """\
 `notify`, the messenger's tools and the switchboard answer with `error_message`, `error_class` and `retryable`

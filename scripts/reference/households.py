@@ -14,9 +14,9 @@ import aiohttp
 from postroom.app.household import Household, running
 from postroom.app.parts import parts_of
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings import Settings
-from postroom.settings.model import Ports
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import Settings
+from postroom.system.settings.model import Ports
 
 PEOPLE = {
     "operator": OPERATOR,

@@ -13,10 +13,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from scripts.reference.markdown import code, page, table
 
-from postroom.butler.config import ButlerConfig
-from postroom.modules.catalogue import MODULES
-from postroom.settings import Settings
-from postroom.settings.gather import CREDENTIALS
+from postroom.doors.butler.modules.catalogue import MODULES
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
+from postroom.system.settings.gather import CREDENTIALS
 
 _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in

@@ -13,12 +13,12 @@ from mcp_types import Tool
 from scripts.reference.households import PEOPLE, Shown
 from scripts.reference.markdown import code, kind, page, table
 
-from postroom.butler.server import CORE_TOOL_NAMES
-from postroom.desk.server import build_server as build_desk
-from postroom.desk.settings import DeskSettings
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.peers.http import HttpPeer
+from postroom.doors.butler.server import CORE_TOOL_NAMES
+from postroom.programs.desk.server import build_server as build_desk
+from postroom.programs.desk.settings import DeskSettings
+from postroom.world.peers.http import HttpPeer
 
 _DESK = DeskSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")
 _INTRODUCTION = """\

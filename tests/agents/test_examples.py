@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.agents.messages_api import messages_api
 from tests.app.living import QUICK, living
-from tests.inbox_rest.api import Api, running_api
+from tests.doors.notifications.api import Api, running_api
 
 from postroom.domain.notification import Page
 from postroom.domain.principal import Principal, Role

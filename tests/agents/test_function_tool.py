@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
-from tests.inbox_rest.api import Api
+from tests.doors.notifications.api import Api
 
 from postroom.domain.notification import Page
-from postroom.inbox.notifications import Notifications
+from postroom.work.inbox.notifications import Notifications
 
 pytest.importorskip("agents", reason="the openai-agents extra is not installed")
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.inbox_rest.api import Api, running_api
+from tests.doors.notifications.api import Api, running_api
 
 from postroom.agents.household import LocalHousehold, RemoteHousehold
 from postroom.domain.notification import Notification, Page
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.inbox.request import Request
+from postroom.work.inbox.request import Request
 
 ASKED = Request(message="Hello", type="warning", user_id="ada", conversation_id="c1", correlation_id="k1")
 

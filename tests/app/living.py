@@ -14,11 +14,11 @@ import aiohttp
 
 from postroom.app.household import Household, running
 from postroom.app.parts import parts_of
-from postroom.butler.config import ButlerConfig
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.peers.http import HttpPeer
-from postroom.settings import Ports, Settings
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Ports, Settings
+from postroom.world.peers.http import HttpPeer
 from tests.services.ready_file import ready_file
 
 PORTS = tuple(Ports.model_fields)

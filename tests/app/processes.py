@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from postroom.settings import Ports
+from postroom.system.settings import Ports
 from tests.services.ports import free_port
 
 PARTS = tuple(Ports.model_fields)

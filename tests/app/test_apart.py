@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from postroom.domain.errors import TargetUnavailable
-from postroom.peers.http import HttpPeer
+from postroom.world.peers.http import HttpPeer
 from tests.app.processes import environment, part, parts
 
 GROUPS = (["sandbox"], ["switchboard"], ["messenger"], ["general", "health"])

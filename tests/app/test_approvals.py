@@ -10,7 +10,7 @@ from postroom.app.approvals import approval_policy, ask_channel, build_gate
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
-from postroom.settings.load import load
+from postroom.system.settings.load import load
 from tests.opened_database import opened_file
 
 REAL = {"BUTLER_TELEGRAM_TOKEN": "1:token", "POSTROOM_OWNER__TELEGRAM_CHAT_ID": "1000"}

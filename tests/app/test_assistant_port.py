@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from postroom.app.assistant_port import assistant_server
 from postroom.domain.principal import TOKEN_META, Principal, Role
-from postroom.guard.tool_policy import Rule, person
+from postroom.doors.guard.tool_policy import Rule, person
 
 
 class Known:

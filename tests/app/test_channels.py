@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from postroom.app.channels import build_channels
-from postroom.app.doctor.credentials import look_at_channels, look_at_owner
-from postroom.settings import Settings, SettingsError
+from postroom.cli.doctor_checks.credentials import look_at_channels, look_at_owner
+from postroom.system.settings import Settings, SettingsError
 
 BAD_TOKEN = "4242:canary bot token"
 MAIL = {"address": "butler@example.org", "password": "canary-mail-password"}

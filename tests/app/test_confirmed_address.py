@@ -11,10 +11,10 @@ import aiohttp
 
 from postroom.app.household import Household, running
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.inbox.request import Request
-from postroom.settings.load import load
-from tests.inbox_rest.api import NO_PORTS
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings.load import load
+from postroom.work.inbox.request import Request
+from tests.doors.notifications.api import NO_PORTS
 
 STRANGER = "stranger@example.com"
 _LINK = re.compile(r"http://\S+/confirm/[A-Za-z0-9_-]+")

@@ -10,8 +10,8 @@ import pytest
 from postroom.app.channels import build_channels
 from postroom.app.credentials import credentials_by_name, with_credentials
 from postroom.app.parts import shipped
-from postroom.butler.config import ButlerConfig
-from postroom.settings import Settings
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
 from tests.app.living import settings_for
 
 VARIABLES = {"OUR_BOT": "1:bot", "OUR_MAILBOX": "butler@example.org", "OUR_PASSWORD": "open sesame"}

@@ -18,9 +18,9 @@ from mcp.shared.exceptions import MCPError
 
 from postroom.app.household import Household, running
 from postroom.app.parts import parts_of
-from postroom.butler.server import CORE_TOOL_NAMES
-from postroom.settings import Settings
-from postroom.settings.load import load
+from postroom.doors.butler.server import CORE_TOOL_NAMES
+from postroom.system.settings import Settings
+from postroom.system.settings.load import load
 
 FREE_PORTS = {f"POSTROOM_PORTS__{part}": "0" for part in Settings.model_fields["ports"].annotation.model_fields}  # type: ignore[union-attr]
 

@@ -11,10 +11,10 @@ import pytest
 from postroom.app.household import running
 from postroom.app.known_address import remember_address
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.inbox.request import Request
-from postroom.settings.load import load
-from tests.inbox_rest.api import NO_PORTS
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings.load import load
+from postroom.work.inbox.request import Request
+from tests.doors.notifications.api import NO_PORTS
 
 
 @pytest.mark.requirement("inbox:side-effect-email")

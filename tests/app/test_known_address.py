@@ -12,10 +12,10 @@ from postroom.app.store import open_store
 from postroom.cli.token import app
 from postroom.domain.notification import Preferences
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings import SettingsError
-from postroom.settings.load import load
-from postroom.store.inbox_preferences import StoredPreferences
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import load
+from postroom.world.store.inbox.preferences import StoredPreferences
 
 
 def run(*arguments: str) -> str:

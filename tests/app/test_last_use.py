@@ -7,9 +7,9 @@ from pathlib import Path
 from postroom.app.last_use import keeping_last_use
 from postroom.domain.principal import Principal, Role
 from postroom.domain.time import to_text
-from postroom.guard.last_use import WRITE_SECONDS
-from postroom.guard.token_document import token_id
-from postroom.guard.tokens import TokenFile
+from postroom.doors.guard.last_use import WRITE_SECONDS
+from postroom.doors.guard.token_document import token_id
+from postroom.doors.guard.tokens import TokenFile
 from tests.app.living import living
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from postroom.app.ledger_view import reasons
-from postroom.inbox.request import Request
+from postroom.work.inbox.request import Request
 from tests.app.living import living
 
 PATIENT = {"retry": {"base_seconds": 600, "jitter": 0, "max_attempts": 3, "attempts_by_priority": {"high": 7}}}

@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 
 from postroom.app import household
-from postroom.app.doctor.loops import look_at_loops
 from postroom.app.parts import shipped
+from postroom.cli.doctor_checks.loops import look_at_loops
 from postroom.system.loop import Look, Loop, Loops
 from tests.app.living import LIFTED, PORTS, QUICK, Living, living
 from tests.services.ports import free_port

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from postroom.app.channels import build_channels
-from postroom.settings import Settings, SettingsError
+from postroom.system.settings import Settings, SettingsError
 from tests.app.living import QUICK, living, settings_for
 from tests.architecture.tree import ROOT
-from tests.console.http import calling
 from tests.contract.ntfy import NtfyServer
+from tests.doors.console.http import calling
 
 
 def with_channel(name: str = "ntfy", factory: str = "ntfy_channel:Ntfy", **options: str) -> dict[str, Any]:

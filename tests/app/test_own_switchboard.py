@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 
 from postroom.app.parts import shipped
-from postroom.butler.config import SwitchboardPlace
+from postroom.system.roster.config import SwitchboardPlace
 from tests.app.living import Living, started
 from tests.app.living import settings_for as settings_of
 from tests.services.ports import free_port

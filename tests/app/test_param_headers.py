@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 
 from postroom.app.mcp_port import mcp_app
 from postroom.domain.principal import OPERATOR, Principal
-from postroom.guard.guarded_server import GuardedServer
-from postroom.guard.tool_policy import ToolPolicy, operator
+from postroom.doors.guard.guarded_server import GuardedServer
+from postroom.doors.guard.tool_policy import ToolPolicy, operator
 
 _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

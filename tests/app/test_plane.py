@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from postroom.app.plane import settled_elsewhere
-from postroom.delivery import limits
 from postroom.domain.delivery import Intent
 from postroom.domain.ids import DeliveryId
-from postroom.store.limits_memory import MemoryLimits
-from postroom.store.tables.deliveries import delivery_requests
+from postroom.work.delivery import limits
+from postroom.world.store.shared.limits_memory import MemoryLimits
+from postroom.world.store.tables.deliveries import delivery_requests
 from tests.clock import FakeClock
-from tests.delivery.world import Parts, generous, living_world
+from tests.work.delivery.world import Parts, generous, living_world
 
 
 @pytest.mark.parametrize("named", [True, False], ids=["a notice names it", "notices were missed"])

@@ -14,7 +14,7 @@ import asyncpg
 import pytest
 
 from postroom.domain.errors import PostroomError
-from postroom.peers.http import HttpPeer
+from postroom.world.peers.http import HttpPeer
 from tests.app.processes import command, environment, part
 from tests.app.test_apart import butler
 

@@ -16,12 +16,12 @@ from fastapi import FastAPI
 from postroom.app.script_door import ScriptDoor, channel_for, recipient_of
 from postroom.app.serving import bind, port_of, serving
 from postroom.app.store import open_store
-from postroom.clock import SystemClock
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.http import Guard
-from postroom.peers.http import HttpPeer
-from postroom.peers.over_wire import SwitchboardOverWire
+from postroom.doors.guard.http import Guard
+from postroom.system.clock import SystemClock
+from postroom.world.peers.http import HttpPeer
+from postroom.world.peers.over_wire import SwitchboardOverWire
 from tests.app.living import QUICK, Living, living
 
 ON = {"approvals": {"enabled": True, "ask_owner": False}}

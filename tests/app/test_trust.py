@@ -8,12 +8,12 @@ import pytest
 
 from postroom.app.address_book import stored_contacts
 from postroom.app.trust import HouseholdTrust, SettingsTrust
-from postroom.channels.telegram import Telegram
-from postroom.contacts.new_contact import new_contact
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.ids import IdMint
-from postroom.settings import Contact, Owner
-from postroom.store.sqlite import SqliteDatabase
+from postroom.system.settings import Contact, Owner
+from postroom.work.people.new_contact import new_contact
+from postroom.world.channels.telegram import Telegram
+from postroom.world.store.engine.sqlite import SqliteDatabase
 
 
 @pytest.mark.parametrize(

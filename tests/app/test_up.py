@@ -22,7 +22,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from postroom.guard.tokens import TokenFile
+from postroom.doors.guard.tokens import TokenFile
 from tests.app.processes import environment, part, wait_for
 
 STOP_SECONDS = 10.0

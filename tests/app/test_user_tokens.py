@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
+from postroom.doors.guard.tokens import TokenFile
 from tests.app.living import living
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from postroom.domain.principal import OPERATOR
-from postroom.guard.tokens import TokenFile
+from postroom.doors.guard.tokens import TokenFile
 from tests.app.living import PORTS, QUICK, living
 from tests.cli.command import postroom, postroom_beside
 from tests.services.ports import free_port

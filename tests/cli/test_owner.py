@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from postroom.sandbox.server import Sandbox, SandboxOptions
+from postroom.programs.sandbox.server import Sandbox, SandboxOptions
 from tests.app.living import QUICK, living
 from tests.cli.command import Done, postroom, postroom_beside
 from tests.contract.bot_api import BotApi, refused

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
+from postroom.doors.guard.tokens import TokenFile
 from tests.cli.command import postroom
 
 CALLERS = [

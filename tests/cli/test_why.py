@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from postroom.domain.principal import Principal, Role
-from postroom.peers.http import HttpPeer
+from postroom.world.peers.http import HttpPeer
 from tests.app.living import QUICK, living
 from tests.cli.command import postroom, postroom_beside
 

@@ -9,8 +9,6 @@ from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, 
 from tests.contract.mail_server import MailServer, Script
 from tests.contract.situations import Case, Situation
 
-from postroom.channels.email import Email
-from postroom.channels.telegram import Telegram
 from postroom.domain.errors import (
     DeliveryTimeout,
     OutcomeUncertain,
@@ -19,6 +17,8 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.world.channels.email import Email
+from postroom.world.channels.telegram import Telegram
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 TEXT = "the kettle is on and nobody is watching it"

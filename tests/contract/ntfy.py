@@ -15,7 +15,7 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.ports import Channel
+from postroom.domain.ports import Channel
 
 TEXT = "the kettle is on and nobody is watching it"
 

@@ -9,7 +9,7 @@ from typing import Any
 from tests.contract.connection import FakeProvider
 
 from postroom.domain.errors import PostroomError
-from postroom.ports import Channel
+from postroom.domain.ports import Channel
 
 # Every channel must say what it does in each of these; ids may go into detail after a slash.
 REQUIRED = frozenset(

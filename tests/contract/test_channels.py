@@ -20,7 +20,7 @@ from tests.contract.situations import REQUIRED, Case, Situation
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.ports import Channel
+from postroom.domain.ports import Channel
 
 PATIENCE_SECONDS = 15.0
 EVERY_SITUATION = [

@@ -12,12 +12,12 @@ from typing import Any
 import yaml
 
 from postroom.app.modules import check_modules
-from postroom.approvals.rules import parse_constraints
-from postroom.butler.config import parse_butler
-from postroom.connectors.face import FACES
 from postroom.domain.delivery import Status
-from postroom.intents.schemas import complaints_of, validator
-from postroom.settings import Settings
+from postroom.doors.assistants.profile import FACES
+from postroom.system.roster.config import parse_butler
+from postroom.system.settings import Settings
+from postroom.work.approvals.rules import parse_constraints
+from postroom.work.intents.schemas import complaints_of, validator
 from tests.docs.commands import check
 from tests.docs.pages import Block
 

@@ -14,8 +14,8 @@ import aiohttp
 import pytest
 
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.peers.http import HttpPeer
+from postroom.doors.guard.tokens import TokenFile
+from postroom.world.peers.http import HttpPeer
 from tests.app.processes import environment, part
 from tests.architecture.tree import ROOT
 from tests.docs.pages import blocks

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from scripts.reference.settings import undescribed
 
-from postroom.butler.config import ButlerConfig
-from postroom.modules.catalogue import MODULES
-from postroom.settings import Settings
+from postroom.doors.butler.modules.catalogue import MODULES
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
 from tests.architecture.tree import ROOT
 
 SCRIPT = ROOT / "scripts" / "generate-reference.py"

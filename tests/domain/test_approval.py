@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.approvals.parked import content
+from tests.work.approvals.parked import content
 
 from postroom.domain.approval import Content, Risk
 from postroom.domain.delivery import Intent

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.inbox.examples import a_notification
+from tests.work.inbox.examples import a_notification
 
 from postroom.domain.email_copy import digests
 from postroom.domain.notification import Notification, NotificationType
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
-from postroom.inbox.letter import body
+from postroom.work.inbox.letter import body
 
 
 def a_note(size: tuple[int, int, NotificationType]) -> Notification:

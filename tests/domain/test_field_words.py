@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from postroom.domain.field_words import field_error
-from postroom.guard.json_body import Strict, Text
+from postroom.doors.guard.json_body import Strict, Text
 
 
 class Inner(Strict):

@@ -18,7 +18,7 @@ from postroom.domain.notify import NotifyRequestContextInput, notify_document, p
 
 CHANNELS = frozenset({"telegram", "email"})
 SCHEMA = jsonschema_rs.validator_for(
-    json.loads(files("postroom").joinpath("schemas/protocol/notify.v1.json").read_text()), validate_formats=True
+    json.loads(files("postroom").joinpath("domain/schemas/protocol/notify.v1.json").read_text()), validate_formats=True
 )
 
 
@@ -204,6 +204,6 @@ def test_ten_thousand_spoiled_envelopes_are_judged_alike_by_the_validator_and_th
 
 
 def test_intents_of_the_schema_are_those_of_the_code() -> None:
-    schema = json.loads(files("postroom").joinpath("schemas/protocol/notify.v1.json").read_text())
+    schema = json.loads(files("postroom").joinpath("domain/schemas/protocol/notify.v1.json").read_text())
 
     assert schema["properties"]["delivery"]["properties"]["intent"]["enum"] == [str(intent) for intent in Intent]

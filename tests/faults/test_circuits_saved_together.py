@@ -9,8 +9,8 @@ import pytest
 
 from postroom.app.store import open_store
 from postroom.domain.breaker import Circuit, State
-from postroom.settings.load import load
-from postroom.store.circuits import StoredCircuits
+from postroom.system.settings.load import load
+from postroom.world.store.shared.circuits import StoredCircuits
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

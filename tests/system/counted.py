@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.clock import SystemClock
-from postroom.ports import Clock
+from postroom.domain.ports import Clock
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 
 

@@ -13,7 +13,7 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
 from postroom.system.loop import Trouble, pause_seconds, worsened
 from postroom.system.signal import Signal
-from postroom.telemetry import log
+from postroom.system.telemetry import log
 from tests.clock import START_US, FakeClock
 from tests.system.counted import CountedLoops
 

@@ -16,13 +16,13 @@ try:
 except ImportError:
     raise ImportError("postroom.agents needs the extra: pip install 'postroom[openai-agents]'") from None
 
-from postroom.agents.contract import DESCRIPTION, NAME, PARAMETERS
 from postroom.agents.household import Household, LocalHousehold
 from postroom.domain.errors import ValidationError
 from postroom.domain.strict_json import strict_json
-from postroom.inbox import answers
-from postroom.inbox.answers import Answer
-from postroom.inbox.request import Request, check
+from postroom.doors.notifications.contract import DESCRIPTION, NAME, PARAMETERS
+from postroom.work.inbox import answers
+from postroom.work.inbox.answers import Answer
+from postroom.work.inbox.request import Request, check
 
 _log = structlog.get_logger("postroom.agents")
 

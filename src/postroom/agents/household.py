@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast
 
-from postroom.agents.contract import CONVERSATION_META, CORRELATION_META, NAME, USER_META
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.inbox import answers
-from postroom.inbox.answers import Answer
-from postroom.inbox.request import Checked, Request, check
-from postroom.peers.http import HttpPeer
-from postroom.settings import SettingsError
-from postroom.settings.load import from_process
+from postroom.doors.guard.tokens import TokenFile
+from postroom.doors.notifications.contract import CONVERSATION_META, CORRELATION_META, NAME, USER_META
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import from_process
+from postroom.work.inbox import answers
+from postroom.work.inbox.answers import Answer
+from postroom.work.inbox.request import Checked, Request, check
+from postroom.world.peers.http import HttpPeer
 
 TIMEOUT_SECONDS: Final = 30.0
 NO_HOUSEHOLD: Final = "no household was found; start one with `postroom up`, or set POSTROOM_URL and POSTROOM_TOKEN"

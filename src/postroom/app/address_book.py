@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom.contacts.new_contact import new_contact
-from postroom.contacts.normalise import keys_of
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact import Contact as StoredContact
 from postroom.domain.ids import IdMint
-from postroom.settings import Contact, Owner, Settings
-from postroom.store.contacts import StoredContacts
-from postroom.store.database import Database
+from postroom.system.settings import Contact, Owner, Settings
+from postroom.work.people.new_contact import new_contact
+from postroom.work.people.normalise import keys_of
+from postroom.world.store.engine.database import Database
+from postroom.world.store.people.contacts import StoredContacts
 
 _SOURCE = "settings"
 

@@ -15,14 +15,14 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.types import ASGIApp
 
 from postroom.app.part_health import Failing, part_health
-from postroom.console.root import ROOT as CONSOLE
-from postroom.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
-from postroom.guard.http import Guard, Verifier
-from postroom.guard.json_door import answer_in_one_shape
-from postroom.guard.mcp_sessions import McpSessions, SessionBounds
-from postroom.inbox.confirmation import PATH as CONFIRM
-from postroom.ports import Clock
+from postroom.domain.ports import Clock
+from postroom.doors.console.root import ROOT as CONSOLE
+from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
+from postroom.doors.guard.http import Guard, Verifier
+from postroom.doors.guard.json_door import answer_in_one_shape
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
+from postroom.system.mcp_sessions import McpSessions, SessionBounds
+from postroom.work.inbox.confirmation import PATH as CONFIRM
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`

@@ -8,22 +8,22 @@ from contextlib import asynccontextmanager
 from postroom.app.address_book import address_on, stored_contacts
 from postroom.app.channels import known_channels, owner_of
 from postroom.app.trust import HouseholdTrust, SettingsTrust
-from postroom.approvals.approvals import Approvals
-from postroom.approvals.gate import ApprovalGate, Mailboxes
-from postroom.approvals.policy import ApprovalPolicy
-from postroom.approvals.risk import RiskPolicy
-from postroom.approvals.ruling import expiration
-from postroom.approvals.watch import Watch
-from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.ports import Channel
-from postroom.settings import Settings
-from postroom.store.approvals import StoredApprovals
-from postroom.store.conversations import StoredConversations
-from postroom.store.database import Database
+from postroom.domain.ports import Channel
 from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+from postroom.work.approvals.approvals import Approvals
+from postroom.work.approvals.gate import ApprovalGate, Mailboxes
+from postroom.work.approvals.policy import ApprovalPolicy
+from postroom.work.approvals.risk import RiskPolicy
+from postroom.work.approvals.ruling import expiration
+from postroom.work.approvals.watch import Watch
+from postroom.work.delivery.plane import Plane
+from postroom.world.store.approvals.approvals import StoredApprovals
+from postroom.world.store.conversations.conversations import StoredConversations
+from postroom.world.store.engine.database import Database
 
 
 def build_gate(

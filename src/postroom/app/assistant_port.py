@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from mcp.server.mcpserver import MCPServer
 
-from postroom.guard.guarded_server import GuardedServer
-from postroom.guard.http import Verifier
-from postroom.guard.tool_policy import Rule, ToolPolicy
+from postroom.doors.guard.guarded_server import GuardedServer
+from postroom.doors.guard.http import Verifier
+from postroom.doors.guard.tool_policy import Rule, ToolPolicy
 
 DESCRIPTION: Final = "Reaches the people of a household: notifications that outlast the conversation"
 

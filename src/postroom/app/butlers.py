@@ -12,20 +12,20 @@ from postroom.app.endpoints import Endpoints
 from postroom.app.heartbeat import heartbeats
 from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
-from postroom.butler.config import ButlerConfig
-from postroom.butler.daemon import Butler, ButlerSessions
-from postroom.butler.notify import NotifyArguments, notify
-from postroom.butler.scheduler import Scheduler
-from postroom.butler.session_answers import accepted
 from postroom.domain.ids import IdMint
+from postroom.domain.ports import Clock, Outbound, Peer
 from postroom.domain.principal import Principal, Role
-from postroom.guard.http import Verifier
-from postroom.ports import Clock, Outbound, Peer
-from postroom.settings import Settings
-from postroom.store.appointments import StoredAppointments
-from postroom.store.butler_state import StoredState
-from postroom.store.database import Database
+from postroom.doors.butler.daemon import Butler, ButlerSessions
+from postroom.doors.butler.notify import NotifyArguments, notify
+from postroom.doors.butler.session_answers import accepted
+from postroom.doors.guard.http import Verifier
 from postroom.system.loop import Loops
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
+from postroom.work.butlers.scheduler import Scheduler
+from postroom.world.store.butlers.appointments import StoredAppointments
+from postroom.world.store.butlers.state import StoredState
+from postroom.world.store.engine.database import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

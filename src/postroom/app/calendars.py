@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from postroom.modules.calendar.access import Credentials
-from postroom.modules.calendar.config import CalendarConfig
-from postroom.modules.calendar.google import GoogleAccount, GoogleCalendar
-from postroom.modules.module import Calendars
-from postroom.ports import Clock
-from postroom.settings import Secret
+from postroom.domain.ports import Clock
+from postroom.doors.butler.modules.calendar.config import CalendarConfig
+from postroom.doors.butler.modules.module import Calendars
+from postroom.system.settings import Secret
+from postroom.world.calendar.access import Credentials
+from postroom.world.calendar.google import GoogleAccount, GoogleCalendar
 
 
 def google_calendars(clock: Clock) -> Calendars:

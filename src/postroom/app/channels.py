@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.app.own_channel import own_channel
-from postroom.channels.email import Email
-from postroom.channels.telegram import Telegram
+from postroom.domain.ports import Channel
 from postroom.domain.web_address import in_url, web_address
-from postroom.ports import Channel
-from postroom.sandbox.server import SANDBOX_TOKEN
-from postroom.settings import Owner, Settings, SettingsError
-from postroom.settings.model import EmailSettings, TelegramSettings
+from postroom.programs.sandbox.server import SANDBOX_TOKEN
+from postroom.system.settings import Owner, Settings, SettingsError
+from postroom.system.settings.model import EmailSettings, TelegramSettings
+from postroom.world.channels.email import Email
+from postroom.world.channels.telegram import Telegram
 
 KNOWN_CHANNELS: Final = frozenset({"telegram", "email"})
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")

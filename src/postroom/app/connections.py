@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from postroom.guard.mcp_sessions import SessionBounds
-from postroom.settings import ServingSettings
+from postroom.system.mcp_sessions import SessionBounds
+from postroom.system.settings import ServingSettings
 
 _BODY_SECONDS: Final = 60.0
 _OWN_DESCRIPTORS: Final = 256  # for databases, providers, models and files, whatever callers do

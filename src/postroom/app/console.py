@@ -10,7 +10,6 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from postroom.app.console_desks import approvals_desk, contacts_desk, inbox_desk
 from postroom.app.console_readers import (
     HouseholdDeadLetters,
     HouseholdDeliveries,
@@ -19,32 +18,33 @@ from postroom.app.console_readers import (
     HouseholdPulse,
     HouseholdWaiting,
 )
+from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_desk
 from postroom.app.console_sessions import TokenSessions
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
-from postroom.app.sandbox_door import HttpSandboxDoor
-from postroom.console.application import ConsoleParts, console_app
-from postroom.console.bulk import Bulk
-from postroom.console.changes import Changes
-from postroom.console.dead_letters import dead_letters_section
-from postroom.console.deliveries import deliveries_section
-from postroom.console.events import events_page
-from postroom.console.health import health_section
-from postroom.console.sandbox_page import sandbox_section
-from postroom.console.today import today_section
-from postroom.console.visit import Section
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
+from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
-from postroom.guard.tokens import TokenFile
-from postroom.peers.http import HttpPeer
-from postroom.peers.memory import MemoryPeer
-from postroom.ports import Clock
-from postroom.settings import Settings
-from postroom.store.console_sessions import StoredConsoleSessions
-from postroom.store.database import Database
-from postroom.store.overview import StoredOverview
+from postroom.doors.console.application import ConsoleParts, console_app
+from postroom.doors.console.bulk import Bulk
+from postroom.doors.console.changes import Changes
+from postroom.doors.console.dead_letters import dead_letters_section
+from postroom.doors.console.deliveries import deliveries_section
+from postroom.doors.console.events import events_page
+from postroom.doors.console.health import health_section
+from postroom.doors.console.sandbox_page import sandbox_section
+from postroom.doors.console.today import today_section
+from postroom.doors.console.visit import Section
+from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+from postroom.world.peers.http import HttpPeer
+from postroom.world.peers.memory import MemoryPeer
+from postroom.world.peers.sandbox import HttpSandboxDoor
+from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.engine.database import Database
+from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,18 +16,18 @@ from postroom.domain.figures import Depth
 from postroom.domain.ids import DeadLetterId
 from postroom.domain.overview import Slice, Tally, Trouble
 from postroom.domain.principal import Principal
-from postroom.inbox.owner import inbox_of
-from postroom.inbox.ports import Notes
-from postroom.settings import Settings
-from postroom.store.circuits import StoredCircuits
-from postroom.store.database import Database
-from postroom.store.dead_letters import StoredDeadLetters
-from postroom.store.deliveries_lookup import Found, identified, lookup
-from postroom.store.deliveries_search import StoredDeliveries
-from postroom.store.delivery_file import delivery_file
-from postroom.store.health_series import series
-from postroom.store.overview import StoredOverview
-from postroom.store.statistics import StoredFigures
+from postroom.system.settings import Settings
+from postroom.work.inbox.owner import inbox_of
+from postroom.work.inbox.ports import Notes
+from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
+from postroom.world.store.deliveries.health_series import series
+from postroom.world.store.deliveries.lookup import Found, identified, lookup
+from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.deliveries.search import StoredDeliveries
+from postroom.world.store.deliveries.statistics import StoredFigures
+from postroom.world.store.deliveries.story import delivery_file
+from postroom.world.store.engine.database import Database
+from postroom.world.store.shared.circuits import StoredCircuits
 
 _OVERLAP_US = 10_000_000
 

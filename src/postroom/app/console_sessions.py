@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.console_session import Session
-from postroom.guard.tokens import TokenFile
-from postroom.store.console_sessions import StoredConsoleSessions
+from postroom.doors.guard.tokens import TokenFile
+from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
 @dataclass(frozen=True, slots=True)

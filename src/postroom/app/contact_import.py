@@ -8,11 +8,11 @@ from pathlib import Path
 
 from postroom.app.address_book import stored_contacts
 from postroom.app.store import open_store
-from postroom.clock import SystemClock
-from postroom.contacts.import_cards import Cards, read_csv, read_vcards
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.ids import IdMint
-from postroom.settings import Settings, SettingsError
+from postroom.system.clock import SystemClock
+from postroom.system.settings import Settings, SettingsError
+from postroom.work.people.import_cards import Cards, read_csv, read_vcards
 
 _AT_ONCE = 200
 _READERS: dict[str, Callable[[str], Cards]] = {".vcf": read_vcards, ".vcard": read_vcards, ".csv": read_csv}

@@ -7,7 +7,7 @@ from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact import Contact
 from postroom.domain.ids import IdMint
-from postroom.settings import Settings
+from postroom.system.settings import Settings
 
 _AT_ONCE = 200
 

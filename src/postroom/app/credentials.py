@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from postroom.app.modules import section_of
-from postroom.butler.config import MESSENGER, ButlerConfig
-from postroom.modules.channels import EmailConfig, TelegramConfig
-from postroom.settings import Secret, Settings
+from postroom.doors.butler.modules.channels import EmailConfig, TelegramConfig
+from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.settings import Secret, Settings
 
 
 def with_credentials(settings: Settings, roster: Iterable[ButlerConfig], environment: Mapping[str, str]) -> Settings:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from postroom.butler.config import ButlerConfig
 from postroom.domain.web_address import web_address
-from postroom.settings import Settings
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
 
 
 def port_for(settings: Settings, config: ButlerConfig) -> int:

@@ -10,8 +10,8 @@ from typing import Final
 import structlog
 
 from postroom.domain.errors import PostroomError
+from postroom.domain.ports import Clock, Peer
 from postroom.domain.time import seconds
-from postroom.ports import Clock, Peer
 from postroom.system.loop import Loops
 
 INTERVAL_SECONDS: Final = 60.0

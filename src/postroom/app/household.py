@@ -19,11 +19,11 @@ from postroom.app.calendars import google_calendars
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.connections import bounds_of
 from postroom.app.console import Console, ConsoleWorld, running_console
-from postroom.app.correspondence import Correspondence, World, build_correspondence, listening, working
 from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
+from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
 from postroom.app.last_use import keeping_last_use
 from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
@@ -40,34 +40,34 @@ from postroom.app.sign_in import sign_in_link
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
 from postroom.app.user_tokens import warn_of_users
-from postroom.butler.config import MESSENGER, ButlerConfig
-from postroom.butler.daemon import Butler
-from postroom.butler.server import add_core_tools, build_server, core_rules
-from postroom.butler.session_tools import add_route_tool
-from postroom.clock import SystemClock
-from postroom.connectors.adapter_app import adapter_app
-from postroom.connectors.face import FACES
-from postroom.connectors.standalone import adapter_parts
-from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
+from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.gateway.assistant_tools import add_tools
-from postroom.guard.guarded_server import GuardedServer
-from postroom.guard.session_tokens import SessionTokens
-from postroom.guard.tokens import TokenFile
-from postroom.guard.tool_policy import ToolPolicy
-from postroom.guard.visitors import visitors
-from postroom.messenger.server import build_server as build_messenger
-from postroom.messenger.straight_to_delivery import StraightToDelivery
-from postroom.modules.module import ModuleContext
-from postroom.peers.over_wire import RoutesOverWire
-from postroom.ports import Channel, Outbound, Peer
-from postroom.settings import Secret, Settings
-from postroom.store.idempotency_keys import StoredIdempotencyKeys
-from postroom.switchboard.server import RULES, add_switchboard_tools
+from postroom.doors.assistants.adapter_app import adapter_app
+from postroom.doors.assistants.assistant_tools import add_tools
+from postroom.doors.assistants.profile import FACES
+from postroom.doors.assistants.standalone import adapter_parts
+from postroom.doors.butler.daemon import Butler
+from postroom.doors.butler.modules.module import ModuleContext
+from postroom.doors.butler.server import add_core_tools, build_server, core_rules
+from postroom.doors.butler.session_tools import add_route_tool
+from postroom.doors.guard.guarded_server import GuardedServer
+from postroom.doors.guard.session_tokens import SessionTokens
+from postroom.doors.guard.tokens import TokenFile
+from postroom.doors.guard.tool_policy import ToolPolicy
+from postroom.doors.guard.visitors import visitors
+from postroom.doors.messenger.server import build_server as build_messenger
+from postroom.doors.messenger.straight_to_delivery import StraightToDelivery
+from postroom.doors.switchboard.server import RULES, add_switchboard_tools
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
-from postroom.telemetry.hop_meter import HopMeter
-from postroom.telemetry.loop_meter import LoopMeter
+from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.settings import Secret, Settings
+from postroom.system.telemetry.hop_meter import HopMeter
+from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.work.delivery.plane import Plane
+from postroom.world.peers.over_wire import RoutesOverWire
+from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,31 +12,31 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 
-from postroom.agents import mcp_tool
-from postroom.app.redis_client import KEY_PREFIX, redis_client
-from postroom.channels.mailbox import mailbox
-from postroom.delivery.plane import Plane
 from postroom.domain.ids import IdMint
-from postroom.guard.http import Verifier
-from postroom.guard.tool_policy import Rule
-from postroom.inbox.confirmation import ConfirmationPost
-from postroom.inbox.feed import Feed
-from postroom.inbox.notifications import Notifications
-from postroom.inbox.ports import HourlyCap
-from postroom.inbox.release import ReleasePolicy, Releaser
-from postroom.inbox_rest.confirmation import confirmation_router
-from postroom.inbox_rest.router import InboxParts, inbox_router
-from postroom.ports import Clock
-from postroom.settings import Settings
-from postroom.store.database import Database
-from postroom.store.email_confirmations import StoredConfirmations
-from postroom.store.hourly_cap_database import NoQuickCap
-from postroom.store.inbox import StoredNotes
-from postroom.store.inbox_emails import StoredEmails
-from postroom.store.inbox_preferences import StoredPreferences
+from postroom.domain.ports import Clock
+from postroom.doors.guard.http import Verifier
+from postroom.doors.guard.tool_policy import Rule
+from postroom.doors.notifications import mcp_tool
+from postroom.doors.notifications.confirmation import confirmation_router
+from postroom.doors.notifications.router import InboxParts, inbox_router
 from postroom.system.loop import Loops
+from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.telemetry.inbox_meter import PrometheusInboxMeter
+from postroom.system.telemetry.inbox_meter import PrometheusInboxMeter
+from postroom.work.delivery.plane import Plane
+from postroom.work.inbox.confirmation import ConfirmationPost
+from postroom.work.inbox.feed import Feed
+from postroom.work.inbox.notifications import Notifications
+from postroom.work.inbox.ports import HourlyCap
+from postroom.work.inbox.release import ReleasePolicy, Releaser
+from postroom.world.channels.mailbox import mailbox
+from postroom.world.store.engine.database import Database
+from postroom.world.store.inbox.email_confirmations import StoredConfirmations
+from postroom.world.store.inbox.emails import StoredEmails
+from postroom.world.store.inbox.hourly_cap_database import NoQuickCap
+from postroom.world.store.inbox.inbox import StoredNotes
+from postroom.world.store.inbox.preferences import StoredPreferences
+from postroom.world.store.shared.redis_client import KEY_PREFIX, redis_client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +150,6 @@ async def _hourly_cap(settings: Settings, clock: Clock) -> AsyncIterator[HourlyC
         yield NoQuickCap()
         return
     async with redis_client(settings) as client:
-        from postroom.store.hourly_cap_redis import RedisHourlyCap
+        from postroom.world.store.shared.hourly_cap_redis import RedisHourlyCap
 
         yield RedisHourlyCap(client, KEY_PREFIX, clock, settings.inbox.hourly_cap)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from postroom.app.parts import SWITCHBOARD
-from postroom.butler.config import MESSENGER
-from postroom.guard.guarded_server import GuardedServer
-from postroom.guard.inside import InsideDoor
-from postroom.messenger.execute import Execute
-from postroom.peers.over_wire import MESSENGER_MARGIN_SECONDS, SWITCHBOARD_MARGIN_SECONDS
-from postroom.switchboard.deliver import Deliver
+from postroom.doors.guard.guarded_server import GuardedServer
+from postroom.doors.guard.inside import InsideDoor
+from postroom.doors.messenger.execute import Execute
+from postroom.doors.switchboard.deliver import Deliver
+from postroom.system.roster.config import MESSENGER
+from postroom.world.peers.over_wire import MESSENGER_MARGIN_SECONDS, SWITCHBOARD_MARGIN_SECONDS
 
 
 def switchboard_door(server: GuardedServer, deliver: Deliver) -> InsideDoor:

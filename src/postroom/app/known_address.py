@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from postroom.app.store import open_store
-from postroom.channels.mailbox import mailbox
-from postroom.clock import SystemClock
 from postroom.domain.errors import ValidationError
-from postroom.inbox.preferences import changed
-from postroom.settings import Settings, SettingsError
-from postroom.store.inbox_preferences import StoredPreferences
+from postroom.system.clock import SystemClock
+from postroom.system.settings import Settings, SettingsError
+from postroom.work.inbox.preferences import changed
+from postroom.world.channels.mailbox import mailbox
+from postroom.world.store.inbox.preferences import StoredPreferences
 
 
 async def remember_address(settings: Settings, user_id: str, email: str) -> None:

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from postroom.domain.time import seconds
-from postroom.guard.last_use import WRITE_SECONDS
-from postroom.guard.tokens import TokenFile
-from postroom.settings import SettingsError
+from postroom.doors.guard.last_use import WRITE_SECONDS
+from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
+from postroom.system.settings import SettingsError
 
 
 @asynccontextmanager

@@ -9,16 +9,16 @@ from sqlalchemy import Connection
 
 from postroom.app.policy import delivery_policy
 from postroom.app.store import connect_store
-from postroom.clock import SystemClock
-from postroom.delivery.why import Around, why, why_refused
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
-from postroom.inbox.why import why_note
-from postroom.settings import Settings, SettingsError
-from postroom.store.id_prefix import ids_with_prefix
-from postroom.store.migrate import known_revision
-from postroom.store.surroundings import note, recent_ids, surroundings
-from postroom.store.trace import request_ids, trace
+from postroom.system.clock import SystemClock
+from postroom.system.settings import Settings, SettingsError
+from postroom.work.delivery.why import Around, why, why_refused
+from postroom.work.inbox.why import why_note
+from postroom.world.store.deliveries.context import note, recent_ids, surroundings
+from postroom.world.store.deliveries.id_prefix import ids_with_prefix
+from postroom.world.store.deliveries.trace import request_ids, trace
+from postroom.world.store.engine.migrate import known_revision
 
 Result = TypeVar("Result")
 

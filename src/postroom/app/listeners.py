@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from postroom.app.serving import bind_patiently, port_of
 from postroom.domain.web_address import web_address
-from postroom.settings import Settings
+from postroom.system.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

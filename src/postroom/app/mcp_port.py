@@ -16,9 +16,9 @@ from starlette.types import ASGIApp
 
 from postroom.app.part_health import Failing, part_health
 from postroom.domain.principal import Principal
-from postroom.guard.http import Guard, Verifier
-from postroom.guard.mcp_sessions import McpSessions, SessionBounds
+from postroom.doors.guard.http import Guard, Verifier
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
+from postroom.system.mcp_sessions import McpSessions, SessionBounds
 
 
 def mcp_app(

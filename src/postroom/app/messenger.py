@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from postroom.app.store import OpenedStore
-from postroom.approvals.approvals import Approvals
-from postroom.delivery.dead_letters import DeadLetters
-from postroom.delivery.dry_run import DryRun
-from postroom.delivery.health import Health
-from postroom.delivery.plane import Plane
-from postroom.delivery.sender_status import SenderStatus
-from postroom.delivery.tracking import Tracking
 from postroom.domain.ids import IdMint
-from postroom.guard.http import Verifier
-from postroom.messenger.channel_tools import ChannelTools
-from postroom.messenger.execute import Execute
-from postroom.messenger.server import MessengerParts
-from postroom.ports import Clock
-from postroom.settings import Settings
-from postroom.store.dead_letters import StoredDeadLetters
-from postroom.store.deliveries_search import StoredDeliveries
-from postroom.store.statistics import StoredFigures
+from postroom.domain.ports import Clock
+from postroom.doors.guard.http import Verifier
+from postroom.doors.messenger.channel_tools import ChannelTools
+from postroom.doors.messenger.execute import Execute
+from postroom.doors.messenger.server import MessengerParts
+from postroom.system.settings import Settings
+from postroom.work.approvals.approvals import Approvals
+from postroom.work.delivery.dead_letters import DeadLetters
+from postroom.work.delivery.dry_run import DryRun
+from postroom.work.delivery.health import Health
+from postroom.work.delivery.plane import Plane
+from postroom.work.delivery.sender_status import SenderStatus
+from postroom.work.delivery.tracking import Tracking
+from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
+from postroom.world.store.deliveries.search import StoredDeliveries
+from postroom.world.store.deliveries.statistics import StoredFigures
 
 
 def messenger_parts(

@@ -10,15 +10,15 @@ import structlog
 from mcp.server.mcpserver import MCPServer
 from pydantic import ValidationError
 
-from postroom.butler.config import ButlerConfig, RosterError
 from postroom.domain.errors import PostroomError
 from postroom.domain.field_words import words
 from postroom.domain.nearest import did_you_mean
-from postroom.guard.tool_policy import ToolPolicy
-from postroom.modules.catalogue import MODULES
-from postroom.modules.module import Module, ModuleConfig, ModuleContext
-from postroom.modules.order import order
-from postroom.settings.unknown_key import unknown_key
+from postroom.doors.butler.modules.catalogue import MODULES
+from postroom.doors.butler.modules.module import Module, ModuleConfig, ModuleContext
+from postroom.doors.butler.modules.order import order
+from postroom.doors.guard.tool_policy import ToolPolicy
+from postroom.system.roster.config import ButlerConfig, RosterError
+from postroom.system.settings.unknown_key import unknown_key
 
 
 class LoadedModules:

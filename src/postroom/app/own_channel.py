@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from postroom.ports import Channel
-from postroom.settings import SettingsError
-from postroom.settings.model import ChannelSettings
+from postroom.domain.ports import Channel
+from postroom.system.settings import SettingsError
+from postroom.system.settings.model import ChannelSettings
 
 
 def own_channel(name: str, settings: ChannelSettings) -> Channel:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from postroom.app.roster import load_roster
-from postroom.butler.config import MESSENGER, ButlerConfig
-from postroom.connectors.face import FACES
-from postroom.settings import Settings
+from postroom.doors.assistants.profile import FACES
+from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.settings import Settings
 
 SWITCHBOARD: Final = "switchboard"
 WORKER: Final = "worker"

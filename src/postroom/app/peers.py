@@ -10,14 +10,14 @@ from postroom.app.endpoints import Endpoints
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Clock, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
-from postroom.guard.inside import InsideDoor
-from postroom.guard.tokens import TokenFile
-from postroom.peers.http import HttpPeer
-from postroom.peers.memory import MemoryPeer, Part
-from postroom.peers.over_wire import MessengerOverWire, SwitchboardOverWire
-from postroom.ports import Clock, Outbound, Peer
+from postroom.doors.guard.inside import InsideDoor
+from postroom.doors.guard.tokens import TokenFile
+from postroom.world.peers.http import HttpPeer
+from postroom.world.peers.memory import MemoryPeer, Part
+from postroom.world.peers.over_wire import MessengerOverWire, SwitchboardOverWire
 
 
 class Peers:

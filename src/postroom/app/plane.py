@@ -15,23 +15,23 @@ from postroom.app.channels import known_channels, owner_of
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore, sole_worker
-from postroom.clock import SystemClock
-from postroom.delivery.accept import Acceptance
-from postroom.delivery.dispatcher import Dispatcher
-from postroom.delivery.first_write import FirstWrite
-from postroom.delivery.outcomes import Outcomes
-from postroom.delivery.pipeline import Pipeline
-from postroom.delivery.plane import Plane
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.ports import Channel, Clock, Limits
-from postroom.settings import Settings
-from postroom.store.circuits import StoredCircuits
-from postroom.store.database import Database
-from postroom.store.inbox_preferences import StoredPreferences
-from postroom.store.limits_memory import MemoryLimits
-from postroom.store.settled import settled_among
+from postroom.domain.ports import Channel, Clock, Limits
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
-from postroom.telemetry.meter import DeliveryMeter
+from postroom.system.settings import Settings
+from postroom.system.telemetry.meter import DeliveryMeter
+from postroom.work.delivery.accept import Acceptance
+from postroom.work.delivery.dispatcher import Dispatcher
+from postroom.work.delivery.first_write import FirstWrite
+from postroom.work.delivery.outcomes import Outcomes
+from postroom.work.delivery.pipeline import Pipeline
+from postroom.work.delivery.plane import Plane
+from postroom.world.store.deliveries.terminal_ids import settled_among
+from postroom.world.store.engine.database import Database
+from postroom.world.store.inbox.preferences import StoredPreferences
+from postroom.world.store.shared.circuits import StoredCircuits
+from postroom.world.store.shared.limits_memory import MemoryLimits
 
 DRAIN_SECONDS = 5.0
 

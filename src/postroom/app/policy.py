@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from postroom.delivery.limits import DEFAULT_CHANNEL_LIMITS, LimitPolicy
-from postroom.delivery.policy import DeliveryPolicy
-from postroom.delivery.retry import RetryPolicy
 from postroom.domain.breaker import BreakerPolicy
-from postroom.settings import Settings
+from postroom.system.settings import Settings
+from postroom.work.delivery.limits import DEFAULT_CHANNEL_LIMITS, LimitPolicy
+from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.retry import RetryPolicy
 
 
 def delivery_policy(settings: Settings) -> DeliveryPolicy:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from postroom.butler.config import MESSENGER, ButlerConfig, RosterError, check_roster, parse_butler
-from postroom.settings import Settings
+from postroom.system.roster.config import MESSENGER, ButlerConfig, RosterError, check_roster, parse_butler
+from postroom.system.settings import Settings
 
 REQUIRED = ("switchboard", MESSENGER)
 
@@ -26,7 +26,7 @@ def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[But
 
 
 def shipped_roster() -> Path:
-    return Path(str(files("postroom").joinpath("roster")))
+    return Path(str(files("postroom.system").joinpath("roster")))
 
 
 def _read(file: Path, environment: Mapping[str, str]) -> ButlerConfig:

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 from postroom.app.channels import SandboxAddress
 from postroom.app.listeners import Listeners
 from postroom.app.parts import SANDBOX, SANDBOX_SMTP
-from postroom.sandbox.server import Sandbox, SandboxOptions
-from postroom.settings import Settings
+from postroom.programs.sandbox.server import Sandbox, SandboxOptions
+from postroom.system.settings import Settings
 
 
 async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncExitStack) -> SandboxAddress:

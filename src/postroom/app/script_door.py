@@ -13,21 +13,21 @@ from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import known_channels, owner_of, usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
 from postroom.app.peers import Nobody
-from postroom.butler.notify import NotifyArguments, notify
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.notify_response import notify_error
+from postroom.domain.ports import AddressBook, Clock, Outbound
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.gateway.approval_routes import approval_router
-from postroom.gateway.delivery_routes import delivery_router
-from postroom.gateway.notify_routes import notify_router
-from postroom.guard.sender import sender_of
-from postroom.messenger.policy import rules
-from postroom.peers.http import HttpPeer
-from postroom.peers.memory import MemoryPeer
-from postroom.ports import AddressBook, Clock, Outbound
-from postroom.settings import Settings
-from postroom.store.database import Database
+from postroom.doors.butler.notify import NotifyArguments, notify
+from postroom.doors.guard.sender import sender_of
+from postroom.doors.messenger.policy import rules
+from postroom.doors.scripts.approval_routes import approval_router
+from postroom.doors.scripts.delivery_routes import delivery_router
+from postroom.doors.scripts.notify_routes import notify_router
+from postroom.system.settings import Settings
+from postroom.world.peers.http import HttpPeer
+from postroom.world.peers.memory import MemoryPeer
+from postroom.world.store.engine.database import Database
 
 Reached = MemoryPeer | HttpPeer | Nobody
 Result = TypeVar("Result")

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from postroom.app.connections import UNCROWDED, BoundedHttp, Connections
 from postroom.domain.errors import UserError
-from postroom.settings import Ports
+from postroom.system.settings import Ports
 
 _BACKLOG = 2048
 _GRACE_SECONDS = 3

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 from postroom.app.endpoints import Endpoints
-from postroom.butler.config import ButlerConfig
-from postroom.butler.daemon import ButlerSessions
-from postroom.butler.no_sessions import NoSessions
-from postroom.butler.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.domain.ids import IdMint
-from postroom.guard.session_tokens import SessionTokens
-from postroom.ports import Clock
-from postroom.runtimes.catalogue import RUNTIMES
-from postroom.runtimes.process import Programs
-from postroom.settings import Settings
-from postroom.store.database import Database
-from postroom.store.sessions import StoredSessions
+from postroom.domain.ports import Clock
+from postroom.doors.butler.daemon import ButlerSessions
+from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.system.loop import Loops
+from postroom.system.roster.config import ButlerConfig
+from postroom.system.settings import Settings
+from postroom.work.butlers.no_sessions import NoSessions
+from postroom.work.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
+from postroom.world.runtimes.catalogue import RUNTIMES
+from postroom.world.runtimes.process import Programs
+from postroom.world.store.butlers.sessions import StoredSessions
+from postroom.world.store.engine.database import Database
 
 DRAIN_SECONDS = 2.0
 

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from postroom.app.policy import delivery_policy
-from postroom.app.redis_client import KEY_PREFIX, redis_client
-from postroom.ports import Breakers, Clock, Limits, Pace
-from postroom.settings import Settings
-from postroom.store.breakers_memory import MemoryBreakers
-from postroom.store.limits_memory import MemoryLimits
+from postroom.domain.ports import Breakers, Clock, Limits, Pace
+from postroom.system.settings import Settings
+from postroom.world.store.shared.breakers_memory import MemoryBreakers
+from postroom.world.store.shared.limits_memory import MemoryLimits
+from postroom.world.store.shared.redis_client import KEY_PREFIX, redis_client
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[Shared
         yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))
         return
     async with redis_client(settings) as client:
-        from postroom.store.breakers_redis import RedisBreakers
-        from postroom.store.limits_redis import RedisLimits
-        from postroom.store.redis_reach import RedisReach
+        from postroom.world.store.shared.breakers_redis import RedisBreakers
+        from postroom.world.store.shared.limits_redis import RedisLimits
+        from postroom.world.store.shared.redis_reach import RedisReach
 
         reach = RedisReach(client, clock)
         shared = RedisLimits(client, KEY_PREFIX, clock, reach=reach)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from postroom.console.root import ROOT
 from postroom.domain.principal import Principal
-from postroom.guard.tokens import TokenFile
-from postroom.store.console_sessions import StoredConsoleSessions
-from postroom.store.database import Database
+from postroom.doors.console.root import ROOT
+from postroom.doors.guard.tokens import TokenFile
+from postroom.world.store.engine.database import Database
+from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
 async def sign_in_link(database: Database, tokens: TokenFile, base_url: str, principal: Principal, now_us: int) -> str:

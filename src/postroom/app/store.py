@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from postroom.domain.errors import UserError
 from postroom.domain.ids import DeliveryId
-from postroom.ports import Ledger
-from postroom.settings import Settings, SettingsError
-from postroom.store.database import Database
-from postroom.store.ledger_sqlite import SqliteLedger
-from postroom.store.sqlite import SqliteDatabase
+from postroom.domain.ports import Ledger
 from postroom.system.loop import Loops
+from postroom.system.settings import Settings, SettingsError
+from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.sqlite import SqliteDatabase
 
 
 class HomeInUse(UserError):
@@ -79,9 +79,9 @@ def _sqlite(settings: Settings) -> OpenedStore:
 
 def _postgres(settings: Settings) -> OpenedStore:
     try:
-        from postroom.store import notices
-        from postroom.store.ledger_postgres import PostgresLedger
-        from postroom.store.postgres import PostgresDatabase
+        from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
+        from postroom.world.store.engine.postgres import PostgresDatabase
+        from postroom.world.store.shared import notices
     except ImportError:
         raise SettingsError("database_url: PostgreSQL needs the extra: pip install 'postroom[postgres]'.") from None
     asked = settings.postgres

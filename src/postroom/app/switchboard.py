@@ -6,14 +6,14 @@ from contextlib import AsyncExitStack
 
 from postroom.app.butlers import ButlerWorld
 from postroom.app.channels import known_channels
-from postroom.store.notifications_log import StoredNotificationsLog
-from postroom.store.registry import StoredRegistry
-from postroom.store.registry_cache import CachedRegistry
-from postroom.switchboard.deliver import Deliver
-from postroom.switchboard.route import Router
-from postroom.switchboard.server import Switchboard
-from postroom.switchboard.status import DeliveryStatus
-from postroom.telemetry.hop_meter import HopMeter
+from postroom.doors.switchboard.deliver import Deliver
+from postroom.doors.switchboard.route import Router
+from postroom.doors.switchboard.server import Switchboard
+from postroom.doors.switchboard.status import DeliveryStatus
+from postroom.system.telemetry.hop_meter import HopMeter
+from postroom.world.store.butlers.registry import StoredRegistry
+from postroom.world.store.butlers.registry_cache import CachedRegistry
+from postroom.world.store.deliveries.hop_log import StoredNotificationsLog
 
 
 def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> Switchboard:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from postroom.app.address_book import address_on
-from postroom.approvals.addresses import folded
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.ports import Channel
-from postroom.settings import Contact, Owner
-from postroom.store.contacts import StoredContacts
+from postroom.domain.ports import Channel
+from postroom.system.settings import Contact, Owner
+from postroom.work.approvals.addresses import folded
+from postroom.world.store.people.contacts import StoredContacts
 
 
 class HouseholdTrust:

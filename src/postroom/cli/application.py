@@ -67,7 +67,7 @@ app = typer.Typer(
 
 
 def _say_version(asked: bool) -> None:
-    from postroom.settings.version import package_version
+    from postroom.system.settings.version import package_version
 
     if asked:
         say(f"postroom {package_version()}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.cli.output import Home, Json, say, say_json
-from postroom.settings.load import from_process, source_of
+from postroom.system.settings.load import from_process, source_of
 
 
 def config(home: Home = None, json: Json = False) -> None:

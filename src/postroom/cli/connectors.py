@@ -10,8 +10,8 @@ import typer
 from postroom.cli.output import Home, Json, say, say_json
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.web_address import web_address
-from postroom.settings import Settings, SettingsError
-from postroom.settings.load import from_process
+from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings.load import from_process
 
 app = typer.Typer(help="Connect ChatGPT and Gemini.", no_args_is_help=True)
 
@@ -26,7 +26,7 @@ def export(
     which: Which, out: Out = None, url: Url = "", mcp_url: McpUrl = "", home: Home = None, json: Json = False
 ) -> None:
     """Write the files a host imports: an OpenAPI document, an extension manifest, function declarations."""
-    from postroom.connectors.face import FACES
+    from postroom.doors.assistants.profile import FACES
 
     settings, _ = from_process({"home": home})
     if which not in FACES:
@@ -46,9 +46,9 @@ def export(
 
 
 def _files(which: str, settings: Settings, url: str, mcp_url: str) -> dict[str, str]:
-    from postroom.connectors.export import chatgpt_files, gemini_files
-    from postroom.connectors.face import CHATGPT, FACES
-    from postroom.connectors.standalone import adapter_parts, own_url
+    from postroom.doors.assistants.export import chatgpt_files, gemini_files
+    from postroom.doors.assistants.profile import CHATGPT, FACES
+    from postroom.doors.assistants.standalone import adapter_parts, own_url
 
     api, face = web_address(settings.host, settings.ports.api), FACES[which]
     parts = adapter_parts(face, settings, api_url=api, own_url=own_url(face, settings), public_url=url)

@@ -11,7 +11,7 @@ import typer
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.progress import bar
 from postroom.domain.contact import Contact
-from postroom.settings.load import from_process
+from postroom.system.settings.load import from_process
 
 app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
 

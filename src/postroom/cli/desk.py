@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from postroom.settings import SettingsError
+from postroom.system.settings import SettingsError
 
 
 def desk(
@@ -18,7 +18,7 @@ def desk(
     screenshot: Annotated[Path | None, typer.Option("--screenshot", help="With --check: a picture of it.")] = None,
 ) -> None:
     """Serve the popup tool `notify` to an MCP client on this machine."""
-    from postroom.desk.__main__ import run
+    from postroom.programs.desk.__main__ import run
 
     if screenshot is not None and not check:
         raise SettingsError("--screenshot needs --check.")

@@ -9,14 +9,14 @@ from dataclasses import asdict
 import typer
 
 from postroom.cli.output import Database, Home, Json, Redis, Roster, say, say_json
-from postroom.settings.load import from_process
+from postroom.system.settings.load import from_process
 
 
 def doctor(
     home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None, json: Json = False
 ) -> None:
     """Check Python, files, ports, loops, database, Redis, credentials, clock and display; exits with 1 on a problem."""
-    from postroom.app.doctor.examination import examine
+    from postroom.cli.doctor_checks.examination import examine
 
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
     findings = asyncio.run(examine(settings, os.environ))

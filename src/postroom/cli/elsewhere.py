@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
     from urllib.request import Request
 
-    from postroom.settings import Settings
-    from postroom.settings.glance import Glance
+    from postroom.system.settings import Settings
+    from postroom.system.settings.glance import Glance
 
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR
-from postroom.guard.tokens import TokenFile
-from postroom.peers.single_call import call_once
-from postroom.peers.tool_call import Unreachable
-from postroom.settings import SettingsError
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import SettingsError
+from postroom.world.peers.single_call import call_once
+from postroom.world.peers.tool_call import Unreachable
 
 if TYPE_CHECKING:
-    from postroom.settings import Settings
+    from postroom.system.settings import Settings
 
 
 class NotRunning(UserError):

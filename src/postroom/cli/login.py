@@ -11,9 +11,9 @@ import typer
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings import Settings, SettingsError
-from postroom.settings.load import from_process
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings.load import from_process
 
 As = Annotated[str | None, typer.Option("--as", help="Sign in as this person, who sees only what is theirs.")]
 End = Annotated[bool, typer.Option("--end", help="Instead, sign this person out everywhere.")]
@@ -35,7 +35,7 @@ def login(name: As = None, end: End = False, home: Home = None, database: Databa
 async def _link(settings: Settings, tokens: TokenFile, principal: Principal) -> str:
     from postroom.app.sign_in import sign_in_link
     from postroom.app.store import open_store
-    from postroom.clock import SystemClock
+    from postroom.system.clock import SystemClock
 
     if not settings.url and settings.ports.api == 0:
         raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
@@ -47,8 +47,8 @@ async def _link(settings: Settings, tokens: TokenFile, principal: Principal) -> 
 
 async def _end(settings: Settings, principal: Principal) -> int:
     from postroom.app.store import open_store
-    from postroom.clock import SystemClock
-    from postroom.store.console_sessions import StoredConsoleSessions
+    from postroom.system.clock import SystemClock
+    from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
     async with open_store(settings) as store:
         return await StoredConsoleSessions(store.database).end_all(principal, SystemClock().now_us())

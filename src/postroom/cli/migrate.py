@@ -6,8 +6,8 @@ import asyncio
 
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.progress import bar
-from postroom.settings import Settings
-from postroom.settings.load import from_process
+from postroom.system.settings import Settings
+from postroom.system.settings.load import from_process
 
 
 def migrate(home: Home = None, database: Database = None, json: Json = False) -> None:

@@ -12,8 +12,8 @@ import typer
 from postroom.cli.elsewhere import elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.nearest import did_you_mean
-from postroom.settings import SettingsError
-from postroom.settings.glance import Glance, glance_from_process
+from postroom.system.settings import SettingsError
+from postroom.system.settings.glance import Glance, glance_from_process
 
 _CHANNEL, _BUTLER = "telegram", "general"
 Channel = Annotated[
@@ -84,7 +84,7 @@ def _here(
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
             return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
     from postroom.app.channels import known_channels
-    from postroom.settings.load import from_process
+    from postroom.system.settings.load import from_process
 
     whole, _ = from_process(overrides)
     _check("--channel", channel, known_channels(whole))

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
-from postroom.settings import Settings, SettingsError
-from postroom.settings.load import from_process
+from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:
-    from postroom.app.bot_senders import Sender
+    from postroom.cli.bot_senders import Sender
 
 _VARIABLE = "POSTROOM_OWNER__TELEGRAM_CHAT_ID"
 
@@ -61,12 +61,12 @@ def _show(settings: Settings, json: bool) -> None:
 
 
 async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
-    from postroom.app.bot_senders import new_senders, refuse_while_running
     from postroom.app.channels import build_channels
     from postroom.app.credentials import with_credentials
-    from postroom.app.inbound import Updates
     from postroom.app.roster import load_roster
-    from postroom.clock import SystemClock
+    from postroom.cli.bot_senders import new_senders, refuse_while_running
+    from postroom.system.clock import SystemClock
+    from postroom.work.conversations.inbound import Updates
 
     roster = load_roster(settings, os.environ)
     settings = with_credentials(settings, roster, os.environ)
@@ -92,7 +92,7 @@ def _chosen(found: list[Sender], yes: bool) -> Sender | None:
 
 def _remember(settings: Settings, chat_id: str) -> Path | None:
     """In the household's own file; into one that is kept elsewhere, or cannot be changed safely, a person writes."""
-    from postroom.settings.owner_line import owner_line, with_owner_chat
+    from postroom.system.settings.owner_line import owner_line, with_owner_chat
 
     file = (settings.home / "postroom.toml").resolve()
     before = file.read_bytes().decode() if file.exists() else ""

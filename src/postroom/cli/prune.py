@@ -9,8 +9,8 @@ import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.retention import DAY_US, read_span, retention
-from postroom.settings import Settings, SettingsError
-from postroom.settings.load import from_process
+from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -64,10 +64,10 @@ async def _prune(
     from rich.console import Console
     from rich.progress import Progress
 
-    from postroom.app.pruning import Pruner
     from postroom.app.store import connect_store
-    from postroom.clock import SystemClock
-    from postroom.store.migrate import known_revision
+    from postroom.system.clock import SystemClock
+    from postroom.world.store.engine.migrate import known_revision
+    from postroom.world.store.retention.pruning import Pruner
 
     store = connect_store(settings)
     keep = retention(SystemClock().now_us(), settled_us, archive_us)

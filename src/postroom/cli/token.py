@@ -11,11 +11,11 @@ from postroom.cli.caller import Butler, Connector, Operator, Person, Program, Us
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.domain.agent_address import parse_address
 from postroom.domain.principal import Principal, Role
-from postroom.guard.token_document import Held, token_id
-from postroom.guard.tokens import TokenFile
-from postroom.inbox.owner import inbox_of
-from postroom.settings import SettingsError
-from postroom.settings.load import from_process
+from postroom.doors.guard.token_document import Held, token_id
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import from_process
+from postroom.work.inbox.owner import inbox_of
 
 app = typer.Typer(help="Make, list and revoke the tokens callers identify themselves with.", no_args_is_help=True)
 

@@ -9,8 +9,8 @@ import typer
 
 from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Database, Home, Json, say, say_json
-from postroom.settings import Settings
-from postroom.settings.load import from_process
+from postroom.system.settings import Settings
+from postroom.system.settings.load import from_process
 
 
 def trace(

@@ -14,13 +14,13 @@ import typer
 from postroom.cli.output import Database, Home, Redis, Roster, say
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import Principal, Role
-from postroom.guard.tokens import TokenFile
-from postroom.settings import Settings, SettingsError
-from postroom.settings.load import from_process
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:
     from postroom.app.household import Household
-    from postroom.butler.config import ButlerConfig
+    from postroom.system.roster.config import ButlerConfig
 
 _SHOW_TOKEN: Final = "$(postroom token show --butler health)"  # noqa: S105  # a command, not a secret
 Only = Annotated[
@@ -86,7 +86,7 @@ def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str
 
     from postroom.app.connections import raise_descriptor_limit
     from postroom.app.garbage import collect_less_often
-    from postroom.telemetry import log, trace
+    from postroom.system.telemetry import log, trace
 
     raise_descriptor_limit()
     collect_less_often()

@@ -11,8 +11,8 @@ from typing import Final
 import structlog
 
 from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
-from postroom.ports import Clock
 from postroom.system.signal import Signal
 
 _OUTAGE_PAUSE_SECONDS: Final = 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.connectors.face import CHATGPT
-from postroom.connectors.standalone import standalone
+from postroom.doors.assistants.profile import CHATGPT
+from postroom.doors.assistants.standalone import standalone
 
 app = standalone(CHATGPT)

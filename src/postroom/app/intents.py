@@ -1,0 +1,175 @@
+"""Put contacts and intents together, and keep them running."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import APIRouter
+
+from postroom.app.address_book import HouseholdAddressBook, stored_contacts
+from postroom.app.channels import owner_of
+from postroom.domain.ids import IdMint
+from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.doors.assistants.assistant_tools import AssistantParts
+from postroom.doors.assistants.standalone import agency_of
+from postroom.doors.guard.tokens import TokenFile
+from postroom.doors.guard.tool_policy import answers_for_themselves
+from postroom.doors.intents.intent_routes import intent_router
+from postroom.doors.intents.parts import GatewayParts
+from postroom.doors.intents.thread_routes import inbox_router
+from postroom.doors.intents.webhook_routes import webhook_router
+from postroom.doors.people.parts import RegistryParts
+from postroom.doors.people.routes import registry_router
+from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+from postroom.system.signal import Signal
+from postroom.work.conversations.inbound import Inbound, Updates, hearing_handler, reply_handler
+from postroom.work.conversations.unhandled import unhandled_handler
+from postroom.work.intents.directory import Directory
+from postroom.work.intents.intake import Intake
+from postroom.work.intents.replies import Replies
+from postroom.work.intents.runner import Runner
+from postroom.work.intents.step_runner import ButlerRoutes, Courier
+from postroom.work.intents.threads import Threads
+from postroom.work.intents.webhooks import Webhooks
+from postroom.work.people.confirm import Confirmer
+from postroom.work.people.normalise import keys_of
+from postroom.work.people.resolve import Resolver
+from postroom.world.store.conversations.conversations import StoredConversations
+from postroom.world.store.engine.database import Database
+from postroom.world.store.intents.intents import StoredIntents
+from postroom.world.store.intents.threads import StoredInbox
+from postroom.world.store.intents.webhooks import StoredWebhooks
+from postroom.world.store.people.contacts_memory import StoredMemory
+from postroom.world.webhooks.post import WebhookPost
+
+_GRACE_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correspondence:
+    """Everything the API port needs of contacts and intents."""
+
+    registry: RegistryParts
+    gateway: GatewayParts
+    assistant: AssistantParts
+    runner: Runner
+    replies: Replies
+
+    @property
+    def routers(self) -> list[APIRouter]:
+        return [
+            registry_router(self.registry),
+            intent_router(self.gateway),
+            inbox_router(self.gateway),
+            webhook_router(self.gateway),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What the household lends: storage, time, the way out and the butlers."""
+
+    settings: Settings
+    database: Database
+    tokens: TokenFile
+    clock: Clock
+    mint: IdMint
+    butlers: frozenset[str]
+
+
+def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
+    clock, mint = world.clock, world.mint.mint
+    contacts = stored_contacts(world.database, world.mint)
+    memory = StoredMemory(world.database, keys_of)
+    intents, inbox = StoredIntents(world.database, mint), StoredInbox(world.database)
+    webhooks = StoredWebhooks(world.database)
+    agency, signal = agency_of(world.settings, world.tokens), Signal()
+    owner = owner_of(world.settings)
+    directory = Directory(
+        contacts=contacts,
+        household=HouseholdAddressBook(owner, contacts),
+        butlers=world.butlers,
+        owner_name=owner.name,
+    )
+    resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
+    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
+    intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
+    threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
+    courier = Courier(
+        store=intents,
+        directory=directory,
+        outbound=outbound,
+        routes=routes,
+        signal=signal,
+        clock=clock,
+        mint=mint,
+    )
+    gateway = GatewayParts(
+        intake=intake,
+        threads=threads,
+        subscriptions=webhooks,
+        agency=agency,
+        signal=signal,
+        clock=clock,
+        mint=mint,
+        decides=answers_for_themselves(world.settings.approvals.approvers),
+    )
+    return Correspondence(
+        registry=RegistryParts(
+            resolver=resolver, confirmer=confirmer, contacts=contacts, memory=memory, agency=agency, clock=clock
+        ),
+        gateway=gateway,
+        assistant=AssistantParts(gateway=gateway, resolver=resolver, confirmer=confirmer, verifier=world.tokens),
+        runner=Runner(
+            agenda=intents,
+            courier=courier,
+            webhooks=Webhooks(store=webhooks, poster=WebhookPost(), clock=clock),
+            signal=signal,
+            clock=clock,
+            mint=mint,
+        ),
+        replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
+    )
+
+
+@asynccontextmanager
+async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
+    """Takes up what an earlier process left, works until told to stop."""
+    runner = built.runner
+    try:
+        async with loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping):
+            try:
+                yield
+            finally:
+                await runner.stop(_GRACE_SECONDS)
+    finally:
+        await runner.webhooks.close()
+
+
+@asynccontextmanager
+async def listening(
+    world: World, channels: Mapping[str, Channel], replies: Replies, outbound: Outbound, loops: Loops
+) -> AsyncIterator[None]:
+    """Reads what people write to the bot, for as long as there is one."""
+    bot = channels.get("telegram")
+    if not isinstance(bot, Updates):
+        yield
+        return
+    inbound = Inbound(
+        source="telegram",
+        bot=bot,
+        offsets=StoredIntents(world.database, world.mint.mint),
+        handlers=[
+            hearing_handler(StoredConversations(world.database), world.clock),
+            reply_handler(replies),
+            unhandled_handler(outbound, world.clock),
+        ],
+        clock=world.clock,
+    )
+    # A poll may wait for half a minute; what it would have fetched is fetched next time.
+    async with loops.running("inbound", inbound.look, cut_off=True):
+        yield

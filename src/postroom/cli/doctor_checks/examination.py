@@ -1,0 +1,55 @@
+"""The whole examination: every finding is well, or says what to do."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+
+from postroom.app.credentials import with_credentials
+from postroom.app.modules import check_modules
+from postroom.app.roster import load_roster
+from postroom.cli.doctor_checks.clock import look_at_clock
+from postroom.cli.doctor_checks.credentials import look_at_channels, look_at_owner
+from postroom.cli.doctor_checks.display import look_at_display
+from postroom.cli.doctor_checks.files import look_at_files
+from postroom.cli.doctor_checks.finding import Finding
+from postroom.cli.doctor_checks.loops import look_at_loops
+from postroom.cli.doctor_checks.ports import look_at_ports
+from postroom.cli.doctor_checks.servers import look_at_connections, look_at_database, look_at_redis
+from postroom.system.roster.config import ButlerConfig, RosterError
+from postroom.system.settings import Settings
+
+
+async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
+    roster, about_roster = look_at_roster(settings, environment)
+    settings = with_credentials(settings, roster, environment)
+    return [
+        look_at_python(),
+        *look_at_files(settings),
+        about_roster,
+        *await look_at_ports(settings, roster),
+        *await look_at_loops(settings, roster),
+        await look_at_database(settings),
+        *await look_at_connections(settings),
+        *await look_at_redis(settings),
+        *await look_at_channels(settings),
+        *look_at_owner(settings),
+        *await look_at_clock(settings),
+        await look_at_display(),
+    ]
+
+
+def look_at_python() -> Finding:
+    fine = sys.version_info >= (3, 11)
+    return Finding("python", fine, platform.python_version(), "" if fine else "install Python 3.11 or newer")
+
+
+def look_at_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[tuple[ButlerConfig, ...], Finding]:
+    try:
+        roster = load_roster(settings, environment)
+        for config in roster:
+            check_modules(config)
+    except RosterError as error:
+        return (), Finding("roster", False, str(error), "mend that file, or choose another folder with --roster")
+    return roster, Finding("roster", True, ", ".join(config.name for config in roster))

@@ -1,0 +1,178 @@
+"""An adapter as an HTTP service, whichever assistant it faces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request
+
+from postroom.domain.errors import Code, Refused
+from postroom.domain.idempotency_key import agreed_key
+from postroom.domain.ports import Clock
+from postroom.domain.principal import PRINCIPAL, Principal, Role
+from postroom.doors.assistants.answers import AdaptAnswer, Health
+from postroom.doors.assistants.household_client import HouseholdClient
+from postroom.doors.assistants.profile import Face
+from postroom.doors.guard.answered_once import declare_key
+from postroom.doors.guard.depends import idempotency_key_of
+from postroom.doors.guard.http import Guard, Verifier
+from postroom.doors.guard.json_door import JsonRoute, answer_in_one_shape, failures
+from postroom.work.intents.adapt import Adapter
+from postroom.work.intents.agency import Agency
+from postroom.work.intents.envelope import Call
+from postroom.work.intents.schemas import complaints_of, refuse, unsendable, validator
+
+# Open to the guard, because these answer "no token" in the adapters' own shape.
+_ADAPT: Final = "/v1/adapt"
+_PUBLIC: Final = ("/health", "/openapi.json", _ADAPT, "/v1/resolve")
+_REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdapterParts:
+    verifier: Verifier
+    agency: Agency
+    client: HouseholdClient
+    clock: Clock
+    mint: Callable[[int], str]
+    public_url: str
+    household: str = ""
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+
+def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await parts.client.close()
+
+    app = FastAPI(
+        title=face.title,
+        version="1",
+        description="Tell or ask people something, and find out whom a name means.",
+        servers=[{"url": parts.public_url}],
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    answer_in_one_shape(app)
+    app.include_router(_router(face, parts))
+    declare_key(app, lambda path: path == _ADAPT)
+    _declare_bearer(app)
+    app.add_middleware(Guard, verifier=parts.verifier, public=_PUBLIC, hosts=parts.hosts, origins=parts.origins)
+    return app
+
+
+def _router(face: Face, parts: AdapterParts) -> APIRouter:
+    router = APIRouter(route_class=JsonRoute)
+    whole, resolving = validator(face.schema()), validator(face.schema(resolving=True))
+
+    @router.post(
+        _ADAPT,
+        operation_id="sendMessage",
+        summary="Tell or ask somebody something",
+        description="Sends only when the recipient is certain. Otherwise shows candidates: let the person choose, then "
+        "call again with confirm_send and the resolution_token of the choice.",
+        response_model=AdaptAnswer,
+        responses=_REFUSALS,
+        openapi_extra=_extra(face.schema(), consequential=True),
+    )
+    async def adapt(request: Request) -> dict[str, Any]:
+        return await _answer(face, parts, request, whole, resolve_only=False)
+
+    @router.post(
+        "/v1/resolve",
+        operation_id="resolveRecipient",
+        summary="Find out whom a name means; sends nothing",
+        response_model=AdaptAnswer,
+        responses=_REFUSALS,
+        openapi_extra=_extra(face.schema(resolving=True), consequential=False),
+    )
+    async def resolve(request: Request) -> dict[str, Any]:
+        return await _answer(face, parts, request, resolving, resolve_only=True)
+
+    @router.get("/health", operation_id="health", summary="Whether this part is up", response_model=Health)
+    async def health() -> dict[str, str]:
+        return {"status": "ok", "part": face.name, "household": parts.household}
+
+    return router
+
+
+async def _answer(
+    face: Face, parts: AdapterParts, request: Request, checker: Any, *, resolve_only: bool
+) -> dict[str, Any]:
+    principal = _principal(face, request)
+    body = await _body(request, checker)
+    sender = parts.agency.sender(principal, body[face.wire("from_agent")], face.wire("from_agent"))
+    call = face.call({**body, "resolve_only": True} if resolve_only else body, sender)
+    key = None if resolve_only else idempotency_key_of(request)
+    if key is not None:
+        call = _keyed(call, principal, key)
+    caller = parts.client.under(_token(request), key=call.idempotency_key if key else None)
+    adapter = Adapter(registry=caller, gateway=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
+    try:
+        return await adapter.adapt(call)
+    except Refused as error:
+        raise error.renamed(partial(_field, face)) from None
+
+
+def _keyed(call: Call, caller: Principal, key: str) -> Call:
+    """The same call again has the same key and belongs to the same conversation."""
+    conversation = str(uuid5(NAMESPACE_URL, f"postroom:{caller}:{call.from_agent}:{key}"))
+    return replace(
+        call,
+        idempotency_key=agreed_key(key, call.idempotency_key),
+        correlation_id=call.correlation_id or conversation,
+    )
+
+
+def _principal(face: Face, request: Request) -> Principal:
+    principal = request.scope.get(PRINCIPAL)
+    if not isinstance(principal, Principal):
+        raise Refused(Code.AUTH_FAILED, "a valid bearer token is required")
+    if principal.role is not Role.OPERATOR and principal != Principal(Role.CONNECTOR, face.name):
+        raise Refused(Code.POLICY_DENIED, f"this adapter serves connector:{face.name}")
+    return principal
+
+
+def _token(request: Request) -> str:
+    """The guard has verified it; the household will do so again."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else request.headers.get("x-api-key", "").strip()
+
+
+async def _body(request: Request, checker: Any) -> dict[str, Any]:
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the body is not JSON") from None
+    refuse(unsendable(body, "") or complaints_of(checker, body))
+    return dict(body)
+
+
+def _field(face: Face, name: str) -> str:
+    """By the name this assistant knows."""
+    return face.wire(name).replace("payload.", f"{face.wire('payload')}.", 1)
+
+
+def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:
+    return {
+        "x-openai-isConsequential": consequential,
+        "security": [{"bearer": []}],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+    }
+
+
+def _declare_bearer(app: FastAPI) -> None:
+    """Actions know one kind of credential per document."""
+    document = app.openapi()
+    document.setdefault("components", {})["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer", "description": "The connector's token."}
+    }

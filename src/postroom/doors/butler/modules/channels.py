@@ -1,0 +1,82 @@
+"""The modules that make the messenger the one who sends: telegram and email, as bots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp.server.mcpserver import MCPServer
+
+from postroom.domain.errors import TargetUnavailable
+from postroom.doors.butler.modules.module import ModuleConfig, ModuleContext
+from postroom.doors.guard.tool_policy import Rule
+
+
+class UserScope(ModuleConfig):
+    """Writing as a person is not offered; the key is there to say so."""
+
+    enabled: bool = False
+    """Must stay off: only bots send."""
+
+
+class TelegramBot(ModuleConfig):
+    enabled: bool = True
+    """Off: the messenger does not send over Telegram."""
+    token_env: str = "BUTLER_TELEGRAM_TOKEN"  # noqa: S105  # the name of a variable
+    """The variable that holds the bot's token."""
+
+
+class TelegramConfig(ModuleConfig):
+    user: UserScope = UserScope()
+    bot: TelegramBot = TelegramBot()
+
+
+class EmailBot(ModuleConfig):
+    enabled: bool = True
+    """Off: the messenger sends no e-mail."""
+    address_env: str = "BUTLER_EMAIL_ADDRESS"
+    """The variable that holds the mailbox."""
+    password_env: str = "BUTLER_EMAIL_PASSWORD"  # noqa: S105  # the name of a variable
+    """The variable that holds its password."""
+
+
+class EmailConfig(ModuleConfig):
+    user: UserScope = UserScope()
+    bot: EmailBot = EmailBot()
+
+
+class ChannelModule:
+    """Its tools are the messenger's own; starting it says whether they can work."""
+
+    dependencies: Final = ()
+
+    def __init__(self, name: str, config: type[TelegramConfig] | type[EmailConfig]) -> None:
+        self.name = name
+        self.config = config
+
+    async def start(self, config: TelegramConfig | EmailConfig, context: ModuleContext) -> None:
+        if config.user.enabled:
+            raise TargetUnavailable(f"modules.{self.name}.user cannot be enabled: only bots send")
+        missing = [name for name in variables(config) if not context.environment.get(name)]
+        if config.bot.enabled and missing and not context.in_sandbox:
+            raise TargetUnavailable(f"no credentials: {', '.join(missing)} is not set")
+
+    def tools(self, server: MCPServer[Any]) -> Mapping[str, Rule]:
+        return {}
+
+    async def stop(self) -> None:
+        """The channel is closed by the delivery plane, which owns it."""
+
+
+def variables(config: TelegramConfig | EmailConfig) -> tuple[str, ...]:
+    if isinstance(config, TelegramConfig):
+        return (config.bot.token_env,)
+    return (config.bot.address_env, config.bot.password_env)
+
+
+def telegram() -> ChannelModule:
+    return ChannelModule("telegram", TelegramConfig)
+
+
+def email() -> ChannelModule:
+    return ChannelModule("email", EmailConfig)

@@ -1,0 +1,135 @@
+"""The `notify` tool of every butler: arguments to a notify.v1 envelope, through the switchboard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.domain.delivery import Intent
+from postroom.domain.errors import FieldError, PostroomError, ValidationError
+from postroom.domain.fields import printable, text_problem
+from postroom.domain.notify import NOTIFY_V1, parse_notify
+from postroom.domain.notify_response import argument_error, notify_response
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Outbound, Peer
+
+MAX_WAIT_SECONDS: Final = 600.0
+_NOTE_SECONDS: Final = 2.0
+_NOTED_CHARACTERS: Final = 500
+_SHOWN_CHARACTERS: Final = 80
+_INTENTS: Final = frozenset(map(str, Intent))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifyArguments:
+    """As they came from the model: nothing about them is certain."""
+
+    channel: object = None
+    message: object = None
+    recipient: object = None
+    subject: object = None
+    intent: object = "send"
+    emoji: object = None
+    request_context: object = None
+    idempotency_key: object = None
+    priority: object = None
+    on_uncertain: object = None
+    wait_seconds: object = None
+
+
+def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]) -> Outgoing:
+    """Raises ValidationError with the sentence the contract promises."""
+    intent = arguments.intent if arguments.intent is not None else "send"
+    if intent != Intent.REACT and _is_missing(arguments.message):
+        raise ValidationError("Missing required 'message' parameter: say what should be delivered.")
+    if not isinstance(arguments.channel, str) or arguments.channel not in channels:
+        known = ", ".join(sorted(channels))
+        raise ValidationError(f"Unsupported channel {_quoted(arguments.channel)}. Supported channels: {known}.")
+    if not isinstance(intent, str) or intent not in _INTENTS:
+        raise ValidationError(f"Unsupported intent {_quoted(intent)}. Supported intents: send, reply, react.")
+    delivery = {
+        "intent": intent,
+        "channel": arguments.channel,
+        "message": arguments.message if arguments.message is not None else "",
+        "recipient": arguments.recipient,
+        "subject": arguments.subject,
+        "emoji": arguments.emoji,
+    }
+    envelope = {
+        "schema_version": NOTIFY_V1,
+        "origin_butler": origin_butler,
+        "delivery": {name: value for name, value in delivery.items() if value is not None},
+        "request_context": _decoded(arguments.request_context),
+        "idempotency_key": arguments.idempotency_key,
+        "priority": arguments.priority,
+        "on_uncertain": arguments.on_uncertain,
+    }
+    return parse_notify({name: value for name, value in envelope.items() if value is not None}, channels)
+
+
+def wait_seconds(asked: object, default: float) -> float:
+    if asked is None:
+        return default
+    if isinstance(asked, bool) or not isinstance(asked, int | float) or not 0 <= asked <= MAX_WAIT_SECONDS:
+        limit = f"must be a number of seconds from 0 to {MAX_WAIT_SECONDS:.0f}"
+        raise ValidationError.of([FieldError("wait_seconds", limit, "out_of_range")])
+    return float(asked)
+
+
+async def notify(
+    arguments: NotifyArguments,
+    *,
+    origin_butler: str,
+    request_id: str,
+    channels: frozenset[str],
+    outbound: Outbound,
+    switchboard: Peer,
+    default_wait_seconds: float,
+) -> dict[str, Any]:
+    try:
+        outgoing = read_arguments(arguments, origin_butler=origin_butler, channels=channels)
+        wait = wait_seconds(arguments.wait_seconds, default_wait_seconds)
+    except ValidationError as error:
+        await _note(switchboard, origin_butler, arguments, request_id, error)
+        return argument_error(error)
+    return notify_response(await outbound.submit(outgoing, request_id=request_id, wait_seconds=wait))
+
+
+async def _note(
+    switchboard: Peer, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError
+) -> None:
+    """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
+    told = {"channel": arguments.channel, "intent": arguments.intent}
+    delivery = {name: text for name, text in told.items() if isinstance(text, str)}
+    call = {
+        "notify_request": {"origin_butler": origin_butler, "delivery": delivery},
+        "request_id": request_id,
+        "refusal": error.message[:_NOTED_CHARACTERS],
+    }
+    with suppress(PostroomError):
+        await switchboard.call("deliver", call, _NOTE_SECONDS)
+
+
+def _decoded(context: object) -> object:
+    """Some runtimes send the object as a JSON string."""
+    if not isinstance(context, str):
+        return context
+    try:
+        decoded: object = json.loads(context)
+    except (ValueError, RecursionError):
+        return context
+    return decoded if isinstance(decoded, Mapping) else context
+
+
+def _is_missing(message: object) -> bool:
+    return message is None or (isinstance(message, str) and not message.strip())
+
+
+def _quoted(value: object) -> str:
+    """What was asked for, as far as it can be repeated."""
+    if not isinstance(value, str):
+        return repr(value)[:_SHOWN_CHARACTERS]
+    return f"'{printable(value) if text_problem(value) else value[:_SHOWN_CHARACTERS]}'"

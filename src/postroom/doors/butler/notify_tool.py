@@ -1,0 +1,173 @@
+"""The `notify`, `notify_status` and `remind` tools as a model sees them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import ToolAnnotations
+from pydantic import SkipValidation, WithJsonSchema
+
+from postroom.doors.butler.daemon import Butler
+from postroom.doors.butler.notify import NotifyArguments
+from postroom.doors.butler.reminders import RemindArguments
+from postroom.doors.guard.caller import caller
+
+NOTIFY_DESCRIPTION: Final = """\
+Deliver a message to a person over Telegram or e-mail, reply in the conversation a request came from, \
+or react to a message with an emoji.
+
+Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
+on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
+`request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
+left out. Pass `idempotency_key` when you may repeat the call: the message \
+is then sent once.
+
+The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later with \
+`notify_status` and `delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
+`error_message`, `error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
+
+# Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
+# `[1, 2]` would arrive as a list. Not validated by it, so that a wrong type gets our answer and not its.
+Text = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
+Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": "telegram or email"})]
+IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
+PriorityName = Annotated[
+    Any, WithJsonSchema({"anyOf": [{"type": "string", "enum": ["high", "medium", "low"]}, {"type": "null"}]})
+]
+Uncertain = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "enum": ["resend", "hold"]}, {"type": "null"}],
+            "description": "when nobody can know whether it arrived: send again, or hold for a person",
+        }
+    ),
+]
+Wait = Annotated[
+    Any,
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 600}, {"type": "null"}]}),
+]
+Minutes = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]})]
+RequestContextArgument = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "properties": {
+                        name: {"type": "string"}
+                        for name in (
+                            "request_id",
+                            "source_channel",
+                            "source_endpoint_identity",
+                            "source_sender_identity",
+                            "source_thread_identity",
+                            "received_at",
+                        )
+                    },
+                    "required": [
+                        "request_id",
+                        "source_channel",
+                        "source_endpoint_identity",
+                        "source_sender_identity",
+                    ],
+                },
+                {"type": "string", "description": "the same object as JSON"},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+
+
+STATUS_DESCRIPTION: Final = """\
+What has become of a message you sent with `notify`, by the `delivery.delivery_id` of its answer. Changes nothing.
+
+The answer is that of `notify` as it would be now: `ok`, `accepted`, `pending_approval`, or `error` with \
+`error_message`, `error_class` and `retryable`. Its `delivery` also has `attempts` (calls made so far), `last_error` \
+of the latest one, `next_attempt_at`, `possible_duplicate` (the person may have received it twice) and `approval` with \
+`status` (`pending`, `approved`, `rejected`, `expired`) and the `reason` a person gave for a rejection. Only your own \
+deliveries are found."""
+
+REMIND_DESCRIPTION: Final = """\
+Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \
+an offset). It is sent even if this session, the model or the household is restarted meanwhile."""
+
+
+def given(text: object) -> object:
+    """An empty text is one that was not given."""
+    return None if text == "" else text
+
+
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_SENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=False, open_world_hint=True)
+
+
+def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
+    def inside_session(context: Context[Any, Any], intent: object) -> dict[str, Any] | None:
+        """The request a routed session answers is what its notify belongs to."""
+        return butler.sessions.notify_context(caller(context, butler.verifier), intent)
+
+    async def notify(
+        context: Context[Any, Any],
+        channel: Channel = None,
+        message: Text = "",
+        recipient: Text = "",
+        subject: Text = "",
+        intent: IntentName = "send",
+        emoji: Text = "",
+        request_context: RequestContextArgument = None,
+        idempotency_key: Text = "",
+        priority: PriorityName = None,
+        wait_seconds: Wait = None,
+        on_uncertain: Uncertain = None,
+    ) -> dict[str, Any]:
+        return await butler.notify(
+            NotifyArguments(
+                channel=channel,
+                message=given(message),
+                recipient=given(recipient),
+                subject=given(subject),
+                intent=intent,
+                emoji=given(emoji),
+                request_context=inside_session(context, intent) if request_context is None else request_context,
+                idempotency_key=given(idempotency_key),
+                priority=priority,
+                on_uncertain=on_uncertain,
+                wait_seconds=wait_seconds,
+            )
+        )
+
+    server.add_tool(notify, description=NOTIFY_DESCRIPTION, annotations=_SENDS)
+    _add_status_and_remind(server, butler)
+
+
+def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
+    async def notify_status(delivery_id: Text = "") -> dict[str, Any]:
+        return await butler.notify_status(delivery_id)
+
+    async def remind(
+        message: Text = "",
+        channel: Channel = None,
+        delay_minutes: Minutes = None,
+        remind_at: Text = "",
+        recipient: Text = "",
+        subject: Text = "",
+        request_context: RequestContextArgument = None,
+    ) -> dict[str, Any]:
+        return await butler.remind(
+            RemindArguments(
+                message=given(message),
+                channel=channel,
+                delay_minutes=delay_minutes,
+                remind_at=given(remind_at),
+                recipient=given(recipient),
+                subject=given(subject),
+                request_context=request_context,
+            )
+        )
+
+    server.add_tool(notify_status, description=STATUS_DESCRIPTION, annotations=_READS)
+    server.add_tool(remind, description=REMIND_DESCRIPTION, annotations=_SENDS)

@@ -1,0 +1,107 @@
+"""The console as one application: who is there, may they see this, and which page answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ports import Clock
+from postroom.domain.principal import Principal
+from postroom.doors.console.cookies import session_secret
+from postroom.doors.console.form import Form, FormRefused, check_token, read_form
+from postroom.doors.console.headers import Protected
+from postroom.doors.console.message import message
+from postroom.doors.console.ports import Sessions
+from postroom.doors.console.rendering import Templates
+from postroom.doors.console.root import ROOT
+from postroom.doors.console.sign_in import sign_in_routes, sign_out_page, theme_page
+from postroom.doors.console.visit import Page, Section, Visit
+
+_SIGN_IN = ("Sign in", "Run “postroom login” in a terminal and open the link it prints.")
+_REFUSED = ("Nothing was done", "")
+_OPERATOR = ("For the operator", "This page shows the whole household. You are signed in as {who}.")
+_UNKNOWN = ("Not found", "There is nothing at this address.")
+_AWAY = ("The database is not available", "Nothing is lost: try again in a moment.")
+_BROKEN = ("Something went wrong", "The error is ours and has been written to the log.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleParts:
+    sections: Sequence[Section]
+    more_pages: Sequence[Page]
+    sessions: Sessions
+    clock: Clock
+
+
+def console_app(parts: ConsoleParts) -> Starlette:
+    templates = Templates()
+    pages = [page for section in parts.sections for page in section.pages]
+    pages += [*parts.more_pages, sign_out_page(parts.sessions), theme_page()]
+    doors = _Doors(parts, templates)
+    routes: list[BaseRoute] = [Mount("/static", StaticFiles(packages=[("postroom.doors.console", "static")]))]
+    routes += sign_in_routes(parts.sessions, parts.clock, templates)
+    routes += [Route(page.path, doors.to(page), methods=[page.method]) for page in pages]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Protected)],
+        exception_handlers={HTTPException: doors.explain, FormRefused: doors.explain, StoreUnavailable: doors.explain},
+    )
+
+
+class _Doors:
+    """Every page is reached through here, so none can forget to ask."""
+
+    def __init__(self, parts: ConsoleParts, templates: Templates) -> None:
+        self._parts = parts
+        self._templates = templates
+
+    def to(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            secret, now_us = session_secret(request), self._parts.clock.now_us()
+            session = await self._parts.sessions.find(secret, now_us) if secret else None
+            if session is None:
+                return self._says(request, 401, *_SIGN_IN)
+            who = session.principal
+            if not page.open_to(who):
+                return self._says(request, 403, _OPERATOR[0], _OPERATOR[1].format(who=who))
+            form = Form()
+            if page.method == "POST":
+                form = await read_form(request)
+                check_token(form, secret)
+            return await page.handler(
+                Visit(
+                    request=request,
+                    principal=who,
+                    secret=secret,
+                    form=form,
+                    now_us=now_us,
+                    templates=self._templates,
+                    navigation=self._navigation(who),
+                )
+            )
+
+        return answer
+
+    async def explain(self, request: Request, error: Exception) -> Response:
+        """In a page, not in JSON: whoever reads this is a person."""
+        if isinstance(error, FormRefused):
+            return self._says(request, 403, _REFUSED[0], str(error))
+        if isinstance(error, StoreUnavailable):
+            return self._says(request, 503, *_AWAY)
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        return self._says(request, status, *(_UNKNOWN if status in (404, 405) else _BROKEN))
+
+    def _navigation(self, who: Principal) -> Sequence[tuple[str, str]]:
+        return [(one.name, ROOT + one.path) for one in self._parts.sections if one.is_open_to(who)]
+
+    def _says(self, request: Request, status: int, title: str, text: str) -> Response:
+        return message(self._templates, request, title, text, status=status)

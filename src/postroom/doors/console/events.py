@@ -1,0 +1,44 @@
+"""Server-sent events: which part of a page is out of date."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from starlette.responses import Response
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ports import Clock
+from postroom.doors.console.changes import Changes, Ear
+from postroom.doors.console.ports import Sessions
+from postroom.doors.console.visit import Page, Visit, anybody
+from postroom.doors.guard.event_stream import End, Event, EventStream
+from postroom.work.inbox.owner import inbox_of
+
+
+def events_page(changes: Changes, clock: Clock, sessions: Sessions) -> Page:
+    async def stream(visit: Visit) -> Response:
+        async def is_signed_in() -> bool:
+            try:
+                return await sessions.find(visit.secret, clock.now_us()) is not None
+            except StoreUnavailable:
+                return False
+
+        async def look(ear: Ear) -> AsyncGenerator[Event | End, None]:
+            """
+            A topic and nothing else: what is shown is always read again, by the page, with its own rights.
+
+            Before each word the session is looked at again, so that one that was ended hears nothing more.
+            """
+            if not await is_signed_in():
+                yield End()
+            for topic in ear.take():
+                yield Event(name=topic, data="-")
+
+        return EventStream(
+            look=look,
+            listening=changes.listening(inbox_of(visit.principal) or ""),
+            clock=clock,
+            first=Event(retry_ms=2000, name="listening", data="-"),
+        ).response()
+
+    return Page("/events", stream, open_to=anybody)

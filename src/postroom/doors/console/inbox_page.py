@@ -1,0 +1,181 @@
+"""A person's notifications: read them, put them off, put them away, and take them out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, Protocol
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from postroom.domain.errors import ValidationError
+from postroom.domain.inbox_view import Shelf
+from postroom.domain.notification import Change, Cursor, Notification
+from postroom.domain.principal import Principal
+from postroom.doors.console.visit import Page, Section, Visit
+from postroom.work.inbox.change import apply, restored
+from postroom.work.inbox.cursor import cursor_after, parse_cursor
+from postroom.work.inbox.owner import inbox_of
+from postroom.work.inbox.ports import Notes, PreferenceBook
+from postroom.work.inbox.snooze import Wish, snoozed_until
+
+PAGE_SIZE: Final = 20
+_GONE: Final = "There is no such notification in your inbox any more."
+
+# What a person may do, and how the page says that it was done.
+_CHANGES: Final[Mapping[str, tuple[Change, str]]] = {
+    "read": (Change.READ, "Marked as read."),
+    "unread": (Change.UNREAD, "Marked as unread."),
+    "archive": (Change.ARCHIVE, "Put away."),
+    "unarchive": (Change.UNARCHIVE, "Taken out again."),
+    "dismiss": (Change.DISMISS, "Dismissed. You find it under Dismissed."),
+    "wake": (Change.SNOOZE, "Back in the inbox."),
+}
+
+
+class Shelves(Protocol):
+    async def page(
+        self, user_id: str, shelf: Shelf, *, after: Cursor | None, limit: int, now_us: int
+    ) -> Sequence[Notification]: ...
+
+    async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]: ...
+
+    async def find(self, user_id: str, notification_id: str) -> Notification | None: ...
+
+    async def people(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxPages:
+    """`ring` tells open streams of this process that somebody's inbox changed."""
+
+    shelves: Shelves
+    notes: Notes
+    preferences: PreferenceBook
+    ring: Callable[[str], None]
+
+    async def show(self, visit: Visit) -> Response:
+        """The own inbox, or for the operator somebody else's: to read and no more."""
+        own, shelf = own_inbox(visit), _shelf(visit.query.get("shelf", ""))
+        whose = self._whose(visit, own)
+        after = _cursor(visit.query.get("cursor", ""))
+        found = await self.shelves.page(whose, shelf, after=after, limit=PAGE_SIZE + 1, now_us=visit.now_us)
+        return visit.show(
+            "inbox.html",
+            shelf=shelf,
+            shelves=list(Shelf),
+            counts=await self.shelves.counts(whose, visit.now_us),
+            notes=found[:PAGE_SIZE],
+            next_cursor=cursor_after(found[PAGE_SIZE - 1]) if len(found) > PAGE_SIZE else None,
+            is_first=after is None,
+            whose=whose,
+            is_own=whose == own,
+            others=[one for one in await self.shelves.people() if one != own] if visit.is_operator else [],
+            same_page=f"{visit.request.url.path}?{urlencode(visit.query)}",
+            preferences=await self.preferences.of(whose),
+        )
+
+    async def one(self, visit: Visit) -> Response:
+        found = await self.shelves.find(own_inbox(visit), visit.path["id"])
+        if found is None:
+            raise HTTPException(404)
+        preferences = await self.preferences.of(found.user_id)
+        return visit.show(
+            "notification.html", note=found, shelf=shelf_of(found, visit.now_us), zone=preferences.quiet_hours_timezone
+        )
+
+    async def change(self, visit: Visit, what: Change, said: str) -> Response:
+        edit = partial(apply, change=what, now_us=visit.now_us)
+        return await self._edited(visit, edit, said)
+
+    async def restore(self, visit: Visit) -> Response:
+        return await self._edited(visit, partial(restored, now_us=visit.now_us), "Brought back.")
+
+    async def snooze(self, visit: Visit) -> Response:
+        preferences = await self.preferences.of(own_inbox(visit))
+        try:
+            wish = Wish(visit.form.get("wish"))
+            until_us = snoozed_until(wish, visit.form.get("until"), preferences.quiet_hours_timezone, visit.now_us)
+        except ValidationError as error:
+            return visit.go(f"/inbox/{visit.path['id']}", f"Not snoozed: the time {error.fields[0].error}.", "bad")
+        except ValueError:
+            raise HTTPException(404) from None
+        edit = partial(apply, change=Change.SNOOZE, now_us=visit.now_us, until_us=until_us)
+        return await self._edited(visit, edit, "Snoozed. You find it under Snoozed until then.")
+
+    async def read_all(self, visit: Visit) -> Response:
+        own = own_inbox(visit)
+        many = await self.notes.read_all(own, visit.now_us)
+        self.ring(own)
+        return visit.go("/inbox", f"{many} marked as read." if many else "Nothing was unread.")
+
+    async def _edited(self, visit: Visit, edit: Callable[[Notification], Notification | None], said: str) -> Response:
+        own, back = own_inbox(visit), f"/inbox?shelf={_shelf(visit.form.get('shelf'))}"
+        if await self.notes.change(own, visit.path["id"], edit) is None:
+            return visit.go(back, _GONE, "bad")
+        self.ring(own)
+        return visit.go(back, said)
+
+    def _whose(self, visit: Visit, own: str) -> str:
+        wanted = visit.query.get("of", "") or own
+        if wanted != own and not visit.is_operator:
+            raise HTTPException(404)
+        return wanted
+
+
+def inbox_section(pages: InboxPages, more: Sequence[Page] = ()) -> Section:
+    def changing(name: str) -> Page:
+        what, said = _CHANGES[name]
+
+        async def act(visit: Visit) -> Response:
+            return await pages.change(visit, what, said)
+
+        return Page(f"/inbox/{{id}}/{name}", act, "POST", open_to=has_inbox)
+
+    return Section(
+        name="Inbox",
+        pages=(
+            Page("/inbox", pages.show, open_to=has_inbox),
+            *more,  # before the page of one notification, whose path would swallow theirs
+            Page("/inbox/read-all", pages.read_all, "POST", open_to=has_inbox),
+            Page("/inbox/{id}", pages.one, open_to=has_inbox),
+            *(changing(name) for name in _CHANGES),
+            Page("/inbox/{id}/snooze", pages.snooze, "POST", open_to=has_inbox),
+            Page("/inbox/{id}/restore", pages.restore, "POST", open_to=has_inbox),
+        ),
+    )
+
+
+def has_inbox(who: Principal) -> bool:
+    return inbox_of(who) is not None
+
+
+def own_inbox(visit: Visit) -> str:
+    own = inbox_of(visit.principal)
+    if own is None:
+        raise HTTPException(404)
+    return own
+
+
+def shelf_of(one: Notification, now_us: int) -> Shelf:
+    if one.dismissed_at_us is not None:
+        return Shelf.DISMISSED
+    if one.archived_at_us is not None:
+        return Shelf.ARCHIVED
+    if (one.snoozed_until_us or 0) > now_us:
+        return Shelf.SNOOZED
+    return Shelf.UNREAD if one.read_at_us is None and one.has_bell else Shelf.READ
+
+
+def _shelf(text: str) -> Shelf:
+    return Shelf(text) if text in list(Shelf) else Shelf.UNREAD
+
+
+def _cursor(text: str) -> Cursor | None:
+    try:
+        return parse_cursor(text) if text else None
+    except ValidationError:
+        return None

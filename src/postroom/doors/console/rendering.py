@@ -1,0 +1,25 @@
+"""Turns values into pages: everything escaped, nothing silently missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from postroom.doors.console import words
+
+
+class Templates:
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=PackageLoader("postroom.doors.console"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,
+        )
+        self._environment.filters |= words.FILTERS
+
+    def render(self, template: str, **values: Any) -> str:
+        return self._environment.get_template(template).render(**values)

@@ -1,0 +1,118 @@
+"""The sandbox's phone and mailbox: see what arrived, and play the person who got it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.doors.console.root import ROOT
+from postroom.doors.console.sandbox_view import MOST_SHOWN, fingerprint, letters, phone
+from postroom.doors.console.visit import Page, Section, Visit
+
+EMOJI: Final = ("👍", "❤", "🎉", "😢")
+_LONGEST_MESSAGE: Final = 4096
+
+
+class SandboxDoor(Protocol):
+    """The sandbox's own control API, wherever it runs. Raises TargetUnavailable and ValidationError."""
+
+    async def messages(self, path: str) -> list[dict[str, Any]]: ...
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxPages:
+    door: SandboxDoor
+
+    async def show(self, visit: Visit) -> Response:
+        try:
+            sent, typed, received, written = await asyncio.gather(
+                *(self.door.messages(f"{path}?limit={MOST_SHOWN}") for path in _LISTINGS)
+            )
+        except TargetUnavailable:
+            return visit.show("sandbox.html", **_BLANK)
+        shown = phone(sent, typed, visit.query.get("chat", ""))
+        seen = fingerprint(shown.chat, sent, typed, received, written)
+        if visit.query.get("seen") == seen:
+            return Response(status_code=204)  # nothing to bring up to date
+        answered = visit.query.get("mail", "")
+        return visit.show(
+            "sandbox.html",
+            is_away=False,
+            phone=shown,
+            letters=letters(received, written),
+            reply_to=next((one for one in shown.bubbles if str(one.message_id) == visit.query.get("reply_to")), None),
+            answered=next((one for one in received if str(one["id"]) == answered), None),
+            emojis=EMOJI,
+            same_page=f"{ROOT}/sandbox?" + urlencode({"chat": shown.chat or "", "seen": seen}),
+        )
+
+    async def type_message(self, visit: Visit) -> Response:
+        text = visit.form.get("text").replace("\r\n", "\n")[:_LONGEST_MESSAGE]
+        body: dict[str, Any] = {"chat_id": visit.form.get("chat").strip(), "text": text}
+        if (reply_to := _number(visit.form.get("reply_to"))) is not None:
+            body["reply_to_message_id"] = reply_to
+        return await self._done(visit, "telegram/inbound", body, "Sent from the phone.")
+
+    async def tap(self, visit: Visit) -> Response:
+        """An empty emoji takes the reaction back."""
+        body = {**_message(visit), "emoji": visit.form.get("emoji")}
+        return await self._done(visit, "telegram/reaction", body, "Tapped." if body["emoji"] else "Taken back.")
+
+    async def press(self, visit: Visit) -> Response:
+        body = {**_message(visit), "data": visit.form.get("data")}
+        return await self._done(visit, "telegram/callback", body, "Pressed.")
+
+    async def write(self, visit: Visit) -> Response:
+        fields = ("from", "to", "subject", "body", "in_reply_to")
+        body = {name: visit.form.get(name).replace("\r\n", "\n") for name in fields}
+        return await self._done(visit, "email/inbound", {name: text for name, text in body.items() if text}, "Written.")
+
+    async def _done(self, visit: Visit, path: str, body: Mapping[str, Any], said: str) -> Response:
+        back = "/sandbox?" + urlencode({"chat": visit.form.get("chat")})
+        try:
+            await self.door.post(path, body)
+        except PostroomError as error:
+            return visit.go(back, f"The sandbox refused: {error.message}", "bad")
+        return visit.go(back, said)
+
+
+def sandbox_section(door: SandboxDoor) -> Section:
+    pages = SandboxPages(door=door)
+    return Section(
+        name="Sandbox",
+        pages=(
+            Page("/sandbox", pages.show),
+            Page("/sandbox/message", pages.type_message, "POST"),
+            Page("/sandbox/reaction", pages.tap, "POST"),
+            Page("/sandbox/press", pages.press, "POST"),
+            Page("/sandbox/mail", pages.write, "POST"),
+        ),
+    )
+
+
+_LISTINGS: Final = ("telegram/messages", "telegram/inbound", "email/messages", "email/inbound")
+_BLANK: Final[Mapping[str, Any]] = {
+    "is_away": True,
+    "phone": None,
+    "letters": (),
+    "reply_to": None,
+    "answered": None,
+    "emojis": EMOJI,
+    "same_page": f"{ROOT}/sandbox",
+}
+
+
+def _message(visit: Visit) -> dict[str, Any]:
+    return {"chat_id": visit.form.get("chat"), "message_id": _number(visit.form.get("message_id"))}
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None

@@ -1,0 +1,160 @@
+"""The life of one delivery in the order it happened, from the tool call to the receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.domain.approval import EventType
+from postroom.domain.delivery import Status
+from postroom.domain.time import parse_text
+from postroom.doors.console.words import milliseconds, state_tone, state_word
+from postroom.work.delivery.why import why_refused
+
+Row = Mapping[str, Any]
+
+_DECISIONS: Final = {
+    EventType.ACTION_QUEUED: ("Parked for approval", "ask"),
+    EventType.ACTION_AUTO_APPROVED: ("Approved by a standing rule", "good"),
+    EventType.ACTION_APPROVED: ("Approved", "good"),
+    EventType.ACTION_REJECTED: ("Rejected", "bad"),
+    EventType.ACTION_EXPIRED: ("Nobody answered in time", "bad"),
+    EventType.DECISION_REFUSED: ("A decision came too late", "warn"),
+    EventType.RULE_CREATED: ("A standing rule was made from it", "plain"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One line; `delivery_id` is another delivery it leads to."""
+
+    at_us: int
+    title: str
+    detail: str = ""
+    tone: str = "plain"
+    delivery_id: str | None = None
+
+
+def timeline(file: Row, now_us: int) -> list[Moment]:
+    """Sorted by time; what happened at the same moment keeps the order of cause and effect."""
+    moments = [
+        *_hops(file),
+        *_refusals(file, now_us),
+        *_stored(file),
+        *_decisions(file),
+        *_attempts(file),
+        *_receipts(file),
+        *_ending(file),
+        *_dead_letter(file),
+        *_replays(file),
+        *_next(file, now_us),
+    ]
+    return sorted(moments, key=lambda one: one.at_us)
+
+
+def _hops(file: Row) -> Iterator[Moment]:
+    for hop in file["hops"]:
+        error = f": {hop['error_message']}" if hop["error_message"] else ""
+        yield Moment(
+            at_us=parse_text(hop["created_at"]),
+            title=f"{hop['source_butler']} asked for it",
+            detail=f"The switchboard answered “{hop['status']}” after {milliseconds(hop['duration_ms'])}{error}.",
+            tone="bad" if hop["error_message"] else "plain",
+        )
+
+
+def _refusals(file: Row, now_us: int) -> Iterator[Moment]:
+    for refusal in file["refusals"]:
+        yield Moment(
+            at_us=parse_text(refusal["created_at"]),
+            title="Refused by a limit" if refusal["limit_type"] != "circuit" else "Refused by the circuit",
+            detail=why_refused(refusal, now_us),
+            tone="warn",
+        )
+
+
+def _stored(file: Row) -> Iterator[Moment]:
+    delivery = file["delivery"]
+    if delivery["replay_of"]:
+        title, detail = f"Replay {delivery['replay_number']} was stored", "The same content, sent once more."
+    else:
+        title = "Admitted and stored"
+        detail = f"Every limit had room and the circuit of {delivery['channel']} let it through."
+    yield Moment(
+        at_us=parse_text(delivery["created_at"]), title=title, detail=detail, delivery_id=delivery["replay_of"]
+    )
+
+
+def _decisions(file: Row) -> Iterator[Moment]:
+    for event in file["approval_events"]:
+        title, tone = _DECISIONS.get(event["type"], (state_word(event["type"]), "plain"))
+        reason = f" {event['reason']}" if event["reason"] else ""
+        yield Moment(at_us=parse_text(event["at"]), title=title, detail=f"By {event['actor']}.{reason}", tone=tone)
+
+
+def _attempts(file: Row) -> Iterator[Moment]:
+    for attempt in file["attempts"]:
+        told = [f"The call took {milliseconds(attempt['latency_ms'])}."]
+        if attempt["error_class"]:
+            told.append(f"{attempt['error_class']}: {attempt['error_message']}")
+        if attempt["provider_response"]:
+            told.append(f"The provider said: {attempt['provider_response']}")
+        yield Moment(
+            at_us=parse_text(attempt["started_at"]),
+            title=f"Attempt {attempt['attempt_number']}: {state_word(attempt['outcome'])}",
+            detail=" ".join(told),
+            tone=state_tone(attempt["outcome"]),
+        )
+
+
+def _receipts(file: Row) -> Iterator[Moment]:
+    for receipt in file["delivery"]["receipts"]:
+        yield Moment(
+            at_us=parse_text(receipt["received_at"]),
+            title="Receipt",
+            detail=f"Part {receipt['part']} is known to the provider as {receipt['provider_delivery_id']}.",
+            tone="good",
+        )
+
+
+def _ending(file: Row) -> Iterator[Moment]:
+    delivery = file["delivery"]
+    if delivery["terminal_at"]:
+        told = delivery["terminal_error_message"] or ""
+        if delivery["provider_delivery_id"] and delivery["status"] == Status.DELIVERED:
+            told = f"The provider's receipt is {delivery['provider_delivery_id']}."
+        yield Moment(
+            at_us=parse_text(delivery["terminal_at"]),
+            title=state_word(delivery["status"]),
+            detail=told,
+            tone=state_tone(delivery["status"]),
+        )
+
+
+def _dead_letter(file: Row) -> Iterator[Moment]:
+    letter = file["delivery"]["dead_letter"]
+    if letter and letter["discarded_at"]:
+        yield Moment(at_us=parse_text(letter["discarded_at"]), title="Discarded", detail=letter["discard_reason"] or "")
+
+
+def _replays(file: Row) -> Iterator[Moment]:
+    for one in file["siblings"]:
+        if one["replay_of"] == file["delivery"]["delivery_id"]:
+            yield Moment(
+                at_us=parse_text(one["created_at"]),
+                title=f"Replay {one['replay_number']}: {state_word(one['status'])}",
+                tone=state_tone(one["status"]),
+                delivery_id=one["delivery_id"],
+            )
+
+
+def _next(file: Row, now_us: int) -> Iterator[Moment]:
+    delivery = file["delivery"]
+    if delivery["status"] == Status.PENDING and parse_text(delivery["not_before"]) > now_us:
+        yield Moment(
+            at_us=parse_text(delivery["not_before"]),
+            title="The next try",
+            detail=delivery["waiting_reason"] or "",
+            tone="wait",
+        )

@@ -1,0 +1,133 @@
+"""The first page: what went out, what waits for me, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from starlette.responses import Response
+
+from postroom.domain.breaker import Circuit, State
+from postroom.domain.delivery import Status
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.figures import Depth
+from postroom.domain.overview import Tally, Trouble
+from postroom.domain.principal import Principal
+from postroom.domain.time import seconds
+from postroom.doors.console.visit import Page, Section, Visit, anybody
+
+_DAY_SECONDS: Final = 24 * 3600.0
+_LATEST: Final = 8
+Result = TypeVar("Result")
+
+
+class Overview(Protocol):
+    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
+
+    async def trouble(self) -> Trouble: ...
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]: ...
+
+    async def depth(self) -> Depth: ...
+
+    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]: ...
+
+
+class Waiting(Protocol):
+    async def approvals(self, now_us: int) -> int | None:
+        """How many wait for a decision; None while approvals are switched off."""
+        ...
+
+    async def unread(self, who: Principal, now_us: int) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelHealth:
+    """One channel as the ledger knows it; a circuit that is None could not be read."""
+
+    tally: Tally
+    circuit: Circuit | None
+
+    @property
+    def state(self) -> str | None:
+        return str(self.circuit.state) if self.circuit else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """Each part stands alone: None is a source that did not answer, and never counts as nothing."""
+
+    tallies: Sequence[Tally] | None
+    trouble: Trouble | None
+    circuits: Mapping[str, Circuit] | None
+    depth: Depth | None
+    latest: Sequence[Mapping[str, Any]] | None
+
+    @property
+    def delivered(self) -> int | None:
+        return None if self.tallies is None else sum(one.count(Status.DELIVERED) for one in self.tallies)
+
+    @property
+    def failed(self) -> int | None:
+        return None if self.tallies is None else sum(one.count(Status.FAILED) for one in self.tallies)
+
+    @property
+    def on_its_way(self) -> int | None:
+        return None if self.depth is None else sum(self.depth.counts.values())
+
+    @property
+    def open_circuits(self) -> Sequence[str] | None:
+        if self.circuits is None:
+            return None
+        return [name for name, circuit in self.circuits.items() if circuit.state is not State.CLOSED]
+
+    @property
+    def channels(self) -> Sequence[ChannelHealth] | None:
+        if self.tallies is None:
+            return None
+        known = self.circuits
+        return [
+            ChannelHealth(tally=one, circuit=None if known is None else known.get(one.channel, Circuit()))
+            for one in self.tallies
+        ]
+
+    @property
+    def is_well(self) -> bool:
+        """Only when everything answered and nothing needs a hand."""
+        return self.trouble is not None and not (self.trouble.given_up or self.trouble.held or self.open_circuits != [])
+
+
+def today_section(overview: Overview, waiting: Waiting) -> Section:
+    async def today(visit: Visit) -> Response:
+        day = await _day(overview, visit.now_us) if visit.is_operator else None
+        approvals = await _answered(waiting.approvals(visit.now_us), default=_AWAY)
+        return visit.show(
+            "today.html",
+            day=day,
+            approvals=None if approvals is _AWAY else approvals,
+            approvals_off=approvals is None,
+            unread=await _answered(waiting.unread(visit.principal, visit.now_us), default=None),
+        )
+
+    return Section(name="Today", pages=(Page("/", today, open_to=anybody),))
+
+
+_AWAY: Final[Any] = object()
+
+
+async def _day(overview: Overview, now_us: int) -> Day:
+    return Day(
+        tallies=await _answered(overview.tallies(now_us - seconds(_DAY_SECONDS)), default=None),
+        trouble=await _answered(overview.trouble(), default=None),
+        circuits=await _answered(overview.circuits(now_us), default=None),
+        depth=await _answered(overview.depth(), default=None),
+        latest=await _answered(overview.latest(_LATEST), default=None),
+    )
+
+
+async def _answered(asked: Awaitable[Result], default: Any) -> Result | Any:
+    try:
+        return await asked
+    except StoreUnavailable:
+        return default

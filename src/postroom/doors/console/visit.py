@@ -1,0 +1,108 @@
+"""One request of somebody who is signed in, and the pages that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from postroom.domain.console_session import form_token
+from postroom.domain.principal import Principal, Role
+from postroom.doors.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
+from postroom.doors.console.form import Form
+from postroom.doors.console.rendering import Templates
+from postroom.doors.console.root import ROOT
+
+
+def anybody(_who: Principal) -> bool:
+    """Whoever is signed in; the page itself shows each person what is theirs."""
+    return True
+
+
+def operator_only(who: Principal) -> bool:
+    return who.role is Role.OPERATOR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """`form` is empty on a GET; on a POST it has been checked to come from our own page and this session."""
+
+    request: Request
+    principal: Principal
+    secret: str
+    form: Form
+    now_us: int
+    templates: Templates
+    navigation: Sequence[tuple[str, str]]
+
+    @property
+    def is_operator(self) -> bool:
+        return operator_only(self.principal)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Without the one character that no database keeps, as in forms."""
+        return {name: value.replace("\0", "") for name, value in self.request.query_params.items()}
+
+    @property
+    def path(self) -> dict[str, str]:
+        """The parts of the path that the page's route names."""
+        return {name: str(value).replace("\0", "") for name, value in self.request.path_params.items()}
+
+    def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        notice = take_notice(self.request)
+        shown = self.templates.render(
+            template,
+            here=self.request.url.path,
+            who=str(self.principal),
+            is_operator=self.is_operator,
+            navigation=self.navigation,
+            reachable=frozenset(path for _, path in self.navigation),
+            form_token=form_token(self.secret),
+            theme=theme_of(self.request),
+            notice=notice,
+            now_us=self.now_us,
+            **values,
+        )
+        response = HTMLResponse(shown, status_code=status)
+        if notice:
+            drop_notice(response, self.request)
+        return response
+
+    def go(self, path: str, notice: str = "", tone: Tone = "good") -> Response:
+        """After an act: to a page that can be loaded again without acting again."""
+        response = RedirectResponse(ROOT + path, status_code=303)
+        if notice:
+            leave_notice(response, self.request, notice, tone)
+        return response
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`path` is below /console; a POST is checked before the handler sees it."""
+
+    path: str
+    handler: Handler
+    method: Literal["GET", "POST"] = "GET"
+    open_to: Callable[[Principal], bool] = operator_only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """An entry of the navigation with the pages behind it; shown to those its first page is open to."""
+
+    name: str
+    pages: Sequence[Page]
+
+    @property
+    def path(self) -> str:
+        return self.pages[0].path
+
+    def is_open_to(self, who: Principal) -> bool:
+        return self.pages[0].open_to(who)

@@ -1,0 +1,142 @@
+"""`Idempotency-Key` on calls that make something: the same call again gets the first answer and does nothing more."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+from weakref import WeakValueDictionary
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from postroom.domain.errors import Code, PostroomError, Refused, StoreUnavailable
+from postroom.domain.idempotency_key import HEADER, MAX_KEY_CHARACTERS, Claim, KeptAnswer, KeyedCall, checked_key
+from postroom.domain.ports import Clock
+from postroom.domain.principal import PRINCIPAL, Principal
+from postroom.doors.guard.http import RESERVED_ID, read_body, replayed
+from postroom.doors.guard.json_door import failure_response
+
+MOST_KEPT_BYTES: Final = 65_536  # a longer answer is made again from what is there
+_PARAMETER: Final = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "The same key and content answer as at first and do nothing more; other content is refused.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARACTERS, "pattern": "^[!-~]+$"},
+}
+
+
+class IdempotencyKeys(Protocol):
+    async def claim(self, call: KeyedCall, reserved_id: str, now_us: int) -> Claim: ...
+
+    async def keep(self, call: KeyedCall, answer: KeptAnswer) -> None: ...
+
+    async def release(self, call: KeyedCall) -> None: ...
+
+
+class AnsweredOnce:
+    """
+    Stands behind the guard, in front of the routes.
+
+    The key is written down before the work begins, with the id that whatever is made will have; so a
+    call that a crash cut short finds what it has made already. A refusal leaves the key free.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        keys: IdempotencyKeys,
+        clock: Clock,
+        mint: Callable[[int], str],
+        answered_by_key: Callable[[str], bool],
+    ) -> None:
+        self._app = app
+        self._keys = keys
+        self._clock = clock
+        self._mint = mint
+        self._answered_by_key = answered_by_key
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = scope.get(PRINCIPAL)
+        if not isinstance(caller, Principal) or scope["method"] != "POST" or not self._answered_by_key(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        try:
+            key = checked_key(Headers(scope=scope).getlist(HEADER))
+            if key is None:
+                await self._app(scope, receive, send)
+            elif (body := await read_body(receive)) is not None:
+                call = KeyedCall(caller=str(caller), key=key, fingerprint=_fingerprint(scope, body))
+                answer = await self._answer(call, scope, replayed(body, receive))
+                await answer(scope, receive, send)
+        except PostroomError as error:
+            await failure_response(error)(scope, receive, send)
+
+    async def _answer(self, call: KeyedCall, scope: Scope, receive: Receive) -> Response:
+        turn = self._turns.setdefault((call.caller, call.key), asyncio.Lock())
+        async with turn:  # copies that come at the same moment wait for the first
+            now = self._clock.now_us()
+            claim = await self._keys.claim(call, self._mint(now), now)
+            if claim.fingerprint != call.fingerprint:
+                raise Refused(Code.KEY_REUSED, "this idempotency key was used for another call")
+            if claim.answer is not None:
+                return Response(claim.answer.body, claim.answer.status, media_type="application/json")
+            answer = await _collected(self._app, {**scope, RESERVED_ID: claim.reserved_id}, receive)
+            with suppress(StoreUnavailable):  # the work is done; the next call makes the answer again
+                await self._settle(call, answer)
+            return answer
+
+    async def _settle(self, call: KeyedCall, answer: Response) -> None:
+        if 400 <= answer.status_code < 500:
+            await self._keys.release(call)
+        elif answer.status_code < 300 and len(answer.body) <= MOST_KEPT_BYTES:
+            await self._keys.keep(call, KeptAnswer(status=answer.status_code, body=bytes(answer.body).decode()))
+
+
+async def _collected(app: ASGIApp, scope: Scope, receive: Receive) -> Response:
+    """The whole answer, before any of it is sent: the key must hold when the caller sees it."""
+    answer, body = Response(), bytearray()
+
+    async def collect(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            answer.status_code, answer.raw_headers = message["status"], list(message["headers"])
+        else:
+            body.extend(message.get("body", b""))
+
+    await app(scope, receive, collect)
+    answer.body = bytes(body)
+    return answer
+
+
+def _fingerprint(scope: Scope, body: bytes) -> str:
+    """What the call says: spaces and the order of its fields say nothing."""
+    try:
+        said = json.dumps(json.loads(body), sort_keys=True).encode()
+    except (ValueError, RecursionError):
+        said = body
+    parts = (scope["path"].encode(), scope["query_string"], said)
+    return hashlib.sha256(b"\n".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+def declare_key(app: FastAPI, takes_key: Callable[[str], bool]) -> None:
+    """Documents the header on every POST that takes it."""
+    build = app.openapi
+
+    def documented() -> dict[str, Any]:
+        document = build()
+        for path, methods in document["paths"].items():
+            if "post" in methods and takes_key(path):
+                parameters = methods["post"].setdefault("parameters", [])
+                if _PARAMETER not in parameters:
+                    parameters.append(_PARAMETER)
+        return document
+
+    app.openapi = documented  # type: ignore[method-assign]

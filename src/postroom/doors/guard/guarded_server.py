@@ -1,0 +1,120 @@
+"""An MCP server behind the policy of its tools, and the way in for other parts of the same process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp_types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError
+
+from postroom.domain.arguments import unknown_argument
+from postroom.domain.errors import sentence
+from postroom.domain.field_words import field_error
+from postroom.doors.guard.caller import Inside
+from postroom.doors.guard.tool_policy import ToolPolicy
+from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
+from postroom.system.mcp_sdk.tools import Tool, arguments_of, declared_arguments
+from postroom.system.settings.version import package_version
+from postroom.system.telemetry.trace import needs_a_span
+
+_MOST_FIELDS: Final = 20
+
+
+class GuardedServer(MCPServer[Any]):
+    """
+    From inside comes the same token to the same policy, the same checks of arguments and the same tool as over HTTP.
+
+    Only what a wire needs is left out: a session, every message written as JSON and read again,
+    an answer twice over as text and as structure, and spans that nobody would ever see.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        policy: ToolPolicy,
+        *,
+        description: str | None = None,
+        more: Sequence[ServerMiddleware[Any]] = (),
+    ) -> None:
+        self.policy = policy
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._called_inside: dict[str, Tool] = {}
+        super().__init__(name, description=description, version=package_version(), log_level="WARNING")
+        self._for_a_wire = tuple(self.middleware)
+        self.middleware.extend((policy, *more))
+
+    def add_tool(self, fn: Callable[..., Any], name: str | None = None, *more: Any, **about: Any) -> None:
+        super().add_tool(fn, name, *more, **about)
+        self._functions.setdefault(name or fn.__name__, fn)  # of two with one name the first stays, as there
+
+    def remove_tool(self, name: str) -> None:
+        super().remove_tool(name)
+        self._functions.pop(name, None)
+        self._called_inside.pop(name, None)
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        if (declared := declared_arguments(self, name)) is not None:
+            _refuse_unknown(name, declared, arguments)
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if wrong := _wrong_arguments(name, error):
+                raise wrong from None
+            raise
+
+    async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""
+        context = call_context(tool, arguments, Inside(self.policy.verifier.verify(token)))
+        step: CallNext = self._run
+        left_out = () if needs_a_span() else self._for_a_wire
+        for middleware in reversed(self.middleware):
+            if middleware not in left_out:
+                step = partial(middleware, call_next=step)
+        return _structured(await step(context))
+
+    async def _run(self, context: ServerRequestContext[Any, Any]) -> HandlerResult:
+        params = context.params or {}
+        tool = self._tool(params["name"])
+        _refuse_unknown(tool.name, arguments_of(tool), params["arguments"])
+        try:
+            result = await run(tool, params["arguments"], context.request)
+        except ToolError as error:
+            if wrong := _wrong_arguments(tool.name, error):
+                raise wrong from None
+            raise
+        return answer_of(tool, result)
+
+    def _tool(self, name: str) -> Tool:
+        """Made again from its function at the first call."""
+        if name not in self._called_inside:
+            if name not in self._functions:
+                raise ToolError(f"Unknown tool: {name}")
+            self._called_inside[name] = tool_of(self._functions[name], name)
+        return self._called_inside[name]
+
+
+def _refuse_unknown(tool: str, declared: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """The framework drops arguments it does not know; a misspelt one would be as if it had not been given."""
+    if problem := unknown_argument(given, declared):
+        raise ToolError(f"Error executing tool {tool}: {problem}")
+
+
+def _wrong_arguments(name: str, error: ToolError) -> ToolError | None:
+    """Which arguments are wrong, without what was in them and without the library's text about it."""
+    if isinstance(error, UnexpectedToolError) or not isinstance(error.__cause__, ValidationError):
+        return None
+    fields = [field_error(item) for item in error.__cause__.errors()[:_MOST_FIELDS]]
+    return ToolError(f"Error executing tool {name}: {sentence(fields)}")
+
+
+def _structured(result: HandlerResult) -> dict[str, Any] | None:
+    if isinstance(result, CallToolResult):
+        return None if result.is_error else result.structured_content
+    return result if isinstance(result, dict) else None

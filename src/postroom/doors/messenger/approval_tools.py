@@ -1,0 +1,157 @@
+"""The messenger's tools for people who decide what may be sent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from postroom.domain.approval import ActionStatus
+from postroom.domain.error_shapes import error_answer
+from postroom.domain.fields import Fields
+from postroom.domain.principal import Principal
+from postroom.doors.guard.answered import answered
+from postroom.doors.guard.caller import caller
+from postroom.doors.guard.http import Verifier
+from postroom.doors.guard.json_body import Text
+from postroom.work.approvals.approvals import Approvals
+from postroom.work.approvals.rule_request import RuleRequest, parse_rule_request
+from postroom.work.approvals.shapes import detail, rule_shape, summary
+
+_READS: Final = ToolAnnotations(read_only_hint=True)
+_DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
+_LONGEST_REASON: Final = 500
+
+Asking = Context[Any, Any]
+ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
+StatusName = Literal["pending", "approved", "rejected", "expired", "all"]
+
+
+def add_approval_tools(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
+    _add_reading(server, approvals)
+    _add_deciding(server, approvals, verifier)
+    _add_rules(server, approvals, verifier)
+
+
+def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
+    @answered(error_answer)
+    async def list_pending_actions(
+        status: StatusName = "pending",
+        limit: Annotated[int, Field(ge=1, le=200)] = 50,
+        cursor: Annotated[Text | None, Field(max_length=64)] = None,
+    ) -> dict[str, Any]:
+        """
+        List messages that wait for a person's approval, newest first; other statuses show what was decided.
+
+        Pass `next_cursor` of one answer as `cursor` to get the page after it.
+        """
+        wanted = None if status == "all" else ActionStatus(status)
+        found = await approvals.page(wanted, before=cursor, limit=limit)
+        more = found[-1].id if len(found) == limit else None
+        return {"status": "ok", "actions": [summary(action) for action in found], "next_cursor": more}
+
+    @answered(error_answer)
+    async def show_pending_action(action_id: ActionIdText) -> dict[str, Any]:
+        """
+        Show one action: the exact content and recipient, the same with hidden characters made visible,
+        warnings about them, its risk, its content hash, the state of its delivery and its audit trail.
+        """
+        return {"status": "ok", "action": detail(*await approvals.show(action_id))}
+
+    server.add_tool(list_pending_actions, annotations=_READS)
+    server.add_tool(show_pending_action, annotations=_READS)
+
+
+def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
+    @answered(error_answer)
+    async def approve_action(
+        context: Asking,
+        action_id: ActionIdText,
+        content_hash: Annotated[str | None, Field(max_length=64)] = None,
+        edits: dict[str, Any] | None = None,
+        create_rule: bool | dict[str, Any] = False,
+    ) -> dict[str, Any]:
+        """
+        Approve a parked message; it is sent once.
+
+        Give the `content_hash` you were shown: if what would be sent is anything else, nothing is sent.
+        `edits` changes `message`, `subject`, `emoji` or `recipient` first. `create_rule` lets the same butler
+        write to the same person on the same channel from now on; as an object it takes `constraints`,
+        `description`, `expires_at` and `max_uses`. An approval after the expiry is too late and says so.
+        """
+        action, rule = await approvals.approve(
+            _who(context, verifier),
+            action_id,
+            seen_hash=content_hash,
+            edits=edits,
+            create_rule=_wanted_rule(create_rule),
+        )
+        made = {"rule": rule_shape(rule, approvals.clock.now_us())} if rule else {}
+        return {"status": "ok", "decision": "approved", "action": summary(action)} | made
+
+    @answered(error_answer)
+    async def reject_action(context: Asking, action_id: ActionIdText, reason: str) -> dict[str, Any]:
+        """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
+        action = await approvals.reject(_who(context, verifier), action_id, _reason(reason))
+        return {"status": "ok", "decision": "rejected", "action": summary(action)}
+
+    server.add_tool(approve_action, annotations=_DECIDES)
+    server.add_tool(reject_action, annotations=_DECIDES)
+
+
+def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier) -> None:
+    @answered(error_answer)
+    async def list_approval_rules() -> dict[str, Any]:
+        """List the standing rules, newest first, with how often each was used and whether it still counts."""
+        now_us = approvals.clock.now_us()
+        return {"status": "ok", "rules": [rule_shape(rule, now_us) for rule in await approvals.rules()]}
+
+    @answered(error_answer)
+    async def create_approval_rule(
+        context: Asking,
+        constraints: dict[str, Any],
+        description: str = "",
+        expires_at: str | None = None,
+        max_uses: int | None = None,
+    ) -> dict[str, Any]:
+        """
+        Let messages pass without asking when they fit.
+
+        `constraints` maps `channel`, `recipient`, `origin_butler`, `intent`, `thread`, `subject`, `message` or
+        `emoji` to `{"type": "exact", "value": …}`, `{"type": "pattern", "value": "*@example.com"}` or
+        `{"type": "any"}`; all of them must hold. A rule for a high or critical risk needs at least one exact or
+        pattern constraint and a bound: `expires_at` (RFC 3339) or `max_uses`.
+        """
+        asked = {"constraints": constraints, "description": description, "expires_at": expires_at}
+        request = parse_rule_request(asked | {"max_uses": max_uses})
+        rule = await approvals.create_rule(_who(context, verifier), request)
+        return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
+
+    @answered(error_answer)
+    async def revoke_approval_rule(context: Asking, rule_id: ActionIdText) -> dict[str, Any]:
+        """End a standing rule now; what it already let pass stays sent."""
+        rule = await approvals.revoke_rule(_who(context, verifier), rule_id)
+        return {"status": "ok", "rule": rule_shape(rule, approvals.clock.now_us())}
+
+    server.add_tool(list_approval_rules, annotations=_READS)
+    server.add_tool(create_approval_rule, annotations=_DECIDES)
+    server.add_tool(revoke_approval_rule, annotations=_DECIDES)
+
+
+def _who(context: Asking, verifier: Verifier) -> Principal:
+    return caller(context, verifier)
+
+
+def _wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
+    if isinstance(create_rule, bool):
+        return RuleRequest() if create_rule else None
+    return parse_rule_request(create_rule)
+
+
+def _reason(reason: str) -> str:
+    fields = Fields({"reason": reason})
+    text = fields.text("reason", maximum=_LONGEST_REASON).strip()
+    fields.finish()
+    return text

@@ -1,0 +1,79 @@
+"""`route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.notify_response import notify_error
+from postroom.domain.outcome import Outcome, refused
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Clock
+from postroom.domain.principal import Principal, Role
+from postroom.domain.route import parse_route, route_response
+from postroom.doors.messenger.deliver_envelope import deliver_envelope
+from postroom.work.delivery.plane import Plane
+from postroom.work.delivery.sender_status import SenderStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execute:
+    plane: Plane
+    status: SenderStatus
+    clock: Clock
+
+    async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> dict[str, Any]:
+        started = self.clock.now_us()
+        context: Mapping[str, Any] | None = None
+        try:
+            route = parse_route(payload)
+            context = route.request_context
+            _check_router(caller)
+            if (question := _question(route.context)) is not None:
+                told = await self.status.answer(route.sender, question.get("delivery_id"))
+                return route_response(context, told, self._elapsed_ms(started))
+            envelope = _envelope(route.context)
+            _check_lineage(route.sender, envelope)
+        except ValidationError as error:
+            return route_response(context, notify_error(error), self._elapsed_ms(started))
+        answer = await deliver_envelope(self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds)
+        return route_response(context, answer, self._elapsed_ms(started))
+
+    async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """The same for a switchboard in this process, which has checked message and sender already."""
+        try:
+            _check_router(caller)
+        except ValidationError as error:
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+    def _elapsed_ms(self, started_us: int) -> float:
+        return (self.clock.now_us() - started_us) / 1000
+
+
+def _question(context: object) -> Mapping[str, Any] | None:
+    """The sender asks about a delivery instead of handing one over."""
+    question = context.get("status_request") if isinstance(context, Mapping) else None
+    return question if isinstance(question, Mapping) else None
+
+
+def _envelope(context: object) -> Mapping[str, Any]:
+    request = context.get("notify_request") if isinstance(context, Mapping) else None
+    if not isinstance(request, Mapping):
+        raise ValidationError.of(
+            [FieldError("input.context.notify_request", "must be a notify.v1 object", "object_required")]
+        )
+    return request
+
+
+def _check_router(caller: Principal) -> None:
+    if caller.role is not Role.OPERATOR and not caller.is_butler("switchboard"):
+        raise ValidationError(f"{caller} is not trusted to route")
+
+
+def _check_lineage(sender: str, envelope: Mapping[str, Any]) -> None:
+    """The sender whom the switchboard names is the envelope's origin."""
+    if envelope.get("origin_butler") != sender:
+        raise ValidationError.of([FieldError("origin_butler", "is not the sender of the route", "origin_mismatch")])

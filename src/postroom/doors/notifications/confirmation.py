@@ -1,0 +1,64 @@
+"""The page behind the link in a confirmation mail: looking decides nothing, the button does."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path
+from fastapi.responses import HTMLResponse
+
+from postroom.domain.ports import Clock
+from postroom.doors.notifications.refusals import InboxRoute
+from postroom.work.inbox.confirmation import PATH, Confirmations
+
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    # Not no-referrer: with it a browser hides the origin of our own form from us, too.
+    "Referrer-Policy": "same-origin",
+    "X-Robots-Tag": "noindex",
+    "Cache-Control": "no-store",
+}
+_GONE: Final = "<p>This link is not good any more. Set the address again to get a new one.</p>"
+_ASK: Final = """\
+<p>Copies of the notifications of <strong>{person}</strong> would be sent to <strong>{address}</strong>.</p>
+<form method="post"><button type="submit">Confirm this address</button></form>
+<p>If you did not ask for this, close the page: nothing will be sent.</p>"""
+_DONE: Final = "<p>Thank you. Copies of notifications will be sent to <strong>{address}</strong> from now on.</p>"
+
+Secret = Annotated[str, Path(max_length=128, pattern=r"^[A-Za-z0-9_-]+$", description="From the link in the mail")]
+
+
+def confirmation_router(confirmations: Confirmations, clock: Clock) -> APIRouter:
+    router = APIRouter(
+        prefix=PATH,
+        tags=["inbox"],
+        route_class=InboxRoute,
+        default_response_class=HTMLResponse,
+        responses={404: {"description": "The link is not good any more"}},
+    )
+
+    @router.get("/{secret}", operation_id="showConfirmation", summary="The page of a confirmation link")
+    async def show(secret: Secret) -> HTMLResponse:
+        claim = await confirmations.claim(secret, clock.now_us())
+        if claim is None:
+            return _page(_GONE, 404)
+        return _page(_ASK.format(person=escape(claim.user_id), address=escape(claim.address)))
+
+    @router.post("/{secret}", operation_id="confirmAddress", summary="Confirm an address for e-mail copies, once")
+    async def confirm(secret: Secret) -> HTMLResponse:
+        claim = await confirmations.confirm(secret, clock.now_us())
+        return _page(_GONE, 404) if claim is None else _page(_DONE.format(address=escape(claim.address)))
+
+    return router
+
+
+def _page(body: str, status: int = 200) -> HTMLResponse:
+    title = "Confirm your address"
+    document = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
+        f"<body><main><h1>{title}</h1>{body}</main></body></html>"
+    )
+    return HTMLResponse(document, status, _HEADERS)

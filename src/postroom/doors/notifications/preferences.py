@@ -1,0 +1,52 @@
+"""A person's own preferences over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter
+
+from postroom.domain.notification import Preferences
+from postroom.domain.ports import Clock
+from postroom.domain.principal import Principal, Role
+from postroom.doors.guard.depends import Caller
+from postroom.doors.notifications.models import PreferencesOut, PreferencesPatch, PreferencesPut
+from postroom.doors.notifications.person import Myself
+from postroom.work.inbox.ports import PreferenceBook
+from postroom.work.inbox.preferences import changed, warnings_of
+
+
+def add_preferences(
+    router: APIRouter,
+    book: PreferenceBook,
+    clock: Clock,
+    address: Callable[[str], str | None],
+    email_due: Callable[[], None],
+    *,
+    email_enabled: bool,
+) -> None:
+    def shown(kept: Preferences) -> PreferencesOut:
+        return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
+
+    async def write(person: str, caller: Principal, wishes: Mapping[str, Any]) -> PreferencesOut:
+        edit: Callable[[Preferences], Preferences] = partial(
+            changed, wishes=wishes, address=address, confirmed=caller.role is Role.OPERATOR
+        )
+        after = await book.change(person, edit, clock.now_us())
+        if after.email_pending is not None:
+            email_due()
+        return shown(after)
+
+    @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
+    async def get_preferences(person: Myself) -> PreferencesOut:
+        return shown(await book.of(person))
+
+    @router.put("/preferences", operation_id="putPreferences", summary="Replace all preferences")
+    async def put_preferences(person: Myself, caller: Caller, body: PreferencesPut) -> PreferencesOut:
+        return await write(person, caller, body.whole())
+
+    @router.patch("/preferences", operation_id="patchPreferences", summary="Change some preferences")
+    async def patch_preferences(person: Myself, caller: Caller, body: PreferencesPatch) -> PreferencesOut:
+        return await write(person, caller, body.given())

@@ -1,0 +1,138 @@
+"""The people in a book: list, keep, rename, remove and import them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from postroom.domain.contact import Contact, NewContact
+from postroom.domain.errors import Code, Refused
+from postroom.doors.guard.depends import Caller, ReservedId
+from postroom.doors.guard.json_door import JsonRoute
+from postroom.doors.people.models import (
+    AliasRequest,
+    ContactAnswer,
+    ContactBody,
+    ContactPage,
+    ContactRequest,
+    Done,
+    ImportAnswer,
+    ImportRequest,
+    SkippedCard,
+)
+from postroom.doors.people.parts import REFUSALS, Cursor, Id, Limit, Owner, RegistryParts
+from postroom.work.people.import_cards import read_csv, read_vcards
+from postroom.work.people.new_contact import new_contact
+
+
+def contact_router(parts: RegistryParts) -> APIRouter:
+    router = APIRouter(route_class=JsonRoute, tags=["contacts"], responses=REFUSALS)
+    _add_reading(router, parts)
+    _add_writing(router, parts)
+    _add_aliases(router, parts)
+    _add_import(router, parts)
+    return router
+
+
+def _add_reading(router: APIRouter, parts: RegistryParts) -> None:
+    @router.get("/contacts", operation_id="listContacts", summary="The contacts of a book")
+    async def listed(caller: Caller, owner: Owner = None, cursor: Cursor = None, limit: Limit = 50) -> ContactPage:
+        found = await parts.contacts.page(parts.own_book(caller, owner), after=cursor, limit=limit + 1)
+        shown = [ContactBody.of(one) for one in found[:limit]]
+        return ContactPage(ok=True, contacts=shown, next_cursor=shown[-1].contact_id if len(found) > limit else None)
+
+    @router.get("/contacts/{contact_id}", operation_id="getContact", summary="One contact")
+    async def get(contact_id: Id, caller: Caller, owner: Owner = None) -> ContactAnswer:
+        return _answer(await parts.contacts.get(parts.own_book(caller, owner), contact_id))
+
+
+def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
+    @router.post("/contacts", operation_id="createContact", summary="Add a contact", status_code=201)
+    async def create(
+        body: ContactRequest, caller: Caller, reserved_id: ReservedId, owner: Owner = None
+    ) -> ContactAnswer:
+        book, new, now = parts.own_book(caller, owner), _new(body), parts.clock.now_us()
+        return _answer(await parts.contacts.create(book, new, source="api", now_us=now, reserved_id=reserved_id))
+
+    @router.put("/contacts/{contact_id}", operation_id="replaceContact", summary="Write a contact anew")
+    async def replace(contact_id: Id, body: ContactRequest, caller: Caller, owner: Owner = None) -> ContactAnswer:
+        book, new = parts.own_book(caller, owner), _new(body, contact_id)
+        return _answer(await parts.contacts.change(book, contact_id, lambda _: new, now_us=parts.clock.now_us()))
+
+    @router.delete(
+        "/contacts/{contact_id}",
+        operation_id="deleteContact",
+        summary="Remove a contact, and what was remembered of it",
+    )
+    async def delete(contact_id: Id, caller: Caller, owner: Owner = None) -> Done:
+        if not await parts.contacts.delete(parts.own_book(caller, owner), contact_id):
+            raise _missing()
+        return Done(ok=True)
+
+
+def _add_aliases(router: APIRouter, parts: RegistryParts) -> None:
+    @router.post("/contacts/{contact_id}/aliases", operation_id="addAlias", summary="Give a contact another name")
+    async def add(contact_id: Id, body: AliasRequest, caller: Caller, owner: Owner = None) -> ContactAnswer:
+        def named(contact: Contact) -> NewContact:
+            return _renamed(contact, [*contact.aliases, body.alias])
+
+        book = parts.own_book(caller, owner)
+        return _answer(await parts.contacts.change(book, contact_id, named, now_us=parts.clock.now_us()))
+
+    @router.delete("/contacts/{contact_id}/aliases", operation_id="removeAlias", summary="Take a name from a contact")
+    async def remove(
+        contact_id: Id, alias: Annotated[str, Query(min_length=1, max_length=255)], caller: Caller, owner: Owner = None
+    ) -> ContactAnswer:
+        def unnamed(contact: Contact) -> NewContact:
+            if alias not in contact.aliases:
+                raise Refused(Code.NOT_FOUND, "the contact has no such alias")
+            return _renamed(contact, [one for one in contact.aliases if one != alias])
+
+        book = parts.own_book(caller, owner)
+        return _answer(await parts.contacts.change(book, contact_id, unnamed, now_us=parts.clock.now_us()))
+
+
+def _add_import(router: APIRouter, parts: RegistryParts) -> None:
+    @router.post("/contacts/import", operation_id="importContacts", summary="Add contacts from a vCard or CSV file")
+    async def import_cards(body: ImportRequest, caller: Caller, owner: Owner = None) -> ImportAnswer:
+        book = parts.own_book(caller, owner)
+        cards = read_vcards(body.content) if body.format == "vcard" else read_csv(body.content)
+        created, updated = await parts.contacts.merge(book, cards.read, source="import", now_us=parts.clock.now_us())
+        skipped = [SkippedCard(card=number, reason=reason) for number, reason in cards.skipped]
+        return ImportAnswer(ok=True, created=created, updated=updated, skipped=skipped)
+
+
+def _new(body: ContactRequest, own_id: str | None = None) -> NewContact:
+    return new_contact(
+        name=body.name,
+        aliases=body.aliases,
+        agent=body.agent,
+        telegram_chat_id=body.telegram_chat_id,
+        email=body.email,
+        trusted=body.trusted,
+        own_id=own_id,
+    )
+
+
+def _renamed(contact: Contact, aliases: Sequence[str]) -> NewContact:
+    return new_contact(
+        name=contact.name,
+        aliases=aliases,
+        agent=contact.agent_address,
+        telegram_chat_id=contact.telegram_chat_id,
+        email=contact.email,
+        trusted=contact.trusted,
+        own_id=contact.id,
+    )
+
+
+def _answer(contact: Contact | None) -> ContactAnswer:
+    if contact is None:
+        raise _missing()
+    return ContactAnswer(ok=True, contact=ContactBody.of(contact))
+
+
+def _missing() -> Refused:
+    return Refused(Code.CONTACT_NOT_FOUND, "there is no such contact in this book")

@@ -1,0 +1,17 @@
+"""The registry's HTTP routes: find, confirm, keep and forget people."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from postroom.doors.people.contact_routes import contact_router
+from postroom.doors.people.parts import RegistryParts
+from postroom.doors.people.resolution_routes import resolution_router
+
+
+def registry_router(parts: RegistryParts) -> APIRouter:
+    """Resolution first: the path of one contact would swallow `/contacts/memory`."""
+    router = APIRouter()
+    router.include_router(resolution_router(parts))
+    router.include_router(contact_router(parts))
+    return router

@@ -1,0 +1,50 @@
+"""Runs the desk alone: `python -m postroom.programs.desk`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from postroom.programs.desk.settings import DEFAULT_PORT, from_settings
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import from_process
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="postroom desk", description="Asks the person at the screen.")
+    parser.add_argument("--http", action="store_true", help="serve MCP over HTTP instead of stdio")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT)
+    parser.add_argument("--check", action="store_true", help="tell whether a popup can be shown, and how")
+    parser.add_argument("--screenshot", type=Path, metavar="FILE", help="with --check: a picture of the popup")
+    chosen = parser.parse_args(arguments)
+    if chosen.screenshot and not chosen.check:
+        parser.error("--screenshot needs --check")
+    try:
+        return run(http=chosen.http, host=chosen.host, port=chosen.port, check=chosen.check, picture=chosen.screenshot)
+    except SettingsError as error:
+        parser.error(str(error))
+
+
+def run(*, http: bool, host: str, port: int, check: bool, picture: Path | None) -> int:
+    """What `postroom desk` does, too."""
+    household, _ = from_process()
+    settings = from_settings(household, os.environ, working_directory=Path.cwd(), user_home=Path.home())
+    if check:
+        from postroom.programs.desk.check import check as examine
+
+        return examine(settings, screenshot=picture)
+    from postroom.programs.desk.server import run_http, run_stdio
+
+    if http:
+        run_http(settings, host=host, port=port)
+    else:
+        run_stdio(settings)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

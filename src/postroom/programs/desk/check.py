@@ -1,0 +1,108 @@
+"""`postroom desk --check`: whether a popup can be shown here, and how it would look."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from postroom.programs.desk.appearance import palette_for
+from postroom.programs.desk.child import WindowProcess
+from postroom.programs.desk.chimes import player
+from postroom.programs.desk.outcome import Ending, Outcome, answer
+from postroom.programs.desk.question import DEFAULT_TITLE
+from postroom.programs.desk.settings import DeskSettings, Toolkit
+from postroom.programs.desk.system import System, ThisSystem
+from postroom.programs.desk.toolkit import choose, screen_reader_is_on
+from postroom.programs.desk.who import Who
+from postroom.programs.desk.wire import Sheet
+
+_MESSAGE = "This is how a question looks.\n\nEnter submits, Shift+Enter starts a new line, Escape cancels."
+_HISTORY = (
+    (Who.ASSISTANT.value, "An earlier question from your assistant stands here."),
+    (Who.PERSON.value, "And your answer to it here."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    outcome: Outcome
+    milliseconds: int
+
+
+def check(settings: DeskSettings, *, screenshot: Path | None = None, system: System | None = None) -> int:
+    """Prints what it finds; 0 when a popup can be shown."""
+    system = system or ThisSystem()
+    toolkit = choose(settings.toolkit, system)
+    palette = palette_for("auto", system)
+    preview = asyncio.run(_preview(settings, toolkit, palette, screenshot))
+    for line in _report(settings, system, toolkit, palette, preview, screenshot):
+        sys.stdout.write(line + "\n")
+    return 0 if preview.outcome is Outcome.DISPLAYED else 1
+
+
+def _report(
+    settings: DeskSettings, system: System, toolkit: Toolkit, palette: str, preview: Preview, screenshot: Path | None
+) -> Iterator[str]:
+    shown = preview.outcome is Outcome.DISPLAYED
+    yield f"popup          {f'shown after {preview.milliseconds} ms' if shown else _why_not(preview, toolkit)}"
+    if shown and screenshot:
+        yield f"screenshot     {screenshot}"
+    yield f"toolkit        {toolkit.value}"
+    yield f"theme          {palette}"
+    reader = screen_reader_is_on(system)
+    unheard = " (it cannot read Tk windows: install postroom[qt])" if reader and toolkit is Toolkit.TK else ""
+    yield f"screen reader  {'on' if reader else 'off'}{unheard}"
+    found = "winsound" if system.platform == "win32" else (player() or ("no player found",))[0]
+    yield f"chimes         {found}"
+    yield f"history        {settings.voicemode / 'logs' / 'conversations'}, {settings.history_limit} exchanges"
+    yield f"drafts         {settings.drafts}"
+
+
+def _why_not(preview: Preview, toolkit: Toolkit) -> str:
+    if toolkit is Toolkit.QT and preview.outcome in (Outcome.CRASHED, Outcome.NO_TOOLKIT):
+        return "Qt does not start here; popups use Tk instead"
+    return answer(Ending(outcome=preview.outcome))
+
+
+async def _preview(settings: DeskSettings, toolkit: Toolkit, palette: str, screenshot: Path | None) -> Preview:
+    """Logs nothing and takes no other popup's turn."""
+    started = time.monotonic()
+    window = WindowProcess(toolkit)
+    with tempfile.TemporaryDirectory() as folder:
+        window.show(_sheet(Path(folder), palette, screenshot))
+        appeared = started
+        try:
+            async with asyncio.timeout(settings.show_seconds):
+                while (event := await window.event()) is not None:
+                    match event:
+                        case {"event": "mapped"}:
+                            appeared = time.monotonic()
+                        case {"event": "ended"}:
+                            return Preview(outcome=Outcome.DISPLAYED, milliseconds=round((appeared - started) * 1000))
+                        case {"event": "failed", "reason": "no_toolkit"}:
+                            return Preview(outcome=Outcome.NO_TOOLKIT, milliseconds=0)
+                        case {"event": "failed"}:
+                            return Preview(outcome=Outcome.HEADLESS, milliseconds=0)
+        except TimeoutError:
+            window.kill()
+            return Preview(outcome=Outcome.HEADLESS, milliseconds=0)
+    return Preview(outcome=Outcome.CRASHED, milliseconds=0)
+
+
+def _sheet(folder: Path, palette: str, screenshot: Path | None) -> Sheet:
+    return Sheet(
+        message=_MESSAGE,
+        title=DEFAULT_TITLE,
+        history=_HISTORY,
+        palette=palette,
+        draft_file=str(folder / "draft.json"),
+        turn_file=str(folder / "turn"),
+        turn_token="check",  # noqa: S106
+        preview=True,
+        screenshot=None if screenshot is None else str(screenshot.absolute()),
+    )

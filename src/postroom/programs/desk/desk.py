@@ -1,0 +1,187 @@
+"""One popup at a time: opens it, waits for the person, keeps what was said."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from random import Random
+
+from postroom.domain.ids import IdMint
+from postroom.domain.time import to_us
+from postroom.programs.desk import drafts
+from postroom.programs.desk import screen_lock as turn
+from postroom.programs.desk.appearance import palette_for
+from postroom.programs.desk.child import WindowProcess
+from postroom.programs.desk.chimes import Chimes
+from postroom.programs.desk.log import ConversationLog
+from postroom.programs.desk.outcome import Ending, Outcome
+from postroom.programs.desk.question import REPLY_LIMIT, Question
+from postroom.programs.desk.settings import DeskSettings, Toolkit
+from postroom.programs.desk.system import System, ThisSystem
+from postroom.programs.desk.toolkit import choose
+from postroom.programs.desk.who import Who
+from postroom.programs.desk.wire import Sheet
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[float], Awaitable[None]]
+"""Told now and then how many seconds the call has been waiting."""
+
+_FAILED = {"no_display": Outcome.HEADLESS, "no_toolkit": Outcome.NO_TOOLKIT}
+_NOT_EVEN_SHOWN = frozenset({Outcome.NEVER_SHOWN, Outcome.NO_TOOLKIT})
+
+
+@dataclass(slots=True, kw_only=True)
+class _Popup:
+    token: str
+    process: WindowProcess
+    replaced: bool = field(default=False)
+
+    def replace(self) -> None:
+        self.replaced = True
+        self.process.close()
+
+
+class Desk:
+    def __init__(
+        self,
+        settings: DeskSettings,
+        *,
+        system: System | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        dice: Random | None = None,
+    ) -> None:
+        self._settings = settings
+        self._system = system or ThisSystem()
+        self._now = now
+        self._mint = IdMint()
+        self._log = ConversationLog(settings.voicemode, settings.project_path, now=now, dice=dice or Random())
+        self._chimes = Chimes(settings.voicemode)
+        self._current: _Popup | None = None
+        self._calls = 0
+
+    async def notify(self, question: Question, progress: Progress) -> Ending:
+        """Cancelling the call closes its window; what was typed stays as a draft."""
+        self._calls += 1
+        call = self._calls
+        toolkit = await asyncio.to_thread(choose, self._settings.toolkit, self._system)
+        ending = await self._ask(call, question, toolkit, progress)
+        if toolkit is Toolkit.QT and ending.outcome in _NOT_EVEN_SHOWN:
+            logger.warning("the Qt window did not come up, using Tk instead")
+            ending = await self._ask(call, question, Toolkit.TK, progress)
+        return Ending(outcome=Outcome.CRASHED) if ending.outcome is Outcome.NEVER_SHOWN else ending
+
+    async def _ask(self, call: int, question: Question, toolkit: Toolkit, progress: Progress) -> Ending:
+        if call != self._calls:
+            return Ending(outcome=Outcome.REPLACED)
+        popup = self._open(toolkit)
+        try:
+            sheet = await asyncio.to_thread(self._sheet, question, popup.token)
+            await asyncio.to_thread(popup.process.show, sheet)
+            failure = await self._appearance_of(popup)
+            return failure or await self._conversation(popup, sheet, question, progress)
+        except BaseException:
+            popup.process.close()
+            raise
+
+    def _open(self, toolkit: Toolkit) -> _Popup:
+        if self._current is not None:
+            self._current.replace()
+        token = self._mint.mint(to_us(self._now()))
+        self._take_turn(token)
+        self._current = _Popup(token=token, process=WindowProcess(toolkit))
+        return self._current
+
+    def _sheet(self, question: Question, token: str) -> Sheet:
+        settings = self._settings
+        folder = drafts.folder_for(settings.drafts, settings.project_path, question.project)
+        drafts.prune(folder)
+        history = self._log.history(settings.history_limit) if question.show_history else ()
+        stay = question.timeout if question.wait_for_response else question.timeout or settings.display_only_seconds
+        return Sheet(
+            message=question.message,
+            title=question.title,
+            project=question.project,
+            history=tuple((line.who.value, line.text) for line in history),
+            wait_for_response=question.wait_for_response,
+            timeout_seconds=stay,
+            grace_seconds=settings.typing_grace_seconds,
+            palette=palette_for(question.theme, self._system),
+            options=question.options,
+            allow_multiple=question.allow_multiple,
+            secret=question.secret,
+            reply_limit=REPLY_LIMIT,
+            draft_file=str(folder / f"{token}.json"),
+            turn_file=str(settings.turn),
+            turn_token=token,
+        )
+
+    def _take_turn(self, token: str) -> None:
+        """Where nothing can be written, popups of other servers are left alone."""
+        try:
+            turn.take(self._settings.turn, token)
+        except OSError as error:
+            logger.warning("the desk's own folder cannot be written: %s", error.strerror)
+
+    async def _appearance_of(self, popup: _Popup) -> Ending | None:
+        """None as soon as the window is to be seen."""
+        try:
+            async with asyncio.timeout(self._settings.show_seconds):
+                while (event := await popup.process.event()) is not None:
+                    if event["event"] == "mapped":
+                        return None
+                    if event["event"] == "failed":
+                        return Ending(outcome=_FAILED.get(event["reason"], Outcome.NEVER_SHOWN))
+        except TimeoutError:
+            popup.process.kill()
+            return Ending(outcome=Outcome.HEADLESS)
+        return Ending(outcome=Outcome.REPLACED if popup.replaced else Outcome.NEVER_SHOWN)
+
+    async def _conversation(self, popup: _Popup, sheet: Sheet, question: Question, progress: Progress) -> Ending:
+        if question.chime_enabled:
+            self._chimes.start()
+        conversation = await self._record(Who.ASSISTANT, question.message, None)
+        if not question.wait_for_response:
+            return Ending(outcome=Outcome.DISPLAYED)
+        ending = await self._end_of(popup, progress)
+        if ending.outcome is Outcome.SUBMITTED:
+            if question.chime_enabled:
+                self._chimes.end()
+            if not question.secret:
+                await self._record(Who.PERSON, ending.reply, conversation)
+            drafts.discard(Path(sheet.draft_file))
+        return ending
+
+    async def _end_of(self, popup: _Popup, progress: Progress) -> Ending:
+        clock = asyncio.get_running_loop().time
+        opened = heard = clock()
+        report_at = opened + self._settings.progress_seconds
+        while True:
+            try:
+                async with asyncio.timeout_at(report_at):
+                    event = await popup.process.event()
+            except TimeoutError:
+                report_at += self._settings.progress_seconds
+                await progress(clock() - opened)
+                if clock() - heard < self._settings.silence_seconds:
+                    continue
+                popup.process.kill()
+                event = None
+            if event is None or event["event"] == "failed":
+                return Ending(outcome=Outcome.REPLACED if popup.replaced else Outcome.CRASHED)
+            heard = clock()
+            if event["event"] == "ended":
+                outcome = Outcome(event["outcome"])
+                return Ending(outcome=outcome, text=event["text"], chosen=tuple(event["chosen"]))
+
+    async def _record(self, who: Who, text: str, conversation: str | None) -> str | None:
+        """A log that cannot be written never costs the person's answer."""
+        try:
+            return await asyncio.to_thread(self._log.append, who, text, conversation=conversation)
+        except OSError as error:
+            logger.warning("the conversation log cannot be written: %s", error.strerror)
+            return conversation

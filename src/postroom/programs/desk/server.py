@@ -1,0 +1,113 @@
+"""The desk as an MCP server, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+from typing import Any
+
+import anyio
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from postroom.domain.web_address import in_url
+from postroom.programs.desk.desk import Desk
+from postroom.programs.desk.settings import DEFAULT_PORT, DeskSettings
+from postroom.programs.desk.tool import notify_tool
+from postroom.system.mcp_sessions import McpSessions, SessionBounds
+from postroom.system.settings import SettingsError
+from postroom.system.settings.version import package_version
+
+INSTRUCTIONS = (
+    "`notify` shows the user a popup on their own screen and returns what they type. It is the silent counterpart of "
+    "a spoken `converse`: both share one conversation history, and you can switch between them at any time."
+)
+_OPENAPI = {
+    "openapi": "3.1.0",
+    "info": {"title": "Postroom desk", "version": "1"},
+    "paths": {
+        "/health": {"get": {"summary": "Whether the server runs", "responses": {"200": {"description": "It does"}}}},
+        "/mcp": {
+            "post": {
+                "summary": "Model Context Protocol, streamable HTTP; its tool is `notify`",
+                "responses": {"200": {"description": "A JSON-RPC answer or an event stream"}},
+            }
+        },
+    },
+}
+
+
+def build_server(settings: DeskSettings) -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer(
+        "postroom-desk",
+        version=package_version(),
+        instructions=INSTRUCTIONS,
+        tools=[notify_tool(Desk(settings))],
+        log_level="WARNING",
+    )
+    server.custom_route("/health", methods=["GET"])(_json({"status": "ok"}))
+    server.custom_route("/openapi.json", methods=["GET"])(_json(_OPENAPI))
+    return server
+
+
+def run_stdio(settings: DeskSettings) -> None:
+    anyio.run(build_server(settings).run_stdio_async)
+
+
+def http_app(settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> ASGIApp:
+    """MCP at `/mcp`. Only requests addressed to this host pass, and with a token only those that bear it."""
+    names = {in_url(host), "127.0.0.1", "localhost", "[::1]"}
+    security = TransportSecuritySettings(
+        allowed_hosts=sorted(f"{name}:{port}" for name in names),
+        allowed_origins=sorted(f"http://{name}:{port}" for name in names),
+    )
+    inner: Starlette = build_server(settings).streamable_http_app(host=host, transport_security=security)
+    app = McpSessions(inner, SessionBounds())
+    return BearerOnly(app, settings.token.reveal()) if settings.token else app
+
+
+def run_http(settings: DeskSettings, *, host: str, port: int) -> None:
+    """Raises SettingsError rather than let other machines ask the person at this screen for anything."""
+    import uvicorn
+
+    if not settings.token and not _is_this_machine(host):
+        raise SettingsError(f"--host {host} is open to other machines: set desk.token (POSTROOM_DESK__TOKEN) first.")
+    uvicorn.run(http_app(settings, host=host, port=port), host=host, port=port, log_level="warning")
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class BearerOnly:
+    """Other users of this machine can reach the port too; only who knows the token may open windows."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in ("/health", "/openapi.json") or self._allowed(scope):
+            await self._app(scope, receive, send)
+            return
+        refusal = JSONResponse({"error": "a valid bearer token is required"}, status_code=401)
+        await refusal(scope, receive, send)
+
+    def _allowed(self, scope: Scope) -> bool:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        return secrets.compare_digest(given, self._expected)
+
+
+def _json(content: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(_: Request) -> Response:
+        return JSONResponse(content)
+
+    return respond

@@ -1,0 +1,151 @@
+"""One popup from appearing to its end, whatever draws it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from postroom.programs.desk import drafts
+from postroom.programs.desk import screen_lock as turn
+from postroom.programs.desk.outcome import Outcome
+from postroom.programs.desk.window.countdown import due_at, notice
+from postroom.programs.desk.wire import Sheet
+
+PULSE_MILLISECONDS = 50
+TICK_SECONDS = 1.0
+TURN_SECONDS = 0.2
+COUNT_FROM = 9_000
+PREVIEW_LENGTH = 40
+HINT = "Enter submits, Shift+Enter breaks the line"
+LINGER_SECONDS = 600.0
+"""How long a closed window stays around, unseen, because text was copied from it."""
+
+CLOSE = "close"
+HANG_UP = "hang up"
+"""What the command queue holds when the server has gone away."""
+
+
+class Sitting:
+    def __init__(
+        self,
+        sheet: Sheet,
+        *,
+        emit: Callable[[dict[str, Any]], None],
+        commands: SimpleQueue[str],
+        clock: Callable[[], float],
+    ) -> None:
+        self.sheet = sheet
+        self.over = False
+        self._emit = emit
+        self._commands = commands
+        self._clock = clock
+        self._opened = clock()
+        self._active: float | None = None
+        self._next_tick = self._opened
+        self._next_turn = self._opened
+        self._length = 0
+        self._offered = [] if sheet.secret or not sheet.wait_for_response else self._other_drafts()
+
+    def shown(self) -> None:
+        self._opened = self._clock()
+        self._emit({"event": "mapped"})
+
+    def fail(self, reason: str) -> None:
+        self._emit({"event": "failed", "reason": reason})
+
+    def active(self) -> None:
+        """A key was pressed or the pointer moved over a plain message."""
+        self._active = self._clock()
+
+    def typed(self, text: str) -> None:
+        """Called on every change; a secret is kept nowhere, and nothing is after the end."""
+        if self.over:
+            return
+        self.active()
+        self._length = len(text)
+        if not self.sheet.secret:
+            with contextlib.suppress(OSError):
+                drafts.save(Path(self.sheet.draft_file), text)
+
+    def submit(self, text: str, chosen: Iterable[str] = ()) -> bool:
+        """False, and nothing happens, when the reply is too long to be taken."""
+        picked = list(chosen)
+        if len(text) > self.sheet.reply_limit:
+            return False
+        empty = not text.strip() and not picked
+        self.end(Outcome.EMPTY if empty else Outcome.SUBMITTED, text, picked)
+        return True
+
+    def end(self, outcome: Outcome, text: str = "", chosen: Iterable[str] = ()) -> None:
+        if not self.over:
+            self.over = True
+            self._emit({"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)})
+
+    def pulse(self) -> Outcome | None:
+        """Called some twenty times a second; how the popup must end now, if it must."""
+        now = self._clock()
+        if now >= self._next_tick:
+            self._next_tick = now + TICK_SECONDS
+            self._emit({"event": "tick"})
+        due = self._due()
+        if due is not None and now >= due:
+            return Outcome.TIMEOUT
+        return Outcome.REPLACED if self._told_to_close() or self._turn_is_over(now) else None
+
+    def notice(self) -> tuple[str, bool]:
+        """A line for the foot of the window, and whether it is a warning."""
+        limit = self.sheet.reply_limit
+        if self._length > limit:
+            return f"{self._length:,} of {limit:,} characters: too long to submit", True
+        if self._length > COUNT_FROM:
+            return f"{self._length:,} of {limit:,} characters", False
+        if not self.sheet.wait_for_response:
+            return "", False
+        timeout = self.sheet.timeout_seconds
+        if timeout is None:
+            return ("" if self.sheet.secret else HINT), False
+        return notice(opened=self._opened, timeout=timeout, due=self._due(), now=self._clock()), False
+
+    def offer(self) -> tuple[str, int] | None:
+        """The newest unsent text of this project, and how many more there are."""
+        return (self._offered[0].text, len(self._offered) - 1) if self._offered else None
+
+    def offer_label(self) -> str:
+        offer = self.offer()
+        if offer is None:
+            return ""
+        preview, more = " ".join(offer[0].split()), offer[1]
+        shown = preview if len(preview) <= PREVIEW_LENGTH else preview[: PREVIEW_LENGTH - 1] + "…"
+        return f"Unsent: “{shown}”" + (f" (+{more})" if more else "")
+
+    def take_offer(self) -> None:
+        """Call once the text stands in the input, and so in this popup's own draft; or to throw it away."""
+        drafts.discard(self._offered.pop(0).file)
+
+    def _due(self) -> float | None:
+        return due_at(
+            opened=self._opened,
+            timeout=self.sheet.timeout_seconds,
+            active=self._active,
+            grace=self.sheet.grace_seconds,
+        )
+
+    def _told_to_close(self) -> bool:
+        try:
+            command = self._commands.get_nowait()
+        except Empty:
+            return False
+        return command == CLOSE or self.sheet.wait_for_response
+
+    def _turn_is_over(self, now: float) -> bool:
+        if now < self._next_turn:
+            return False
+        self._next_turn = now + TURN_SECONDS
+        return turn.is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
+
+    def _other_drafts(self) -> list[drafts.Draft]:
+        own = Path(self.sheet.draft_file)
+        return [draft for draft in drafts.waiting(own.parent) if draft.file != own]

@@ -1,0 +1,214 @@
+"""The field a reply is typed into, with the keys people expect."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tkinter as tk
+from collections.abc import Callable
+from tkinter import font as tkfont
+
+from postroom.programs.desk.palette import Palette
+from postroom.programs.desk.window.tk_parts import Scrolled, text_colours
+
+ROWS = 4
+_MODIFIED = 0x4 | 0x8  # Control or Alt, as X counts them
+_COMMAND = "Command" if sys.platform == "darwin" else "Control"
+
+
+class Pasting:
+    """Tk handles further keys while it waits for the owner of the clipboard; here they wait for their turn."""
+
+    def __init__(self, field: tk.Text | tk.Entry) -> None:
+        self._field = field
+        self._is_waiting = False
+        self._held: list[tk.Event[tk.Misc]] = []
+        tag = f"Pasting{field}"
+        field.bindtags((tag, *field.bindtags()))
+        field.bind_class(tag, "<KeyPress>", self._hold)
+
+    def paste(self, read: Callable[[], str], insert: Callable[[str], None]) -> None:
+        self._is_waiting = True
+        try:
+            with contextlib.suppress(tk.TclError):
+                insert(read())
+        finally:
+            self._is_waiting = False
+        while self._held and not self._is_waiting:
+            self._press(self._held.pop(0), insert)
+
+    def _hold(self, event: tk.Event[tk.Misc]) -> str | None:
+        if not self._is_waiting:
+            return None
+        self._held.append(event)
+        return "break"
+
+    def _press(self, event: tk.Event[tk.Misc], insert: Callable[[str], None]) -> None:
+        if event.char.isprintable() and event.char and not int(event.state) & _MODIFIED:
+            insert(event.char)
+            return
+        with contextlib.suppress(tk.TclError):  # the one before it may have closed the window
+            self._field.event_generate("<KeyPress>", keysym=event.keysym, state=event.state)
+
+
+class ReplyInput:
+    """Several lines; Enter submits and Shift+Enter breaks the line."""
+
+    def __init__(
+        self,
+        parent: tk.Misc,
+        palette: Palette,
+        font: tkfont.Font,
+        *,
+        submit: Callable[[], None],
+        changed: Callable[[str], None],
+    ) -> None:
+        self._scrolled = Scrolled(parent, palette, rows=ROWS, font=font, name="reply")
+        self._text = self._scrolled.text
+        self._text.configure(undo=True, autoseparators=True, maxundo=-1)
+        self._changed = changed
+        self._pasting = Pasting(self._text)
+        self._bind(submit)
+
+    def widget(self) -> tk.Widget:
+        return self._scrolled
+
+    def focus(self) -> None:
+        self._text.focus_set()
+
+    def take_focus(self) -> None:
+        """Also from another program; Tk waits for the window to appear if it has to."""
+        self._text.focus_force()
+
+    def read(self) -> str:
+        return self._text.get("1.0", "end-1c")
+
+    def insert(self, text: str) -> None:
+        """In place of what is selected, as one step for undo."""
+        self._text.edit_separator()
+        with contextlib.suppress(tk.TclError):
+            self._text.delete("sel.first", "sel.last")
+        self._text.insert("insert", text)
+        self._text.edit_separator()
+        self._text.see("insert")
+
+    def _bind(self, submit: Callable[[], None]) -> None:
+        keys: dict[str, Callable[[], None]] = {
+            "<Return>": submit,
+            "<KP_Enter>": submit,
+            f"<{_COMMAND}-Return>": submit,
+            f"<{_COMMAND}-KP_Enter>": submit,
+            "<Shift-Return>": lambda: self.insert("\n"),
+            "<Shift-KP_Enter>": lambda: self.insert("\n"),
+            "<<Paste>>": self._paste,
+            "<<SelectAll>>": self._select_all,
+            f"<{_COMMAND}-a>": self._select_all,
+            f"<{_COMMAND}-A>": self._select_all,
+            f"<{_COMMAND}-z>": self._undo,
+            f"<{_COMMAND}-Z>": self._redo,
+            f"<{_COMMAND}-y>": self._redo,
+            f"<{_COMMAND}-w>": lambda: None,
+            "<Tab>": lambda: _focus(self._text.tk_focusNext()),
+            "<Shift-Tab>": lambda: _focus(self._text.tk_focusPrev()),
+        }
+        if sys.platform.startswith("linux"):
+            keys["<ISO_Left_Tab>"] = keys["<Shift-Tab>"]
+        for sequence, action in keys.items():
+            self._text.bind(sequence, _only(action))
+        self._text.bind("<<Modified>>", self._modified)
+
+    def _paste(self) -> None:
+        self._pasting.paste(self._text.clipboard_get, self.insert)
+
+    def _select_all(self) -> None:
+        self._text.tag_add("sel", "1.0", "end-1c")
+        self._text.mark_set("insert", "end-1c")
+
+    def _undo(self) -> None:
+        with contextlib.suppress(tk.TclError):
+            self._text.edit_undo()
+
+    def _redo(self) -> None:
+        with contextlib.suppress(tk.TclError):
+            self._text.edit_redo()
+
+    def _modified(self, _: object) -> None:
+        if self._text.edit_modified():
+            self._text.edit_modified(False)
+            self._changed(self.read())
+
+
+class SecretInput:
+    """One line that shows dots; what is typed is read once, at the end."""
+
+    def __init__(
+        self,
+        parent: tk.Misc,
+        palette: Palette,
+        font: tkfont.Font,
+        *,
+        submit: Callable[[], None],
+        changed: Callable[[str], None],
+    ) -> None:
+        self._frame = tk.Frame(parent, bg=palette.surface, highlightthickness=2, padx=8, pady=6)
+        self._frame.configure(highlightcolor=palette.accent, highlightbackground=palette.border)
+        self._entry = tk.Entry(
+            self._frame,
+            show="•",
+            font=font,
+            relief="flat",
+            borderwidth=0,
+            highlightthickness=0,
+            exportselection=False,
+            **text_colours(palette),
+        )
+        self._entry.pack(fill="x")
+        for event, ring in (("<FocusIn>", palette.accent), ("<FocusOut>", palette.border)):
+            self._entry.bind(event, lambda _, ring=ring: self._frame.configure(highlightbackground=ring))  # type: ignore[misc]
+        self._changed = changed
+        self._pasting = Pasting(self._entry)
+        for sequence in ("<Return>", "<KP_Enter>", f"<{_COMMAND}-Return>"):
+            self._entry.bind(sequence, _only(submit))
+        for sequence in (f"<{_COMMAND}-a>", f"<{_COMMAND}-A>", "<<SelectAll>>"):
+            self._entry.bind(sequence, _only(lambda: self._entry.select_range(0, "end")))
+        for sequence in ("<<Copy>>", "<<Cut>>"):
+            self._entry.bind(sequence, _only(lambda: None))
+        self._entry.bind("<<Paste>>", _only(self._paste))
+        self._entry.bind("<KeyRelease>", lambda _: changed(self.read()))
+
+    def widget(self) -> tk.Widget:
+        return self._frame
+
+    def focus(self) -> None:
+        self._entry.focus_set()
+
+    def take_focus(self) -> None:
+        """Also from another program; Tk waits for the window to appear if it has to."""
+        self._entry.focus_force()
+
+    def read(self) -> str:
+        return self._entry.get()
+
+    def insert(self, text: str) -> None:
+        with contextlib.suppress(tk.TclError):
+            self._entry.delete("sel.first", "sel.last")
+        self._entry.insert("insert", text)
+
+    def _paste(self) -> None:
+        self._pasting.paste(lambda: self._entry.clipboard_get().strip("\n"), self.insert)
+        self._changed(self.read())
+
+
+def _only(action: Callable[[], None]) -> Callable[[object], str]:
+    """Our action instead of Tk's own."""
+
+    def handle(_: object) -> str:
+        action()
+        return "break"
+
+    return handle
+
+
+def _focus(widget: tk.Misc | None) -> None:
+    if widget is not None:
+        widget.focus_set()

@@ -1,0 +1,157 @@
+"""What each Bot API method does, with Telegram's own refusals."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+from postroom.domain.ports import Clock
+from postroom.programs.sandbox.arguments import Arguments, bad_request
+from postroom.programs.sandbox.records import TelegramMessage
+from postroom.programs.sandbox.telegram_ledger import TelegramLedger
+from postroom.programs.sandbox.telegram_objects import bot_user, canonical_chat, message_object
+
+TEXT_LIMIT_UTF16 = 4096
+CALLBACK_TEXT_LIMIT = 200
+_EMOJI_JOINERS = frozenset("\u200d\ufe0f\u20e3")
+_ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
+_PICTURES = ("\U0001f000", "\U0001faff")
+_TAGS = ("\U000e0020", "\U000e007f")  # spell the flags of regions
+
+
+class BotMethods:
+    def __init__(self, ledger: TelegramLedger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def get_me(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return bot_user(token)
+
+    def send_message(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        chat_id = _chat(arguments)
+        text = _message_text(arguments)
+        replied = self._replied(arguments, chat_id)
+        message = self._ledger.keep(
+            chat_id=chat_id,
+            text=text,
+            now_us=self._clock.now_us(),
+            reply_to=replied.message_id if replied else None,
+            parse_mode=arguments.text("parse_mode") or None,
+            reply_markup=_reply_markup(arguments),
+        )
+        return message_object(message, token, replied)
+
+    def edit_message_text(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        message = self._message(arguments, "message to edit not found")
+        text, markup = _message_text(arguments), _reply_markup(arguments)
+        if message.from_person:
+            raise bad_request("message can't be edited")
+        if (text, markup) == (message.text, message.reply_markup):
+            raise bad_request(
+                "message is not modified: specified new message content and reply markup are exactly the same as a"
+                " current content and reply markup of the message"
+            )
+        edited = message_object(self._ledger.edit(message, text, markup), token)
+        return {**edited, "edit_date": self._clock.now_us() // 1_000_000}
+
+    def set_message_reaction(self, arguments: Arguments, token: str) -> bool:
+        message = self._message(arguments, "message to react not found")
+        emoji = _one_emoji(arguments.structure("reaction"))
+        self._ledger.react(message, emoji, from_person=False, now_us=self._clock.now_us())
+        return True
+
+    def answer_callback_query(self, arguments: Arguments, token: str) -> bool:
+        text = arguments.text("text")
+        if len(text) > CALLBACK_TEXT_LIMIT:
+            raise bad_request("MESSAGE_TOO_LONG")
+        callback_id = str(arguments.raw("callback_query_id") or "")
+        known = callback_id.isdecimal() and len(callback_id) <= 18
+        if not known or not self._ledger.answer_callback(int(callback_id), text, now_us=self._clock.now_us()):
+            raise bad_request("query is too old and response timeout expired or query ID is invalid")
+        return True
+
+    def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
+        message = self._ledger.message(_chat(arguments), arguments.integer("message_id", 0))
+        if message is None:
+            raise bad_request(not_found)
+        return message
+
+    def _replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
+        message_id, optional = _reply_target(arguments)
+        if not message_id:
+            return None
+        replied = self._ledger.message(chat_id, message_id)
+        if replied is None and not optional:
+            raise bad_request("message to be replied not found")
+        return replied
+
+
+def utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def looks_like_emoji(text: str) -> bool:
+    """Symbols only, joined the way emoji are joined; any letter, mark of punctuation or space is something else."""
+    symbols = [character for character in text if character not in _EMOJI_JOINERS]
+    if "\u20e3" in text:
+        return len(symbols) == 1 and symbols[0] in "0123456789#*"
+    return 0 < len(symbols) <= 10 and all(_is_symbol(character) for character in symbols)
+
+
+def _is_symbol(character: str) -> bool:
+    if character in _ODD_EMOJI or _PICTURES[0] <= character <= _PICTURES[1] or _TAGS[0] <= character <= _TAGS[1]:
+        return True
+    return character >= "\u2190" and unicodedata.category(character) in {"So", "Sm"}
+
+
+def _chat(arguments: Arguments) -> str:
+    chat_id = canonical_chat(arguments.raw("chat_id"))
+    if chat_id is None:
+        raise bad_request("chat not found")
+    return chat_id
+
+
+def _message_text(arguments: Arguments) -> str:
+    text = arguments.text("text")
+    if not text.strip():
+        raise bad_request("message text is empty")
+    if utf16_units(text) > TEXT_LIMIT_UTF16:
+        raise bad_request("message is too long")
+    return text
+
+
+def _reply_target(arguments: Arguments) -> tuple[int, bool]:
+    """Today's `reply_parameters`, or the older two fields."""
+    parameters = arguments.structure("reply_parameters")
+    if parameters is None:
+        parameters = {
+            "message_id": arguments.raw("reply_to_message_id"),
+            "allow_sending_without_reply": arguments.raw("allow_sending_without_reply"),
+        }
+    if not isinstance(parameters, dict):
+        raise bad_request("can't parse reply parameters JSON object")
+    optional = parameters.get("allow_sending_without_reply") in (True, "true", "True", "1")
+    return Arguments(parameters).integer("message_id", 0), optional
+
+
+def _reply_markup(arguments: Arguments) -> str | None:
+    markup = arguments.structure("reply_markup")
+    if markup is None:
+        return None
+    if not isinstance(markup, dict):
+        raise bad_request("can't parse reply keyboard markup JSON object")
+    return json.dumps(markup)
+
+
+def _one_emoji(reaction: Any) -> str | None:
+    if not reaction:
+        return None
+    if not isinstance(reaction, list) or not all(isinstance(item, dict) for item in reaction):
+        raise bad_request("can't parse reaction types JSON object")
+    if len(reaction) > 1:
+        raise bad_request("REACTIONS_TOO_MANY")
+    emoji = reaction[0].get("emoji")
+    if reaction[0].get("type") != "emoji" or not isinstance(emoji, str) or not looks_like_emoji(emoji):
+        raise bad_request("REACTION_INVALID")
+    return emoji

@@ -1,0 +1,109 @@
+"""Mails the sandbox received, and mails the person wrote."""
+
+# ruff: noqa: S608 - only column names and clauses of this file are put together; every value is bound
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any
+
+from postroom.programs.sandbox.ledger_file import LedgerFile
+from postroom.programs.sandbox.records import Mail, StoredMail
+
+EMAIL_TABLES = """
+create table if not exists emails (
+    email_id integer primary key autoincrement,
+    from_person integer not null,
+    sender text not null,
+    recipients text not null,
+    subject text not null,
+    body text not null,
+    message_id text,
+    in_reply_to text,
+    thread_references text,
+    headers text not null,
+    raw blob not null,
+    received_us integer not null
+);
+"""
+
+_COLUMNS = (
+    "email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, thread_references, headers"
+)
+
+
+class EmailLedger:
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
+
+    def keep(self, mail: Mail, *, from_person: bool, now_us: int) -> StoredMail:
+        """A mail from the person that names no Message-ID gets one, so that it can be answered."""
+        with self._file.writing() as connection:
+            email_id = self._insert(connection, mail, from_person=from_person, now_us=now_us)
+            if from_person and mail.message_id is None:
+                connection.execute(
+                    "update emails set message_id = ? where email_id = ?",
+                    (f"<inbound-{email_id}@sandbox.invalid>", email_id),
+                )
+            row = connection.execute(f"select {_COLUMNS} from emails where email_id = ?", (email_id,)).fetchone()
+        return _stored(row)
+
+    def mails(self, *, from_person: bool, since: int | None, limit: int) -> list[StoredMail]:
+        """Oldest first: the ones after `since`, or else the newest."""
+        order = "desc" if since is None else "asc"
+        statement = (
+            f"select {_COLUMNS} from emails where from_person = ? and email_id > ? order by email_id {order} limit ?"
+        )
+        with self._file.reading() as connection:
+            rows = connection.execute(statement, (from_person, since or 0, limit)).fetchall()
+        return [_stored(row) for row in (reversed(rows) if since is None else rows)]
+
+    def count(self, *, from_person: bool, since: int | None) -> int:
+        statement = "select count(*) from emails where from_person = ? and email_id > ?"
+        with self._file.reading() as connection:
+            return int(connection.execute(statement, (from_person, since or 0)).fetchone()[0])
+
+    def raw(self, email_id: int) -> bytes | None:
+        with self._file.reading() as connection:
+            row = connection.execute("select raw from emails where email_id = ?", (email_id,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def clear(self, connection: sqlite3.Connection) -> None:
+        connection.execute("delete from emails")
+
+    def _insert(self, connection: sqlite3.Connection, mail: Mail, *, from_person: bool, now_us: int) -> int:
+        cursor = connection.execute(
+            "insert into emails (from_person, sender, recipients, subject, body, message_id, in_reply_to,"
+            " thread_references, headers, raw, received_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                from_person,
+                mail.sender,
+                json.dumps(mail.recipients),
+                mail.subject,
+                mail.body,
+                mail.message_id,
+                mail.in_reply_to,
+                mail.references,
+                json.dumps(dict(mail.headers)),
+                mail.raw,
+                now_us,
+            ),
+        )
+        assert cursor.lastrowid is not None  # noqa: S101 - an insert that did not raise has a row id
+        return cursor.lastrowid
+
+
+def _stored(row: tuple[Any, ...]) -> StoredMail:
+    email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, references, headers = row
+    mail = Mail(
+        sender=sender,
+        recipients=tuple(json.loads(recipients)),
+        subject=subject,
+        body=body,
+        message_id=message_id,
+        in_reply_to=in_reply_to,
+        references=references,
+        headers=json.loads(headers),
+    )
+    return StoredMail(email_id=email_id, received_us=received_us, mail=mail)

@@ -1,0 +1,146 @@
+"""What the person does, read from a request: types, taps, presses, writes a mail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from postroom.domain.fields import Fields
+from postroom.programs.sandbox.bot_methods import TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
+from postroom.programs.sandbox.records import Mail, Writer
+from postroom.programs.sandbox.telegram_objects import canonical_chat
+
+_MAX_ADDRESS = 320
+_MAX_LINE = 998
+_MAX_BODY = 500_000
+_MAX_DIGITS = 18
+_MAX_ID = 10**_MAX_DIGITS
+_WRITER = ("from_id", "from_is_bot", "forwarded", "sender_chat_id", "via_bot")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    chat_id: str
+    text: str = field(repr=False)
+    reply_to_message_id: int | None
+    from_name: str | None
+    writer: Writer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tapped:
+    chat_id: str
+    message_id: int
+    emoji: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pressed:
+    chat_id: str
+    message_id: int
+    data: str = field(repr=False)
+
+
+def typed(payload: object) -> Typed:
+    fields = Fields(payload)
+    fields.refuse_unknown({"chat_id", "text", "reply_to_message_id", "from_name", *_WRITER})
+    read = Typed(
+        chat_id=_chat(fields),
+        text=_text(fields),
+        reply_to_message_id=_identifier(fields, "reply_to_message_id", required=False),
+        from_name=fields.optional_text("from_name", maximum=64),
+        writer=Writer(
+            from_id=_identifier(fields, "from_id", required=False),
+            is_bot=_flag(fields, "from_is_bot"),
+            forwarded=_flag(fields, "forwarded"),
+            sender_chat_id=_chat(fields, "sender_chat_id") if fields.has("sender_chat_id") else None,
+            via_bot=_flag(fields, "via_bot"),
+        ),
+    )
+    fields.finish()
+    return read
+
+
+def tapped(payload: object) -> Tapped:
+    """An empty or absent emoji takes the reaction back."""
+    fields = Fields(payload)
+    fields.refuse_unknown({"chat_id", "message_id", "emoji"})
+    emoji = fields.text("emoji", maximum=32, required=False, blank=True) or None
+    if emoji is not None and not looks_like_emoji(emoji):
+        fields.complain("emoji", "must be one emoji", "not_allowed")
+    read = Tapped(chat_id=_chat(fields), message_id=_identifier(fields, "message_id") or 0, emoji=emoji)
+    fields.finish()
+    return read
+
+
+def pressed(payload: object) -> Pressed:
+    fields = Fields(payload)
+    fields.refuse_unknown({"chat_id", "message_id", "data"})
+    read = Pressed(
+        chat_id=_chat(fields),
+        message_id=_identifier(fields, "message_id") or 0,
+        data=fields.text("data", maximum=64),
+    )
+    fields.finish()
+    return read
+
+
+def written(payload: object) -> Mail:
+    fields = Fields(payload)
+    fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to"})
+    thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
+    mail = Mail(
+        sender=_line(fields, "from", _MAX_ADDRESS),
+        recipients=(_line(fields, "to", _MAX_ADDRESS),),
+        subject=_line(fields, "subject", _MAX_LINE, required=False),
+        body=fields.text("body", maximum=_MAX_BODY, blank=True),
+        in_reply_to=thread,
+        references=thread,
+    )
+    fields.finish()
+    return mail
+
+
+def _chat(fields: Fields, name: str = "chat_id") -> str:
+    if not fields.has(name):
+        fields.complain(name, "is required", "required")
+        return ""
+    chat_id = canonical_chat(fields.raw(name))
+    if chat_id is None:
+        fields.complain(name, "must be a chat number or an @name", "not_allowed")
+    return chat_id or ""
+
+
+def _flag(fields: Fields, name: str) -> bool:
+    value = fields.raw(name)
+    if value is not None and not isinstance(value, bool):
+        fields.complain(name, "must be true or false", "boolean_required")
+    return value is True
+
+
+def _text(fields: Fields) -> str:
+    text = fields.text("text", maximum=TEXT_LIMIT_UTF16)
+    if utf16_units(text) > TEXT_LIMIT_UTF16:
+        fields.complain("text", f"must have at most {TEXT_LIMIT_UTF16} UTF-16 units", "too_long")
+    return text
+
+
+def _line(fields: Fields, name: str, maximum: int, *, required: bool = True) -> str:
+    text = fields.text(name, maximum=maximum, required=required, blank=not required)
+    if text.splitlines() not in ([], [text]):
+        fields.complain(name, "must be one line", "invalid_text")
+        return ""
+    return text
+
+
+def _identifier(fields: Fields, name: str, *, required: bool = True) -> int | None:
+    value = fields.raw(name)
+    if value is None:
+        if required:
+            fields.complain(name, "is required", "required")
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _MAX_DIGITS:
+        value = int(value)
+    if type(value) is not int or not 0 < value < _MAX_ID:
+        fields.complain(name, "must be a message id" if "message" in name else "must be an id", "integer_required")
+        return None
+    return value

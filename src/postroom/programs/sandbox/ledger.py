@@ -1,0 +1,30 @@
+"""
+What the sandbox received, in its own SQLite file.
+
+Every statement is short and commits before the answer goes out, so what a
+client was told is there even after the process was killed. Ids come from
+`autoincrement`: they keep counting over restarts and after a clear.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postroom.programs.sandbox.email_ledger import EMAIL_TABLES, EmailLedger
+from postroom.programs.sandbox.ledger_file import LedgerFile
+from postroom.programs.sandbox.telegram_ledger import TELEGRAM_TABLES, TelegramLedger
+
+
+class Ledger:
+    def __init__(self, path: Path | None = None) -> None:
+        self._file = LedgerFile(path, TELEGRAM_TABLES + EMAIL_TABLES)
+        self.telegram = TelegramLedger(self._file)
+        self.email = EmailLedger(self._file)
+
+    def clear(self) -> None:
+        with self._file.writing() as connection:
+            self.telegram.clear(connection)
+            self.email.clear(connection)
+
+    def close(self) -> None:
+        self._file.close()

@@ -1,0 +1,160 @@
+"""Both sandbox servers, started and stopped together in the running loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from aiohttp import web
+
+from postroom.domain.ports import Clock
+from postroom.domain.web_address import web_address
+from postroom.programs.sandbox.application import build_application
+from postroom.programs.sandbox.bot_api import SANDBOX_TOKEN, BotApi
+from postroom.programs.sandbox.control import Control
+from postroom.programs.sandbox.faults import ArmedFaults
+from postroom.programs.sandbox.ledger import Ledger
+from postroom.programs.sandbox.logs import http_logger
+from postroom.programs.sandbox.smtp import Mailroom, SmtpServer
+from postroom.system.clock import SystemClock
+from postroom.system.signal import Signal
+
+DEFAULT_BOT_API_PORT = 40290
+DEFAULT_SMTP_PORT = 40225
+_STOP_SECONDS = 2.0
+_ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - listed to keep them out of the allowed names
+
+__all__ = ["DEFAULT_BOT_API_PORT", "DEFAULT_SMTP_PORT", "SANDBOX_TOKEN", "Sandbox", "SandboxOptions", "serve"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxOptions:
+    """
+    Port 0 takes any free port; a bound socket wins over host and port.
+
+    With a token, only that one opens the Bot API; without, any that looks like one.
+    """
+
+    host: str = "127.0.0.1"
+    bot_api_port: int = 0
+    smtp_port: int = 0
+    ledger_path: Path | None = None
+    token: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    bot_api_socket: socket.socket | None = None
+    smtp_socket: socket.socket | None = None
+    smtp_starttls: ssl.SSLContext | None = None
+    smtp_implicit_tls: ssl.SSLContext | None = None
+    household: str | None = None  # whose sandbox this is, for those who ask /health
+
+
+class Sandbox:
+    def __init__(self, options: SandboxOptions, clock: Clock | None = None) -> None:
+        self.options = options
+        self.ledger = Ledger(options.ledger_path)
+        self.faults = ArmedFaults()
+        self.bot_api_port = 0
+        self.smtp_port = 0
+        self._clock = clock or SystemClock()
+        self._stopping = asyncio.Event()
+        self._news = Signal()
+        self._runner = self._http()
+        self._smtp = self._mail()
+
+    @property
+    def bot_api_url(self) -> str:
+        return web_address(self.options.host, self.bot_api_port)
+
+    async def start(self) -> None:
+        options = self.options
+        try:
+            await self._runner.setup()
+            await self._http_site().start()
+            self.bot_api_port = int(self._runner.addresses[0][1])
+            if options.smtp_socket is not None:
+                self.smtp_port = await self._smtp.start(sock=options.smtp_socket)
+            else:
+                self.smtp_port = await self._smtp.start(host=options.host, port=options.smtp_port)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Long polls, delays and hanging calls end at once."""
+        self._stopping.set()
+        self._news.ring()
+        await self._smtp.stop()
+        await self._runner.cleanup()
+        self.ledger.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    def _http(self) -> web.AppRunner:
+        options = self.options
+        application = build_application(
+            bot_api=BotApi(
+                ledger=self.ledger.telegram,
+                faults=self.faults,
+                clock=self._clock,
+                news=self._news,
+                stopping=self._stopping,
+                token=options.token,
+            ),
+            control=Control(
+                ledger=self.ledger,
+                faults=self.faults,
+                clock=self._clock,
+                news=self._news,
+                token=options.token or SANDBOX_TOKEN,
+                household=options.household,
+            ),
+            hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
+        )
+        return web.AppRunner(
+            application,
+            access_log=None,  # the bot token is part of every URL
+            logger=http_logger(),
+            handler_cancellation=True,
+            auto_decompress=False,
+            shutdown_timeout=_STOP_SECONDS,
+        )
+
+    def _http_site(self) -> web.BaseSite:
+        options = self.options
+        if options.bot_api_socket is not None:
+            return web.SockSite(self._runner, options.bot_api_socket)
+        return web.TCPSite(self._runner, options.host, options.bot_api_port)
+
+    def _mail(self) -> SmtpServer:
+        mailroom = Mailroom(ledger=self.ledger.email, faults=self.faults, clock=self._clock, stopping=self._stopping)
+        options = self.options
+        return SmtpServer(mailroom, starttls=options.smtp_starttls, implicit_tls=options.smtp_implicit_tls)
+
+
+@asynccontextmanager
+async def serve(
+    host: str = "127.0.0.1",
+    bot_api_port: int = 0,
+    smtp_port: int = 0,
+    ledger_path: Path | None = None,
+    *,
+    token: str | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[Sandbox]:
+    """The usual sandbox; anything rarer goes through `Sandbox(SandboxOptions(...))`."""
+    options = SandboxOptions(
+        host=host, bot_api_port=bot_api_port, smtp_port=smtp_port, ledger_path=ledger_path, token=token
+    )
+    async with Sandbox(options, clock) as sandbox:
+        yield sandbox

@@ -1,0 +1,106 @@
+"""What we keep, in the shapes of Telegram's Bot API."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from typing import Any
+
+from postroom.domain.time import SECOND_US
+from postroom.programs.sandbox.records import Callback, Reaction, TelegramMessage, Writer
+
+_CHAT_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}")
+_CHAT_NAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
+
+
+def canonical_chat(value: object) -> str | None:
+    """The chat as we keep it, or None when no such chat could exist."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value).strip()
+    if _CHAT_NUMBER.fullmatch(text):
+        return text
+    return text.lower() if _CHAT_NAME.fullmatch(text) else None
+
+
+def bot_user(token: str) -> dict[str, Any]:
+    return {
+        "id": int(token.partition(":")[0]),
+        "is_bot": True,
+        "first_name": "Postroom SANDBOX",
+        "username": "postroom_sandbox_bot",
+        "can_join_groups": False,
+        "can_read_all_group_messages": False,
+        "supports_inline_queries": False,
+    }
+
+
+def chat_object(chat_id: str) -> dict[str, Any]:
+    if chat_id.startswith("@"):
+        number = -1_000_000_000_000 - zlib.crc32(chat_id.encode())
+        return {"id": number, "type": "channel", "title": "Sandbox channel", "username": chat_id[1:]}
+    if chat_id.startswith("-"):
+        return {"id": int(chat_id), "type": "group", "title": "Sandbox group"}
+    return {"id": int(chat_id), "type": "private", "first_name": "Sandbox person"}
+
+
+def person_object(chat_id: str, name: str | None) -> dict[str, Any]:
+    return {"id": abs(chat_object(chat_id)["id"]), "is_bot": False, "first_name": name or "Sandbox person"}
+
+
+def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> dict[str, Any]:
+    sender = person_object(message.chat_id, message.from_name) if message.from_person else bot_user(token)
+    shape: dict[str, Any] = {
+        "message_id": message.message_id,
+        "from": {key: sender[key] for key in ("id", "is_bot", "first_name", "username") if key in sender},
+        "chat": chat_object(message.chat_id),
+        "date": message.date_us // SECOND_US,
+        "text": message.text,
+    }
+    if replied is not None:
+        shape["reply_to_message"] = message_object(replied, token)
+    if message.reply_markup is not None:
+        shape["reply_markup"] = json.loads(message.reply_markup)
+    return shape
+
+
+def typed_object(
+    message: TelegramMessage, token: str, replied: TelegramMessage | None, writer: Writer
+) -> dict[str, Any]:
+    """A message of the person's, as it was written, passed on or posted in the name of a chat."""
+    shape = message_object(message, token, replied)
+    shape["from"] |= {"is_bot": writer.is_bot} | ({} if writer.from_id is None else {"id": writer.from_id})
+    if writer.forwarded:
+        origin = {"type": "hidden_user", "sender_user_name": "Somebody else", "date": shape["date"]}
+        shape |= {"forward_origin": origin, "forward_date": shape["date"]}
+    if writer.sender_chat_id is not None:
+        shape["sender_chat"] = chat_object(writer.sender_chat_id)
+    if writer.via_bot:
+        shape["via_bot"] = {"id": 1, "is_bot": True, "first_name": "Another bot", "username": "another_bot"}
+    return shape
+
+
+def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
+    return {
+        "chat": chat_object(reaction.chat_id),
+        "message_id": reaction.message_id,
+        "user": person_object(reaction.chat_id, None),
+        "date": reaction.date_us // SECOND_US,
+        "old_reaction": _emoji_list(before),
+        "new_reaction": _emoji_list(reaction.emoji),
+    }
+
+
+def callback_object(callback: Callback, message: TelegramMessage, token: str) -> dict[str, Any]:
+    return {
+        "id": str(callback.callback_id),
+        "from": person_object(callback.chat_id, None),
+        "message": message_object(message, token),
+        "chat_instance": callback.chat_id,
+        "data": callback.data,
+    }
+
+
+def _emoji_list(emoji: str | None) -> list[dict[str, str]]:
+    return [] if emoji is None else [{"type": "emoji", "emoji": emoji}]

@@ -1,0 +1,217 @@
+"""A butler.toml: what it may say, and every way in which it can be wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo
+
+from croniter import CroniterBadDateError, croniter
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from postroom.domain.errors import UserError
+from postroom.domain.field_words import words
+from postroom.system.settings.unknown_key import unknown_key
+
+MESSENGER: Final = "messenger"
+RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
+SENDING_MODULES: Final = frozenset({"telegram", "email"})
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
+_NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
+
+
+class RosterError(UserError):
+    """What is wrong with the roster, naming file and key."""
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class DatabasePlace(Strict):
+    name: str = "butlers"
+    """Recorded only: `database_url` of the settings chooses the database."""
+    schema_name: Annotated[str, Field(alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
+    """Recorded only: the migrations decide which schema a table stands in."""
+
+
+class RuntimeLimits(Strict):
+    model: str | None = None
+    """The model; unset: whatever the program chooses."""
+    max_concurrent_sessions: Annotated[int, Field(ge=1, le=100)] = 1
+    """Sessions at once."""
+    max_queued_sessions: Annotated[int, Field(ge=1)] = 100
+    """Sessions that may wait; the next one is refused."""
+    timeout_seconds: Annotated[float, Field(gt=0)] = 300.0
+    """Longest session; then the program and everything it started is killed."""
+    args: tuple[str, ...] = ()
+    """More arguments for the program."""
+
+
+class SwitchboardPlace(Strict):
+    url: str
+    """Where this butler's switchboard is, if it is not the household's own: https://…/mcp."""
+
+
+class NotifyTask(Strict):
+    channel: str
+    """`telegram` or `email`."""
+    message: Annotated[str, Field(min_length=1)]
+    """What to say."""
+    recipient: str | None = None
+    """An address or a contact; unset: the owner."""
+    subject: str | None = None
+    """Of an e-mail."""
+    priority: Literal["high", "medium", "low"] | None = None
+    """`high`, `medium` or `low`."""
+
+
+class Schedule(Strict):
+    """Either a prompt for a session, or a message that needs no model at all."""
+
+    name: Annotated[str, Field(pattern=_NAME)]
+    """Its name, once per butler."""
+    cron: str
+    """Five fields: minute, hour, day, month, weekday."""
+    timezone: str = "UTC"
+    """The zone whose clock counts."""
+    prompt: str | None = None
+    """What the model is asked."""
+    notify: NotifyTask | None = None
+    """A message that needs no model."""
+
+    @field_validator("cron")
+    @classmethod
+    def _five_fields(cls, cron: str) -> str:
+        if len(cron.split()) != 5 or not croniter.is_valid(cron):
+            raise ValueError(f"'{cron}' is not a cron expression of five fields")
+        try:
+            croniter(cron, _ANY_DAY).get_next(datetime)
+        except CroniterBadDateError:
+            raise ValueError(f"'{cron}' names a day that never comes") from None
+        return cron
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, zone: str) -> str:
+        try:
+            ZoneInfo(zone)
+        except (KeyError, ValueError, OSError):
+            raise ValueError(f"'{zone}' is not an IANA time zone") from None
+        return zone
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Schedule:
+        if (self.prompt is None) == (self.notify is None):
+            raise ValueError("give either prompt or notify")
+        return self
+
+
+class EnvironmentNames(Strict):
+    """Variables a butler's model is given; nothing else of the environment reaches it."""
+
+    required: tuple[str, ...] = ()
+    """Variables the model must be given."""
+    optional: tuple[str, ...] = ()
+    """Variables it is given if they are set."""
+
+
+class ButlerSection(Strict):
+    name: Annotated[str, Field(pattern=_NAME)]
+    """As its folder is called."""
+    port: Annotated[int, Field(ge=0, le=65535)]
+    """Where it listens; `[ports]` of the settings wins."""
+    description: str = ""
+    """What it looks after, for people and models."""
+    db: DatabasePlace
+    runtime: RuntimeLimits = RuntimeLimits()
+    switchboard: SwitchboardPlace | None = None
+    env: EnvironmentNames = EnvironmentNames()
+    schedule: tuple[Schedule, ...] = ()
+
+
+class RuntimeKind(Strict):
+    type: Literal["codex", "claude", "gemini", "none"] = "none"
+    """The program a model runs in; `none`: this butler has no model."""
+
+
+class ButlerConfig(Strict):
+    butler: ButlerSection
+    runtime: RuntimeKind = RuntimeKind()
+    modules: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.butler.name
+
+
+def parse_butler(document: Mapping[str, Any], environment: Mapping[str, str], *, file: str) -> ButlerConfig:
+    missing: set[str] = set()
+    resolved = _resolve(document, environment, missing)
+    if missing:
+        raise RosterError(f"{file}: these variables are not set: {', '.join(sorted(missing))}.")
+    try:
+        config = ButlerConfig.model_validate(resolved)
+    except ValidationError as error:
+        raise RosterError(_explain(error, file)) from None
+    if missing := {name for name in config.butler.env.required if not environment.get(name)}:
+        raise RosterError(f"{file}: butler.env.required: not set: {', '.join(sorted(missing))}.")
+    return _checked(config, file)
+
+
+def check_roster(configs: Iterable[ButlerConfig]) -> None:
+    """What no single file can know: names and ports are used once."""
+    names: dict[str, str] = {}
+    ports: dict[int, str] = {}
+    for config in configs:
+        if config.name in names:
+            raise RosterError(f"Two butlers are called '{config.name}'.")
+        names[config.name] = config.name
+        port = config.butler.port
+        if port and port in ports:
+            raise RosterError(f"{config.name} and {ports[port]} both want port {port} (butler.port).")
+        ports[port] = config.name
+
+
+def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
+    if config.name in RESERVED:
+        raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself.")
+    if config.name != MESSENGER:
+        sending = sorted(SENDING_MODULES & config.modules.keys())
+        if sending:
+            raise RosterError(
+                f"{file}: modules.{sending[0]} sends to people, and only the messenger may do that; "
+                f"{config.name} has notify."
+            )
+    elif config.butler.schedule:
+        raise RosterError(f"{file}: butler.schedule: the messenger has no schedules.")
+    names = [schedule.name for schedule in config.butler.schedule]
+    for name in names:
+        if names.count(name) > 1:
+            raise RosterError(f"{file}: butler.schedule: two schedules are called '{name}'.")
+    return config
+
+
+def _resolve(value: Any, environment: Mapping[str, str], missing: set[str]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _resolve(inner, environment, missing) for name, inner in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_resolve(inner, environment, missing) for inner in value]
+    if not isinstance(value, str):
+        return value
+    missing |= {name for name in _VARIABLE.findall(value) if name not in environment}
+    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
+
+
+def _explain(error: ValidationError, file: str) -> str:
+    sentences = []
+    for item in error.errors(include_url=False):
+        key = ".".join(str(part) for part in item["loc"])
+        told = f"{words(item)}."
+        if item["type"] == "extra_forbidden":
+            told = f"unknown key{unknown_key(ButlerConfig, item['loc'])}"
+        sentences.append(f"{file}: {key}: {told}")
+    return "\n".join(sentences)

@@ -1,0 +1,19 @@
+"""Settings: one frozen object, read once; the model that checks them is imported when it is asked for."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from postroom.system.settings.gather import SettingsError
+from postroom.system.settings.secret import Secret, SecretUrl
+
+if TYPE_CHECKING:
+    from postroom.system.settings.model import Contact, Owner, Ports, Settings
+    from postroom.system.settings.serving import ServingSettings
+
+__all__ = ["Contact", "Owner", "Ports", "Secret", "SecretUrl", "ServingSettings", "Settings", "SettingsError"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("postroom.system.settings.model"), name)

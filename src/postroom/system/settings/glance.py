@@ -1,0 +1,145 @@
+"""The few settings with which a command reaches a running household, read without the model of all of them."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from postroom.domain.web_address import web_address
+from postroom.system import roster as shipped
+from postroom.system.settings.gather import gather
+from postroom.system.settings.secret import Secret
+
+if TYPE_CHECKING:
+    from postroom.system.settings.model import Settings
+
+KEYS: Final = frozenset(
+    {
+        *("home", "url", "token", "database_url", "redis_url", "roster", "host", "allowed_hosts", "allowed_origins"),
+        *(
+            "endpoints",
+            "sandbox",
+            "limits",
+            "retry",
+            "breaker",
+            "timeouts",
+            "delivery",
+            "messages",
+            "telegram",
+            "email",
+        ),
+        *("approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
+        *("channels", "ports", "telemetry"),
+    }
+)
+_SHIPPED: Final = Path(shipped.__path__[0])
+_OURS: Final = frozenset({"telegram", "email"})
+_LONGEST_WAIT_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glance:
+    home: Path
+    url: str = ""
+    token: Secret = field(default_factory=lambda: Secret(""))
+    host: str = "127.0.0.1"
+    roster: Path = _SHIPPED
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    ports: Mapping[str, int] = field(default_factory=dict)
+    channels: frozenset[str] = _OURS
+    notify_wait_seconds: float = 20.0
+
+    @property
+    def tokens_file(self) -> Path:
+        return self.home / "tokens.json"
+
+    def url_of(self, butler: str) -> str | None:
+        """None for a butler whose place is not plain to see."""
+        if butler in self.endpoints:
+            return self.endpoints[butler]
+        try:
+            own = tomllib.loads((self.roster / butler / "butler.toml").read_text(encoding="utf-8"))["butler"]
+            port = self.ports[butler] if butler in self.ports else own["port"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return f"{web_address(self.host, port)}/mcp" if isinstance(port, int) and port and "/" not in butler else None
+
+
+def glance(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Glance:
+    """What is not plainly right is left to the model, which knows what to say about it."""
+    values = gather(environment, overrides).values
+    try:
+        if values.keys() <= KEYS:
+            return _glanced(values)
+    except (TypeError, ValueError):
+        pass
+    from postroom.system.settings.load import load
+
+    return of_settings(load(environment, overrides)[0])
+
+
+def glance_from_process(overrides: Mapping[str, Any]) -> Glance:
+    return glance(os.environ, overrides)
+
+
+def of_settings(settings: Settings) -> Glance:
+    return Glance(
+        home=settings.home,
+        url=settings.url,
+        token=settings.token,
+        host=settings.host,
+        roster=settings.roster or _SHIPPED,
+        endpoints=settings.endpoints,
+        ports={name: getattr(settings.ports, name) for name in settings.ports.model_fields_set},
+        channels=_OURS | settings.channels.keys(),
+        notify_wait_seconds=settings.delivery.notify_wait_seconds,
+    )
+
+
+def _glanced(values: Mapping[str, Any]) -> Glance:
+    delivery, channels = _table(values, "delivery"), _table(values, "channels")
+    found: dict[str, Any] = {name: _text(values[name]) for name in ("url", "host") if name in values}
+    if "token" in values:
+        found["token"] = Secret(_text(values["token"]))
+    if "roster" in values:
+        found["roster"] = Path(_text(values["roster"]))
+    if "notify_wait_seconds" in delivery:
+        found["notify_wait_seconds"] = _wait(delivery["notify_wait_seconds"])
+    return Glance(
+        home=values["home"],
+        endpoints={name: _text(url) for name, url in _table(values, "endpoints").items()},
+        ports={name: _port(port) for name, port in _table(values, "ports").items()},
+        channels=_OURS | channels.keys(),
+        **found,
+    )
+
+
+def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = values.get(name, {})
+    if not isinstance(table, dict):
+        raise TypeError(name)
+    return table
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _port(value: object) -> int:
+    port = value if type(value) is int else int(_text(value))
+    if not 0 <= port <= 65535:
+        raise ValueError(port)
+    return port
+
+
+def _wait(value: object) -> float:
+    seconds = float(value if isinstance(value, float) or type(value) is int else _text(value))
+    if not 0 <= seconds <= _LONGEST_WAIT_SECONDS:
+        raise ValueError(seconds)
+    return seconds

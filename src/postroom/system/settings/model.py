@@ -1,0 +1,395 @@
+"""Every setting, its default and its unit."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.approval import Risk
+from postroom.domain.delivery import OnUncertain, Priority
+from postroom.domain.web_address import in_url, web_address
+from postroom.system.settings.secret import Secret, SecretUrl
+from postroom.system.settings.section import Positive, Seconds, Section
+from postroom.system.settings.serving import ServingSettings
+
+_CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
+ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class LimitSettings(Section):
+    """How many messages may leave."""
+
+    global_per_minute: Positive = 60
+    """Messages the whole household may send in a minute."""
+    in_flight: Positive = 100
+    """Deliveries that may be under way at once."""
+    recipient_per_minute: Positive = 10
+    """Messages one person may be sent in a minute."""
+    reply_multiplier: Annotated[float, Field(ge=1, le=1000)] = 2.0
+    """A reply costs one part in this many of a message: 2 means half."""
+    channels: dict[str, Positive] = Field(default_factory=dict)
+    """Messages a minute by channel and scope, on top of the built-in ones: {"telegram.bot" = 30}."""
+
+
+class RetrySettings(Section):
+    """What happens after a failure that may pass."""
+
+    max_attempts: Positive = 3
+    """Calls to the provider for one delivery, the first one included."""
+    base_seconds: Seconds = 1.0
+    """The pause before the second attempt; it doubles each time."""
+    max_seconds: Seconds = 60.0
+    """No pause is longer, unless the provider asks for it."""
+    jitter: Annotated[float, Field(ge=0, le=1)] = 0.3
+    """Each pause is shortened or lengthened at random by up to this share."""
+    attempts_by_priority: dict[Priority, Positive] = Field(default_factory=dict)
+    """Another number of attempts for `high`, `medium` or `low`."""
+
+
+class BreakerSettings(Section):
+    """When a channel that keeps failing is left alone for a while."""
+
+    failure_threshold: Positive = 5
+    """Failures in a row that open the circuit."""
+    recovery_seconds: Seconds = 60.0
+    """How long it stays open before it is tried again."""
+    half_open_probes: Positive = 2
+    """Calls that may try it at the same time."""
+    half_open_successes: Positive = 2
+    """Successes that close it."""
+
+
+class TimeoutSettings(Section):
+    """How long one call to a provider may take."""
+
+    telegram_seconds: Seconds = 15.0
+    """Telegram."""
+    email_seconds: Seconds = 45.0
+    """E-mail, from connecting to the final dot."""
+    default_seconds: Seconds = 30.0
+    """Every other channel."""
+
+
+class DeliverySettings(Section):
+    """How stored messages are worked on."""
+
+    on_uncertain: OnUncertain = OnUncertain.RESEND
+    """After a call whose outcome nobody knows: `resend` (marked as a possible duplicate) or `hold` (a dead letter)."""
+    on_uncertain_by_channel: dict[str, OnUncertain] = Field(default_factory=dict)
+    """The same for one channel."""
+    lease_seconds: Seconds = 30.0
+    """How long a worker may hold a delivery before another one takes it over."""
+    sweep_seconds: Seconds = 5.0
+    """How often work that a lost worker left behind is looked for."""
+    notify_wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0
+    """How long `notify` waits for the outcome before it answers `accepted`."""
+    telegram_chat_interval_seconds: Annotated[float, Field(ge=0, le=3600)] = 1.0
+    """Pause between two messages to the same Telegram chat."""
+    slots_per_channel: Positive = 32
+    """Calls to one channel's provider at a time, per process."""
+
+
+class MessagesSettings(Section):
+    """What stands in a message beside the sender's own words."""
+
+    sign: bool = False
+    """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
+    mark_repeats: bool = True
+    """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
+
+
+class TelegramSettings(Section):
+    """The bot."""
+
+    api_base_url: str = "https://api.telegram.org"
+    """Where the Bot API is: a server of your own, or Telegram's."""
+    token: Secret = Secret("")
+    """The bot's token; in `secrets.toml` or BUTLER_TELEGRAM_TOKEN."""
+
+
+class EmailSettings(Section):
+    """The mailbox that mail is sent from."""
+
+    smtp_host: str = "smtp.gmail.com"
+    """The mail server."""
+    smtp_port: Port = 587
+    """Its port."""
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    """`starttls` (587), `tls` (465), or `none`, which is for this machine only."""
+    from_address: str = ""
+    """The sender people see; the mailbox itself when empty."""
+    address: str = ""
+    """The mailbox; in `secrets.toml` or BUTLER_EMAIL_ADDRESS."""
+    password: Secret = Secret("")
+    """Its password; in `secrets.toml` or BUTLER_EMAIL_PASSWORD."""
+
+
+class ApprovalSettings(Section):
+    """Which messages wait for a person."""
+
+    enabled: bool | None = None
+    """Whether messages to strangers wait for a person; unset: as soon as real credentials are set."""
+    expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
+    """How long one waits; then it fails, and its sender sees why (`notify_status`)."""
+    approvers: list[str] = Field(default_factory=list)
+    """Ids of the people who may see and decide what waits, beside the owner and the operator; a program never may."""
+    replies: Literal["heard", "ask"] = "heard"
+    """`heard`: an answer to a message that really came in needs no approval; `ask`: it does."""
+    risk: Risk = Risk.MEDIUM
+    """Of a message, unless its channel says otherwise."""
+    risk_by_channel: dict[str, Risk] = Field(default_factory=dict)
+    """The same for one channel."""
+    max_pending_per_origin: Positive = 100
+    """More than this from one butler is refused as overload."""
+    sweep_seconds: Seconds = 30.0
+    """How often overdue messages are looked for."""
+    ask_owner: bool | None = None
+    """Tell the owner that something waits; unset: not in the sandbox."""
+    ask_channel: Literal["", "telegram", "email"] = ""
+    """Over which channel; empty: the first one the owner has an address on."""
+
+
+class InboxSettings(Section):
+    """Notes that agents leave for people."""
+
+    hourly_cap: Positive = 10
+    """Notes one person may be left within an hour."""
+    email_enabled: bool = False
+    """Off: nobody gets e-mail copies, whatever their preferences say."""
+    digest: bool = True
+    """What waited for the end of quiet hours leaves as one e-mail."""
+    lease_seconds: Seconds = 60.0
+    """How long a worker may hold an e-mail copy before another one takes it over."""
+    sweep_seconds: Seconds = 5.0
+    """How often copies that are due are looked for."""
+
+
+class PostgresSettings(Section):
+    """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
+
+    pool_size: Positive = 8
+    """Connections for deliveries."""
+    other_pool_size: Annotated[int, Field(gt=0, le=1000)] = 10
+    """Connections for everything else, half of them kept open."""
+    prepared_statements: bool = True
+    """Off behind PgBouncer in transaction mode."""
+    notices: Literal["listen", "poll"] = "listen"
+    """How a process hears of others' work: `listen`, or `poll`, which looks every second."""
+    listen_url: SecretUrl = SecretUrl("")
+    """A way around the pooler, for LISTEN; empty: database_url."""
+
+    @property
+    def most_connections(self) -> int:
+        return self.pool_size + self.other_pool_size + (1 if self.notices == "listen" else 0)
+
+
+class RetentionSettings(Section):
+    """What `postroom prune` goes by when it is not told otherwise."""
+
+    settled_days: Positive = 90
+    """How long a settled delivery stays in the ledger."""
+    archive_days: Positive | None = None
+    """How long it stays in the archive after that; unset: for ever."""
+    batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
+    """Deliveries that move at a time, at most; fewer when they take long."""
+
+
+class DeskSettings(Section):
+    """The popup at the person's own screen."""
+
+    history_limit: Annotated[int, Field(ge=0, le=100)] = 5
+    """Exchanges shown above the message."""
+    toolkit: Literal["auto", "tk", "qt"] = "auto"
+    """`auto`: Qt if a screen reader is on and Qt is installed, otherwise Tk."""
+    show_seconds: Seconds = 10.0
+    """How long a window may take to appear."""
+    display_only_seconds: Seconds = 10.0
+    """How long a message without a question stays."""
+    typing_grace_seconds: Seconds = 10.0
+    """A timeout waits until this long after the last key."""
+    progress_seconds: Seconds = 10.0
+    """How often a waiting client is told that the call is alive."""
+    silence_seconds: Seconds = 60.0
+    """A window that says nothing for so long is taken for dead."""
+    token: Secret = Secret("")
+    """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
+
+
+class Owner(Section):
+    """The person this household belongs to; messages without a recipient go here."""
+
+    name: str = ""
+    """What the owner is called."""
+    telegram_chat_id: ChatId | None = None
+    """The owner's chat with the bot; a number or a text."""
+    email: str | None = None
+    """The owner's e-mail address."""
+
+
+class Contact(Section):
+    """Somebody this household can write to; one `[[contacts]]` table each."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """The contact's name."""
+    aliases: tuple[str, ...] = ()
+    """Other names."""
+    telegram_chat_id: ChatId | None = None
+    """The chat with the bot; a number or a text."""
+    email: str | None = None
+    """E-mail address."""
+    agent: str | None = None
+    """An agent address of the contact's own, such as agent://household/bob."""
+    trusted: bool = False
+    """Messages to this contact need no approval."""
+
+
+class ConnectorSettings(Section):
+    """An assistant's adapter; one `[connectors.NAME]` table each."""
+
+    agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)
+    """The senders its token may speak for."""
+    public_url: str = ""
+    """Where the assistant reaches the adapter."""
+    household_url: str = ""
+    """Where an adapter that runs alone reaches the API."""
+
+
+class ChannelSettings(Section):
+    """A channel of your own; one `[channels.NAME]` table each."""
+
+    factory: str
+    """`module:function` that is given the options and returns the channel."""
+    options: dict[str, Secret] = Field(default_factory=dict)
+    """What the function is given, by name."""
+
+
+class Ports(Section):
+    """Where each part listens; 0 lets the system choose."""
+
+    switchboard: Port = 40100
+    """The switchboard."""
+    general: Port = 40101
+    """The butler `general`."""
+    health: Port = 40103
+    """The butler `health`."""
+    messenger: Port = 40104
+    """The messenger."""
+    api: Port = 40200
+    """HTTP for people and assistants."""
+    chatgpt: Port = 40201
+    """The adapter for ChatGPT."""
+    gemini: Port = 40202
+    """The adapter for Gemini."""
+    sandbox: Port = 40290
+    """The sandbox's Bot API and its page."""
+    sandbox_smtp: Port = 40225
+    """The sandbox's mail server."""
+
+
+class TelemetrySettings(Section):
+    """What is logged and measured."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """The least important lines that are logged."""
+    otlp_endpoint: str | None = None
+    """Where traces are sent (OTLP over HTTP; needs the extra `otlp`)."""
+
+
+class Settings(Section):
+    home: Path
+    """The data directory."""
+    url: str = ""
+    """The API of a household elsewhere; empty: the one on this machine."""
+    token: Secret = Secret("")
+    """What to show there."""
+    database_url: SecretUrl = SecretUrl("")
+    """sqlite:///FILE or postgresql://…; empty: a file in the data directory."""
+    redis_url: SecretUrl = SecretUrl("")
+    """redis://…, for limits and circuits that several processes share; empty: none."""
+    roster: Path | None = None
+    """A folder of butlers; unset: the shipped ones."""
+    host: str = "127.0.0.1"
+    """The address to listen on."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names this machine is reached by, beside localhost."""
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages that may call, by origin."""
+    endpoints: dict[str, str] = Field(default_factory=dict)
+    """Where parts on other machines are: name and URL of /mcp."""
+    sandbox: bool | None = None
+    """Unset: on while no provider credentials are set."""
+    limits: LimitSettings = LimitSettings()
+    retry: RetrySettings = RetrySettings()
+    breaker: BreakerSettings = BreakerSettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+    delivery: DeliverySettings = DeliverySettings()
+    messages: MessagesSettings = MessagesSettings()
+    telegram: TelegramSettings = TelegramSettings()
+    email: EmailSettings = EmailSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    inbox: InboxSettings = InboxSettings()
+    desk: DeskSettings = DeskSettings()
+    serving: ServingSettings = ServingSettings()
+    postgres: PostgresSettings = PostgresSettings()
+    retention: RetentionSettings = RetentionSettings()
+    owner: Owner = Owner()
+    contacts: tuple[Contact, ...] = ()
+    connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
+    channels: dict[Annotated[str, Field(pattern=_CHANNEL)], ChannelSettings] = Field(default_factory=dict)
+    ports: Ports = Ports()
+    telemetry: TelemetrySettings = TelemetrySettings()
+
+    @field_validator("channels")
+    @classmethod
+    def _ours_stay_ours(cls, channels: dict[str, ChannelSettings]) -> dict[str, ChannelSettings]:
+        if taken := {"telegram", "email"} & channels.keys():
+            raise ValueError(f"{', '.join(sorted(taken))} cannot be replaced")
+        return channels
+
+    @property
+    def has_credentials(self) -> bool:
+        return bool(self.telegram.token) or bool(self.email.password) or bool(self.channels)
+
+    @property
+    def in_sandbox(self) -> bool:
+        return self.sandbox if self.sandbox is not None else not self.has_credentials
+
+    @property
+    def approvals_on(self) -> bool:
+        return self.approvals.enabled if self.approvals.enabled is not None else not self.in_sandbox
+
+    @property
+    def ask_owner_on(self) -> bool:
+        return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
+
+    def connector(self, name: str) -> ConnectorSettings:
+        """One that nobody configured and that is not ours speaks for nobody."""
+        known = ConnectorSettings() if name in ("chatgpt", "gemini") else ConnectorSettings(agents=())
+        return self.connectors.get(name, known)
+
+    @property
+    def served_hosts(self) -> tuple[str, ...]:
+        """The names under which callers may ask for this machine, as they stand in a URL."""
+        return (*self.allowed_hosts, in_url(self.host))
+
+    @property
+    def tokens_file(self) -> Path:
+        return self.home / "tokens.json"
+
+    @property
+    def household(self) -> str:
+        """Tells this household from others to everybody who asks, and tells nothing else about it."""
+        return sha256(str(self.home.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    @property
+    def api_url(self) -> str:
+        return self.url.rstrip("/") or web_address(self.host, self.ports.api)
+
+    @property
+    def database(self) -> str:
+        return self.database_url.reveal() or f"sqlite:///{self.home / 'postroom.db'}"

@@ -1,0 +1,95 @@
+"""The gate every delivery passes: who may be written to unseen, and what is parked for a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Protocol
+
+from postroom.domain.approval import Parking, content_of
+from postroom.domain.delivery import Intent, Status
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
+from postroom.domain.ledger import Inserted, NewDelivery
+from postroom.system.signal import Signal
+from postroom.work.approvals.policy import ApprovalPolicy
+from postroom.work.approvals.record import ParkingRecord
+from postroom.work.approvals.risk import risk_of
+from postroom.work.approvals.rules import arguments_of, standing
+
+INBOX_ORIGIN: Final = "inbox"
+
+
+class Trust(Protocol):
+    """Whom the household trusts, by resolved address on a channel and never by name."""
+
+    async def is_trusted(self, channel: str, address: str) -> bool:
+        """The owner, or a contact marked trusted."""
+        ...
+
+
+class Mailboxes(Protocol):
+    async def is_users_own(self, channel: str, address: str) -> bool:
+        """Whether a user of the inbox has confirmed this address as the place for copies."""
+        ...
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        """Whether this address is just being asked to confirm that."""
+        ...
+
+
+class Conversations(Protocol):
+    async def heard(self, channel: str, address: str, thread: str) -> bool:
+        """Whether this household itself received a message in that thread from there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalGate:
+    """
+    Nothing here believes the payload: an origin is the caller's principal, trust goes
+    by address, and a reply counts as one only when the message it answers was received.
+    """
+
+    trust: Trust
+    record: ParkingRecord
+    policy: ApprovalPolicy
+    mailboxes: Mailboxes | None = None
+    conversations: Conversations | None = None
+    signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
+
+    async def passes(self, new: NewDelivery) -> bool:
+        return (
+            await self.trust.is_trusted(new.channel, new.address)
+            or await self._is_own_copy(new)
+            or await self._is_confirmation(new)
+            or await self._is_answer(new)
+        )
+
+    async def park(self, new: NewDelivery) -> Inserted:
+        content, now_us = content_of(new), new.created_at_us
+        risk = risk_of(content, self.policy.risk)
+        parking = Parking(
+            risk=risk,
+            expires_at_us=now_us + self.policy.expiry_us,
+            most_pending=self.policy.most_pending_per_origin,
+        )
+        choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
+        inserted = await self.record.park(new, parking, choose)
+        if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            self.signal.ring()
+        return inserted
+
+    async def _is_own_copy(self, new: NewDelivery) -> bool:
+        if self.mailboxes is None or new.origin_butler != INBOX_ORIGIN or new.intent is not Intent.SEND:
+            return False
+        return await self.mailboxes.is_users_own(new.channel, new.address)
+
+    async def _is_confirmation(self, new: NewDelivery) -> bool:
+        if self.mailboxes is None or new.origin_butler != CONFIRMATION_ORIGIN or new.intent is not Intent.SEND:
+            return False
+        return await self.mailboxes.awaits_confirmation(new.channel, new.address)
+
+    async def _is_answer(self, new: NewDelivery) -> bool:
+        if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND:
+            return False
+        return new.thread is not None and await self.conversations.heard(new.channel, new.address, new.thread)

@@ -1,0 +1,110 @@
+"""How actions, rules and audit events are shown to the person who decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from postroom.domain.approval import Action, ActionStatus, ApprovalEvent, Content, StandingRule
+from postroom.domain.time import to_text
+from postroom.work.approvals.rules import specificity, written
+from postroom.work.approvals.visible import findings, reveal
+
+_PREVIEW_CHARACTERS: Final = 200
+
+
+def summary(action: Action) -> dict[str, Any]:
+    """One line of a list: enough to know what it is, not enough to agree to it."""
+    shown = {
+        "action_id": action.id,
+        "status": str(action.status),
+        "risk_tier": str(action.risk),
+        "origin_butler": action.origin_butler,
+        "request_id": action.request_id,
+        "channel": action.content.channel,
+        "intent": str(action.content.intent),
+        "recipient": reveal(action.content.address),
+        "preview": reveal(action.content.message[:_PREVIEW_CHARACTERS]),
+        "content_hash": action.content_hash,
+        "requested_at": to_text(action.requested_at_us),
+        "expires_at": to_text(action.expires_at_us),
+        "delivery": {"delivery_id": action.id, "status": str(action.delivery_status)},
+    }
+    if action.status is not ActionStatus.PENDING:
+        shown |= _decision(action)
+    return shown
+
+
+def detail(action: Action, events: Sequence[ApprovalEvent]) -> dict[str, Any]:
+    """`content` is what would be sent, to the byte; `visible` is the same with nothing hidden."""
+    return summary(action) | {
+        "content": _fields(action.content),
+        "visible": {name: reveal(text) if text else text for name, text in _fields(action.content).items()},
+        "warnings": warnings(action.content),
+        "intact": action.content.hash == action.content_hash,
+        "events": [_event(event) for event in events],
+    }
+
+
+def warnings(content: Content) -> list[dict[str, Any]]:
+    return [
+        {"field": name, "kind": str(found.kind), "character": found.name, "position": found.position}
+        for name, text in _fields(content).items()
+        if text
+        for found in findings(text)
+    ]
+
+
+def rule_shape(rule: StandingRule, now_us: int) -> dict[str, Any]:
+    return {
+        "rule_id": rule.id,
+        "active": rule.active(now_us),
+        "constraints": written(rule.constraints),
+        "specificity": specificity(rule),
+        "description": rule.description,
+        "created_by": rule.created_by,
+        "created_at": to_text(rule.created_at_us),
+        "created_from": rule.created_from,
+        "expires_at": _moment(rule.expires_at_us),
+        "max_uses": rule.max_uses,
+        "use_count": rule.use_count,
+        "revoked_by": rule.revoked_by,
+        "revoked_at": _moment(rule.revoked_at_us),
+    }
+
+
+def _decision(action: Action) -> dict[str, Any]:
+    return {
+        "decided_by": action.decided_by,
+        "decided_at": _moment(action.decided_at_us),
+        "reason": action.reason,
+        "rule_id": action.rule_id,
+        "edited": action.edited,
+    }
+
+
+def _fields(content: Content) -> dict[str, str | None]:
+    return {
+        "channel": content.channel,
+        "intent": str(content.intent),
+        "recipient": content.address,
+        "thread": content.thread,
+        "subject": content.subject,
+        "message": content.message,
+        "emoji": content.emoji,
+    }
+
+
+def _event(event: ApprovalEvent) -> dict[str, Any]:
+    return {
+        "type": str(event.type),
+        "actor": event.actor,
+        "at": to_text(event.at_us),
+        "reason": event.reason,
+        "rule_id": event.rule_id,
+        **event.metadata,
+    }
+
+
+def _moment(us: int | None) -> str | None:
+    return to_text(us) if us is not None else None

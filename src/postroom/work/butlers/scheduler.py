@@ -1,0 +1,128 @@
+"""Keeps a butler's appointments: reminders and the runs of its schedules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from postroom.domain.appointment import Appointment, AppointmentKind, AppointmentStatus
+from postroom.domain.errors import PostroomError
+from postroom.domain.ports import Clock
+from postroom.domain.time import seconds
+from postroom.system.roster.config import Schedule
+from postroom.system.signal import Signal
+from postroom.work.butlers.schedule import next_run_us
+
+_PAUSE_SECONDS: Final = 2.0
+_LONGEST_SLEEP_SECONDS: Final = 60.0  # a machine that was asleep, or whose clock was set, has slept for another time
+_LONGEST_PAUSE_SECONDS: Final = 300.0
+_MAX_TRIES: Final = 300
+
+
+class Appointments(Protocol):
+    async def add(self, new: Appointment) -> None: ...
+
+    async def keep_schedules(self, current: Sequence[Appointment]) -> None: ...
+
+    async def due(self, now_us: int) -> Sequence[Appointment]: ...
+
+    async def next_due_us(self) -> int | None: ...
+
+    async def finish(
+        self, done: Appointment, status: AppointmentStatus, result: str, following: Appointment | None
+    ) -> None: ...
+
+    async def postpone(self, one: Appointment, due_at_us: int, result: str) -> None: ...
+
+    async def recent(self, limit: int) -> Sequence[Appointment]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler:
+    """
+    Each run carries a key of its own, so a run that was begun before a crash and
+    is begun again after it sends its message once.
+    """
+
+    butler: str
+    schedules: Sequence[Schedule]
+    appointments: Appointments
+    clock: Clock
+    mint: Callable[[int], str]
+    notify: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+    trigger: Callable[[str, str], Awaitable[dict[str, Any]]]
+    changed: Signal = field(default_factory=Signal)
+
+    async def remember(self, reminder: Appointment) -> None:
+        await self.appointments.add(reminder)
+        self.changed.ring()
+
+    async def start(self) -> None:
+        now = self.clock.now_us()
+        await self.appointments.keep_schedules([self._next(schedule, now) for schedule in self.schedules])
+
+    async def look(self) -> int | None:
+        """Keeps what is due; returns when to look next, None while there is nothing until it is `changed`."""
+        for one in await self.appointments.due(self.clock.now_us()):
+            await self._keep(one)
+        wake_at = await self.appointments.next_due_us()
+        if wake_at is None:
+            return None
+        return min(wake_at, self.clock.now_us() + seconds(_LONGEST_SLEEP_SECONDS))
+
+    async def _keep(self, one: Appointment) -> None:
+        try:
+            answer = await self._carry_out(one)
+        except PostroomError as error:
+            answer = {"status": "error", "error": error.message, "retryable": error.retryable}
+        except Exception as error:  # the others wait behind this one
+            answer = {"status": "error", "error": f"it cannot be carried out ({type(error).__name__})"}
+        status = str(answer.get("status"))
+        result = status if status != "error" else f"error: {_told(answer)}"
+        if status == "error" and answer.get("retryable") and one.tries < _MAX_TRIES:
+            pause = min(_PAUSE_SECONDS * 2.0 ** min(one.tries, 10), _LONGEST_PAUSE_SECONDS)
+            await self.appointments.postpone(one, self.clock.now_us() + seconds(pause), result)
+            return
+        ended = AppointmentStatus.FAILED if status == "error" else AppointmentStatus.DONE
+        await self.appointments.finish(one, ended, result, self._following(one))
+
+    async def _carry_out(self, one: Appointment) -> dict[str, Any]:
+        work = json.loads(one.work)
+        if "prompt" in work:
+            return await self.trigger(str(work["prompt"]), f"schedule:{one.name}")
+        return await self.notify({**work["notify"], "idempotency_key": f"{one.kind}:{one.id}", "wait_seconds": 5})
+
+    def _following(self, one: Appointment) -> Appointment | None:
+        """After a time away a schedule runs once and goes on from now: it does not catch up run by run."""
+        for schedule in self.schedules:
+            if one.kind is AppointmentKind.SCHEDULE and schedule.name == one.name:
+                return self._next(schedule, self.clock.now_us())
+        return None
+
+    def _next(self, schedule: Schedule, now_us: int) -> Appointment:
+        return Appointment(
+            id=self.mint(now_us),
+            butler=self.butler,
+            kind=AppointmentKind.SCHEDULE,
+            name=schedule.name,
+            due_at_us=next_run_us(schedule, now_us),
+            work=schedule_work(schedule),
+            created_at_us=now_us,
+        )
+
+
+def schedule_work(schedule: Schedule) -> str:
+    """Says when as well as what, so that a change of either in the file is noticed."""
+    work: dict[str, Any] = {"cron": schedule.cron, "timezone": schedule.timezone}
+    if schedule.notify is not None:
+        work["notify"] = schedule.notify.model_dump(exclude_none=True)
+    else:
+        work["prompt"] = schedule.prompt
+    return json.dumps(work, ensure_ascii=False, sort_keys=True)
+
+
+def _told(answer: Mapping[str, Any]) -> str:
+    error = answer.get("error")
+    return str(error.get("message")) if isinstance(error, Mapping) else str(error)

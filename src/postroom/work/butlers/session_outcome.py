@@ -1,0 +1,47 @@
+"""How a session ended, judged by what the model did and not by an exit code."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from postroom.domain.errors import ErrorClass, PostroomError
+from postroom.domain.fields import text_problem
+from postroom.domain.runtime import Ended
+from postroom.domain.session import Event, Outcome
+from postroom.domain.transcript import Transcript, cut, document
+
+MAX_COMPLAINT_CHARACTERS: Final = 2_000
+
+
+def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float) -> Outcome:
+    record = document(transcript) | {"exit_code": ended.exit_code, "complaint": _last_words(ended.stderr)}
+    if ended.timed_out:
+        return Outcome(
+            event=Event.TIME_OUT,
+            transcript=record,
+            error_class=ErrorClass.TIMEOUT,
+            error_message=f"the session was ended after {timeout_seconds:g} s",
+        )
+    if failure := transcript.failure:
+        return Outcome(
+            event=Event.FAIL,
+            transcript=record,
+            error_class=ErrorClass.UNAVAILABLE,
+            error_message=_printable(f"{failure} (exit code {ended.exit_code})"),
+        )
+    return Outcome(event=Event.FINISH, transcript=record)
+
+
+def not_started(error: PostroomError) -> Outcome:
+    return Outcome(event=Event.FAIL, transcript={}, error_class=error.error_class, error_message=error.message)
+
+
+def _last_words(stderr: bytes) -> str:
+    text = _printable(stderr.decode(errors="replace"))
+    return text[-MAX_COMPLAINT_CHARACTERS:]
+
+
+def _printable(text: str) -> str:
+    """No control characters: they could write over a terminal, and PostgreSQL takes no NUL."""
+    clean = "".join(one if one.isprintable() or one == "\n" else " " for one in text).strip()
+    return "" if text_problem(clean) else cut(clean, 2 * MAX_COMPLAINT_CHARACTERS)

@@ -1,0 +1,310 @@
+"""The sessions of a butler's model: stored first, run a few at a time, never forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import structlog
+
+from postroom.domain.errors import (
+    FieldError,
+    InternalError,
+    OverloadRejected,
+    PostroomError,
+    StoreUnavailable,
+    ValidationError,
+)
+from postroom.domain.ports import Clock
+from postroom.domain.principal import Principal
+from postroom.domain.runtime import Order, Programs, Runtime
+from postroom.domain.session import (
+    MAX_DEPTH,
+    TERMINAL,
+    NewSession,
+    Outcome,
+    Session,
+    SessionId,
+    Status,
+    notify_context,
+)
+from postroom.domain.session_principal import SessionPrincipal
+from postroom.domain.time import seconds
+from postroom.system.signal import Signal
+from postroom.work.butlers.session_outcome import judge, not_started
+from postroom.work.butlers.session_prompt import request_text, session_prompt
+
+_STORE_RETRY_SECONDS: Final = 1.0
+
+
+class SessionTokens(Protocol):
+    """Tokens that are good for one session."""
+
+    def mint(self, session_id: SessionId) -> str: ...
+
+    def end(self, token: str) -> None: ...
+
+
+class SessionStore(Protocol):
+    """Every answer means "committed"; a change by an earlier attempt changes nothing and answers False."""
+
+    async def add(self, new: NewSession, *, most_queued: int) -> Session | None: ...
+
+    async def claim(self, butler: str, *, now_us: int) -> Session | None: ...
+
+    async def end(self, session: Session, outcome: Outcome, *, now_us: int) -> bool: ...
+
+    async def release(self, session: Session) -> bool: ...
+
+    async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]: ...
+
+    async def get(self, butler: str, session_id: str) -> Session | None: ...
+
+    async def newest(
+        self, butler: str, *, status: Status | None, before: str | None, limit: int
+    ) -> Sequence[Session]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
+    concurrent: int = 1
+    queued: int = 100
+    timeout_seconds: float = 300.0
+    drain_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which model works for a butler, and where. `workspace` is this butler's alone and is emptied at start."""
+
+    butler: str
+    description: str
+    runtime: Runtime
+    mcp_url: str
+    workspace: Path
+    model: str | None = None
+    arguments: Sequence[str] = ()
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def server(self) -> str:
+        """Some of the programs cut tool names at an underscore."""
+        return self.butler.replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParts:
+    store: SessionStore
+    tokens: SessionTokens
+    programs: Programs
+    clock: Clock
+    mint: Callable[[int], str]
+
+
+class Sessions:
+    """
+    Runs what is in the queue, at most `concurrent` at once, oldest first.
+
+    `submit` answers when the request is stored. `start` takes up what an
+    earlier process left: a session that was running when the household died is
+    begun once more, so a session happens at least once; what it sends is sent
+    once, because a repeated notify in it carries the same lineage.
+    """
+
+    def __init__(self, settings: ModelSettings, limits: SessionLimits, parts: SessionParts) -> None:
+        self._settings = settings
+        self._limits = limits
+        self._parts = parts
+        self._active: dict[SessionId, Session] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.wake = Signal()
+        self.stopping = asyncio.Event()
+        self._ended = Signal()
+        self._adding = asyncio.Lock()
+        self._log = structlog.get_logger("postroom.sessions").bind(butler=settings.butler)
+
+    async def submit(
+        self,
+        prompt: str,
+        *,
+        trigger: str,
+        caller: Principal,
+        material: object = None,
+        context: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Session:
+        """Raises ValidationError, OverloadRejected or StoreUnavailable; otherwise it is on disk."""
+        now_us = self._parts.clock.now_us()
+        new = NewSession(
+            id=SessionId(self._parts.mint(now_us)),
+            butler=self._settings.butler,
+            runtime=self._settings.runtime.name,
+            trigger=trigger,
+            caller=str(caller),
+            prompt=request_text(prompt, material),
+            created_us=now_us,
+            key=key,
+            request_id=str(context["request_id"]) if context and context.get("request_id") else None,
+            context=context,
+            depth=self._depth(caller),
+        )
+        async with self._adding:  # so that the limit is exact
+            session = await self._parts.store.add(new, most_queued=self._limits.queued)
+        if session is None:
+            raise OverloadRejected(
+                f"{self._limits.queued} sessions are already waiting for {self._settings.butler}",
+                limit_type="session_queue",
+                retry_after_seconds=self._limits.timeout_seconds / max(self._limits.concurrent, 1),
+            )
+        self.wake.ring()
+        return session
+
+    async def get(self, session_id: str) -> Session | None:
+        return await self._parts.store.get(self._settings.butler, session_id)
+
+    async def newest(
+        self, *, status: Status | None = None, before: str | None = None, limit: int = 50
+    ) -> Sequence[Session]:
+        return await self._parts.store.newest(self._settings.butler, status=status, before=before, limit=limit)
+
+    async def wait(self, session_id: str, wait_seconds: float) -> Session | None:
+        """The session as soon as it has ended, or as it is when the time is up."""
+        until_us = self._in(wait_seconds)
+        while True:
+            ended = self._ended.news()
+            session = await self.get(session_id)
+            if session is None or session.status in TERMINAL or not await self._parts.clock.wait(ended, until_us):
+                return session
+
+    def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
+        """The request_context that a notify by this caller has when it names none."""
+        if not isinstance(caller, SessionPrincipal):
+            return None
+        session = self._active.get(caller.session_id)
+        return notify_context(session, intent=intent) if session else None
+
+    @property
+    def running(self) -> int:
+        return len(self._tasks)
+
+    async def start(self) -> None:
+        recovered = await self._parts.store.recover(self._settings.butler, now_us=self._parts.clock.now_us())
+        for session in recovered:
+            await self._parts.programs.clear(session.id)
+            self._log.warning("session.recovered", session_id=session.id, status=str(session.status))
+        await asyncio.to_thread(shutil.rmtree, self._settings.workspace, ignore_errors=True)
+
+    async def stop(self) -> None:
+        """What is running may finish for a while; the rest goes back into the queue. Nobody looks any more."""
+        self.stopping.set()
+        drained = asyncio.Event()
+        watching = asyncio.create_task(_set_after(set(self._tasks), drained))
+        await self._parts.clock.wait(drained, self._in(self._limits.drain_seconds))
+        for task in set(self._tasks):
+            task.cancel()
+        await watching
+
+    async def look(self) -> None:
+        """Begins what there is room for; there is more to do when `wake` is set."""
+        while len(self._tasks) < self._limits.concurrent and not self.stopping.is_set():
+            session = await self._parts.store.claim(self._settings.butler, now_us=self._parts.clock.now_us())
+            if session is None:
+                return
+            task = asyncio.create_task(self._run(session))
+            self._tasks.add(task)
+            task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self.wake.ring()
+
+    async def _run(self, session: Session) -> None:
+        token = self._parts.tokens.mint(session.id)
+        self._active[session.id] = session
+        try:
+            outcome = await self._attempt(session, token)
+        except asyncio.CancelledError:
+            with contextlib.suppress(StoreUnavailable):  # then the next start finds it running, and recovers it
+                await asyncio.shield(self._parts.store.release(session))
+            raise
+        finally:
+            self._parts.tokens.end(token)
+            del self._active[session.id]
+        await self._record(session, outcome)
+
+    async def _attempt(self, session: Session, token: str) -> Outcome:
+        settings, folder = self._settings, self._settings.workspace / session.id
+        order = Order(
+            session_id=session.id,
+            prompt=session_prompt(session, description=settings.description, server=settings.server),
+            server=settings.server,
+            mcp_url=settings.mcp_url,
+            token=token,
+            home=folder / "home",
+            work=folder / "work",
+            timeout_seconds=self._limits.timeout_seconds,
+            model=settings.model,
+            credentials=settings.credentials,
+            arguments=settings.arguments,
+        )
+        try:
+            await asyncio.to_thread(_make_folders, order.home, order.work)
+            ended = await self._parts.programs.run(
+                settings.runtime.launch(order),
+                timeout_seconds=order.timeout_seconds,
+                secrets=[token, *settings.credentials.values()],
+            )
+        except PostroomError as error:
+            return not_started(error)
+        except OSError as error:
+            return not_started(InternalError(f"the session could not be started ({type(error).__name__})"))
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        return judge(settings.runtime.read(ended.stdout), ended, timeout_seconds=order.timeout_seconds)
+
+    async def _record(self, session: Session, outcome: Outcome) -> None:
+        """Until the store has it, or the household stops; the next one then begins it again."""
+        while True:
+            try:
+                await self._parts.store.end(session, outcome, now_us=self._parts.clock.now_us())
+            except StoreUnavailable:
+                if await self._parts.clock.wait(self.stopping, self._in(_STORE_RETRY_SECONDS)):
+                    return
+                continue
+            self._ended.ring()
+            self._log.info(
+                "session.ended",
+                session_id=session.id,
+                outcome=str(outcome.event),
+                error_class=outcome.error_class and str(outcome.error_class),
+            )
+            return
+
+    def _depth(self, caller: Principal) -> int:
+        if not isinstance(caller, SessionPrincipal):
+            return 0
+        parent = self._active.get(caller.session_id)
+        depth = parent.depth + 1 if parent else MAX_DEPTH + 1
+        if depth > MAX_DEPTH:
+            problem = f"sessions started by sessions may be {MAX_DEPTH} deep"
+            raise ValidationError.of([FieldError("prompt", problem, "too_deep")])
+        return depth
+
+    def _in(self, wait_seconds: float) -> int:
+        return self._parts.clock.now_us() + seconds(wait_seconds)
+
+
+def _make_folders(*folders: Path) -> None:
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+async def _set_after(tasks: set[asyncio.Task[None]], event: asyncio.Event) -> None:
+    if tasks:
+        await asyncio.wait(tasks)
+    event.set()

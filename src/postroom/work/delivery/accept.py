@@ -1,0 +1,264 @@
+"""From an outgoing message to a stored delivery, or to the reason why not."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from postroom.domain.breaker import Circuit, Permit
+from postroom.domain.delivery import Failure, Status
+from postroom.domain.errors import (
+    FieldError,
+    InternalError,
+    PostroomError,
+    StoreUnavailable,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
+from postroom.domain.limits import Admission, Decision
+from postroom.domain.notify import notify_document
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
+from postroom.domain.record import record
+from postroom.work.delivery import breaker, limits
+from postroom.work.delivery.arrival import Arrival
+from postroom.work.delivery.dispatcher import Dispatcher
+from postroom.work.delivery.first_write import FirstWrite
+from postroom.work.delivery.idempotency import Identity, identify
+from postroom.work.delivery.lineage import span, trace_id_for_delivery
+from postroom.work.delivery.pipeline import Ready
+from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.signature import signed
+from postroom.work.delivery.target import Target, resolve_target
+
+_document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+@record
+class Accepted:
+    """With a claim, this process works on it, so its settling will be heard here first; `permit` if it is marked."""
+
+    snapshot: Snapshot
+    created: bool
+    claim: Claim | None = None
+    permit: Permit | None = None
+
+
+@record
+class Draft:
+    """What would be stored, under which identity, and the calls that would be made."""
+
+    new: NewDelivery
+    identity: Identity
+    parts: Sequence[Any]
+
+
+@record
+class Judgement:
+    """Whether the circuit and the limits let a draft in; `decision` is missing where the circuit alone said no."""
+
+    asked: Admission
+    circuit: Circuit
+    decision: Decision | None
+    error: PostroomError | None
+
+
+@record
+class Forecast:
+    """What acceptance would do with a draft."""
+
+    draft: Draft
+    known: Snapshot | None
+    judgement: Judgement
+    needs_approval: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acceptance:
+    ledger: Ledger
+    channels: Mapping[str, Channel]
+    book: AddressBook
+    limits: Limits
+    breakers: Breakers
+    policy: DeliveryPolicy
+    writer: FirstWrite
+    dispatcher: Dispatcher
+    clock: Clock
+    meter: Meter
+    mint: Callable[[int], str]
+    gate: Gate | None = None
+    _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
+
+    async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
+        """
+        Raises one of our errors when nothing was stored.
+
+        A caller who hangs up in the middle cancels nothing: the work runs in a task
+        of its own, which requests with the same key that arrive together share.
+        """
+        with span("postroom.accept", {"postroom.channel": outgoing.channel}):
+            draft = await self._draft(outgoing, request_id)
+            if arrival := self._arriving.get(draft.identity.key):
+                accepted = _same(await arrival.heard(), draft.new)
+                self.meter.repeated(accepted.snapshot)
+                return accepted
+            arrival = self._arriving[draft.identity.key] = Arrival()
+            arrival.task = asyncio.create_task(self._arrive(arrival, draft))
+            return await arrival.heard()
+
+    async def forecast(self, outgoing: Outgoing, *, request_id: str) -> Forecast:
+        """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
+        draft = await self._draft(outgoing, request_id)
+        known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
+        if known is not None:
+            _same(Accepted(snapshot=known, created=False), draft.new)
+        return Forecast(
+            draft=draft,
+            known=known,
+            judgement=await self._judge(draft.new, consume=False),
+            needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
+        )
+
+    async def _draft(self, outgoing: Outgoing, request_id: str) -> Draft:
+        channel = self._channel(outgoing.channel)
+        target = await resolve_target(outgoing, channel, self.book)
+        identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
+        new = self._new(outgoing, target, identity, request_id)
+        return Draft(new=new, identity=identity, parts=self._prepared(channel, new))
+
+    def _channel(self, name: str) -> Channel:
+        if channel := self.channels.get(name):
+            return channel
+        raise TargetUnavailable(f"no credentials for {name} are set")
+
+    async def _arrive(self, arrival: Arrival[Accepted], draft: Draft) -> None:
+        """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
+        identity, new = draft.identity, draft.new
+        try:
+            accepted = await (self._store(new) if identity.fresh else self._find_or_store(identity, new))
+        except BaseException as error:
+            arrival.fail(error)
+            if isinstance(error, Exception):
+                return
+            raise
+        finally:
+            del self._arriving[identity.key]
+        arrival.tell(accepted)
+        if accepted.claim is not None:
+            await self.dispatcher.carry(accepted.claim, Ready(parts=draft.parts, permit=accepted.permit))
+
+    async def _find_or_store(self, identity: Identity, new: NewDelivery) -> Accepted:
+        if found := await self.ledger.find(identity.key):
+            self.meter.repeated(found)
+            return _same(Accepted(snapshot=found, created=False), new)
+        return await self._store(new)
+
+    async def _store(self, new: NewDelivery) -> Accepted:
+        admission = await self._admit(new)
+        try:
+            inserted, permit = await self._insert(new)
+        except BaseException:
+            await self.limits.refund(admission)
+            raise
+        if not inserted.created:
+            await self.limits.refund(admission)
+            self.meter.repeated(inserted.snapshot)
+            return _same(Accepted(snapshot=inserted.snapshot, created=False), new)
+        self.meter.accepted(new)
+        if inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            await self.limits.release(admission.lease_id)  # asking costs tokens, waiting takes no place in flight
+        elif inserted.claim is None:
+            self.dispatcher.left_pending(inserted.snapshot.id)
+        return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit)
+
+    async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+        if self.gate is not None and not await self.gate.passes(new):
+            return await self.gate.park(new), None
+        return await self.writer.write(new)
+
+    async def _admit(self, new: NewDelivery) -> Admission:
+        judgement = await self._judge(new, consume=True)
+        if judgement.error is not None:
+            await self._refuse(new, judgement.error)
+            raise judgement.error
+        return judgement.asked
+
+    async def _judge(self, new: NewDelivery, *, consume: bool) -> Judgement:
+        """A refusal by the circuit takes nothing from the limits; who only asks sees both."""
+        asked = limits.admission(
+            self.policy.limits, lease_id=new.id, channel=new.channel, intent=new.intent, address=new.address
+        )
+        circuit = await self.breakers.circuit(new.channel)
+        error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
+        decision: Decision | None = None
+        if error is None or not consume:
+            decision = await self.limits.admit(asked, consume=consume)
+            error = error or limits.refusal(decision, new.channel)
+        return Judgement(asked=asked, circuit=circuit, decision=decision, error=error)
+
+    async def _refuse(self, new: NewDelivery, error: PostroomError) -> None:
+        refusal = Refusal(
+            id=new.id,
+            idempotency_key=new.idempotency_key,
+            request_id=new.request_id,
+            origin_butler=new.origin_butler,
+            channel=new.channel,
+            intent=new.intent,
+            target_identity=new.target_identity,
+            failure=Failure(error.error_class, error.message, error.retry_after_seconds),
+            limit_type=error.limit_type or "circuit",
+            trace_id=new.trace_id,
+            created_at_us=new.created_at_us,
+        )
+        self.meter.refused(refusal)
+        with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
+            await self.ledger.refuse(refusal)
+
+    def _new(self, outgoing: Outgoing, target: Target, identity: Identity, request_id: str) -> NewDelivery:
+        now = self.clock.now_us()
+        delivery_id = DeliveryId(self.mint(now))
+        return NewDelivery(
+            id=delivery_id,
+            idempotency_key=identity.key,
+            fingerprint=identity.fingerprint,
+            request_id=request_id,
+            origin_butler=outgoing.origin_butler,
+            channel=outgoing.channel,
+            intent=outgoing.intent,
+            target_identity=target.identity,
+            address=target.address,
+            thread=target.thread,
+            message=signed(outgoing) if self.policy.sign else outgoing.message,
+            subject=outgoing.subject,
+            emoji=outgoing.emoji,
+            envelope=_document(notify_document(outgoing)),
+            priority=outgoing.priority,
+            on_uncertain=self.policy.uncertain(outgoing.channel, outgoing.on_uncertain),
+            created_at_us=now,
+            trace_id=trace_id_for_delivery(delivery_id),
+        )
+
+    def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:
+        """What a channel can never carry is refused at the door."""
+        try:
+            return channel.prepare(new.to_message())
+        except PostroomError:
+            raise
+        except Exception as error:  # its words may be the message's
+            self.meter.bug(None, error)
+            raise InternalError(f"the {new.channel} channel failed ({type(error).__name__})") from None
+
+
+def _same(accepted: Accepted, new: NewDelivery) -> Accepted:
+    """One key, one message: the same key with other content is a mistake worth telling."""
+    if accepted.snapshot.fingerprint != new.fingerprint:
+        raise ValidationError.of([FieldError("idempotency_key", "was already used for another message", "key_reused")])
+    if accepted.created:
+        return replace(accepted, created=False)
+    return accepted

@@ -1,0 +1,230 @@
+"""Who works on what, and when: slots, wake-ups, recovery and the sweep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Lease, Settlement
+from postroom.domain.time import SECOND_US, seconds
+from postroom.system.signal import Signal
+from postroom.work.delivery.outcomes import Outcomes
+from postroom.work.delivery.pipeline import Pipeline, Ready
+from postroom.work.delivery.sweep import conclude
+
+_SWEEP_BATCH = 200
+
+
+class Dispatcher:
+    """
+    Runs attempts in a bounded number of slots per channel, so that a slow
+    provider cannot take the place of a healthy one.
+
+    It claims when something tells it to: a row written without a lease, a retry
+    whose time has come, a settled delivery that others were queued behind, a
+    notice from another process; and at every sweep, in case a notice was lost.
+    """
+
+    def __init__(self, pipeline: Pipeline, outcomes: Outcomes) -> None:
+        self._pipeline = pipeline
+        self._ledger = pipeline.ledger
+        self._clock = pipeline.clock
+        self._policy = pipeline.policy
+        self.stopping = pipeline.stopping
+        self._outcomes = outcomes
+        self._busy: Counter[str] = Counter()
+        self._running: set[asyncio.Task[None]] = set()
+        self._in_hand: Counter[DeliveryId] = Counter()
+        self.woken = Signal()
+        self._wake_at_us: int | None = None
+        self._next_sweep_us = 0
+        self._queued = False  # rows may wait behind others, or for a slot
+        self._started = False
+
+    def reserve(self, channel: str) -> bool:
+        """A slot kept for a row about to be written; without one it is left to be claimed in its turn."""
+        if not self._started or self.stopping.is_set() or self._free(channel) <= 0:
+            return False
+        self._busy[channel] += 1
+        self._running.add(_this_task())  # stopping waits for it, so that no lease is left behind
+        return True
+
+    def unreserve(self, channel: str) -> None:
+        self._busy[channel] -= 1
+        self._running.discard(_this_task())
+
+    def lease(self, channel: str, *, sending: bool) -> Lease:
+        length = self._policy.sending_lease_seconds(channel) if sending else self._policy.lease_seconds
+        return Lease(until_us=self._clock.now_us() + round(length * SECOND_US), sending=sending)
+
+    async def carry(self, claim: Claim, ready: Ready) -> None:
+        """The attempt on a row that was written for us, in the task that wrote it."""
+        task = _this_task()
+        self._hold(claim)
+        self._running.add(task)
+        try:
+            await self._work(claim, self._pipeline.attempt(claim, ready))
+        finally:
+            self._running.discard(task)
+
+    def take(self, claim: Claim, *, claimed: bool = False) -> None:
+        self._start(claim, self._pipeline.attempt(claim), claimed=claimed)
+
+    def withdraw(self, claim: Claim) -> None:
+        self._start(claim, self._pipeline.withdraw(claim))
+
+    def has_in_hand(self, delivery_id: DeliveryId) -> bool:
+        """Whoever waits for it here will be told here."""
+        return delivery_id in self._in_hand
+
+    def left_pending(self, delivery_id: DeliveryId) -> None:
+        self.wake()
+
+    def wake(self) -> None:
+        """Somewhere a row was left pending."""
+        self._queued = True
+        self.woken.ring()
+
+    async def start(self) -> None:
+        """Take over what an earlier process left behind, before any new work."""
+        await self._sweep(await self._ledger.orphaned_before_us(self._clock.now_us()))
+        self._started = True
+
+    async def look(self) -> int:
+        """One round; returns when the next one is due unless it is `woken` before."""
+        if self._is_time(self._next_sweep_us):
+            await self._look_around()
+            self._next_sweep_us = self._clock.now_us() + seconds(self._policy.sweep_seconds)
+        await self._claim_due()
+        return self._next_look(self._next_sweep_us)
+
+    async def drain(self, timeout_seconds: float) -> int:
+        """Stop taking work, let what is running finish; returns how many did not. Nobody gets a second chance."""
+        if self.stopping.is_set():
+            timeout_seconds = 0.0
+        self.stopping.set()
+        self.woken.ring()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while self._running:  # one that was being claimed may join those that run
+                    await asyncio.wait(self._running)
+        return len(self._running)
+
+    async def _look_around(self) -> None:
+        if not self._pipeline.unwritten:  # what this process has sent and not yet written down is not lost
+            await self._sweep(self._clock.now_us())
+        self._queued = False
+        self._queued = await self._ledger.next_due_us(0) is not None or self._queued
+        self._wake_by(await self._ledger.next_due_us(self._clock.now_us()))
+
+    async def _claim_due(self) -> None:
+        now, crowded = self._clock.now_us(), False
+        for channel in self._pipeline.channels:
+            if (free := self._free(channel)) <= 0:
+                crowded = True
+            else:
+                claims = await self._ledger.claim(channel, now_us=now, lease_until_us=self._lease_end(), limit=free)
+                for claim in claims:
+                    self.take(claim, claimed=True)
+        if self._wake_at_us is not None and self._wake_at_us <= now:
+            self._wake_at_us = None
+            self._queued = self._queued or crowded  # whoever is due takes the next slot that becomes free
+            self._wake_by(await self._ledger.next_due_us(now))
+
+    def _start(self, claim: Claim, attempt: Coroutine[Any, Any, Settlement | None], *, claimed: bool = False) -> None:
+        self._hold(claim)
+        task = asyncio.create_task(self._work(claim, attempt, claimed=claimed))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _work(self, claim: Claim, attempt: Awaitable[Settlement | None], *, claimed: bool = False) -> None:
+        done = None
+        try:
+            done = await attempt
+        except StoreUnavailable:
+            pass  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
+        except Exception as error:
+            self._pipeline.meter.bug(claim, error)
+        finally:
+            self._let_go(claim)
+        if done is not None:
+            self._settled(done)
+        else:
+            with suppress(StoreUnavailable):  # if somebody else has taken it over, the notice came while we held it
+                await self._outcomes.refresh([claim.id])
+        if claimed or self._queued:
+            self.woken.ring()
+
+    def _settled(self, done: Settlement) -> None:
+        if done.status in TERMINAL:
+            self._outcomes.settled(done.snapshot())
+        elif done.status is Status.PENDING:
+            self._wake_by(done.not_before_us)
+
+    def _next_look(self, next_sweep_us: int) -> int:
+        """Never farther away than one round of sweeps: the clock may have been set back since these were written."""
+        a_round_from_now = self._clock.now_us() + seconds(self._policy.sweep_seconds)
+        return min(next_sweep_us, self._wake_at_us or next_sweep_us, a_round_from_now)
+
+    def _is_time(self, next_sweep_us: int) -> bool:
+        """A sweep farther away than one round of them: the clock was set back."""
+        now = self._clock.now_us()
+        return not now < next_sweep_us <= now + seconds(self._policy.sweep_seconds)
+
+    async def _sweep(self, expired_before_us: int) -> None:
+        now = self._clock.now_us()
+        while claims := await self._ledger.reclaim(
+            expired_before_us=expired_before_us,
+            now_us=now,
+            lease_until_us=self._lease_end(),
+            limit=_SWEEP_BATCH,
+            in_hand=list(self._in_hand),
+        ):
+            for claim in claims:
+                await self._take_over(claim)
+            if len(claims) < _SWEEP_BATCH:
+                return
+
+    async def _take_over(self, claim: Claim) -> None:
+        pipeline, now = self._pipeline, self._clock.now_us()
+        done = conclude(claim, self._policy.retry, now_us=now, dice=pipeline.dice(), dead_letter_id=pipeline.mint(now))
+        if await self._ledger.settle(done):
+            pipeline.meter.settled(done)
+            if done.status in TERMINAL:
+                await pipeline.limits.release(claim.id)
+            self._settled(done)
+
+    def _hold(self, claim: Claim) -> None:
+        self._busy[claim.channel] += 1
+        self._in_hand[claim.id] += 1
+
+    def _let_go(self, claim: Claim) -> None:
+        self._busy[claim.channel] -= 1
+        self._in_hand[claim.id] -= 1
+        if self._in_hand[claim.id] <= 0:
+            del self._in_hand[claim.id]
+
+    def _free(self, channel: str) -> int:
+        return self._policy.slots_per_channel - self._busy[channel]
+
+    def _lease_end(self) -> int:
+        return self._clock.now_us() + round(self._policy.lease_seconds * SECOND_US)
+
+    def _wake_by(self, moment_us: int | None) -> None:
+        """Somebody must look at this moment; an earlier appointment stands."""
+        if moment_us is None or (self._wake_at_us is not None and self._wake_at_us <= moment_us):
+            return
+        self._wake_at_us = moment_us
+        self.woken.ring()
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101  # narrows the type; a coroutine runs in a task
+    return task

@@ -1,0 +1,81 @@
+"""Say what would become of a request, without doing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from postroom.domain.error_shapes import error_object, field_list
+from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.limits import Decision
+from postroom.domain.notify import parse_notify
+from postroom.domain.ports import Clock
+from postroom.work.delivery import limits
+from postroom.work.delivery.accept import Acceptance, Forecast
+
+
+def validate(envelope: object, channel_names: frozenset[str]) -> dict[str, Any]:
+    """The validator every door uses; nothing but the envelope is looked at."""
+    try:
+        parse_notify(envelope, channel_names)
+    except ValidationError as error:
+        return {"valid": False, "errors": _listed(error)}
+    return {"valid": True, "errors": []}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DryRun:
+    """Acceptance that does not commit, and what it would have said."""
+
+    acceptance: Acceptance
+    channel_names: frozenset[str]
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def run(self, envelope: object) -> dict[str, Any]:
+        try:
+            outgoing = parse_notify(envelope, self.channel_names)
+        except ValidationError as error:
+            return _invalid(error)
+        told = {"intent": str(outgoing.intent), "channel_adapter": f"{outgoing.channel}.{limits.SCOPE}"}
+        request_id = outgoing.context.request_id if outgoing.context else self.mint(self.clock.now_us())
+        try:
+            forecast = await self.acceptance.forecast(outgoing, request_id=request_id)
+        except ValidationError as error:
+            return _invalid(error) | told
+        except (TargetUnavailable, InternalError) as error:
+            return {"valid": True, "errors": []} | told | _verdict(error)
+        return {"valid": True, "errors": []} | told | _shown(forecast)
+
+
+def _shown(forecast: Forecast) -> dict[str, Any]:
+    """A request that was made before gets the first one's answer and asks nothing of the limits."""
+    known, judgement = forecast.known, forecast.judgement
+    return {
+        "target_identity": forecast.draft.new.target_identity,
+        "rate_limit_headroom": _headroom(judgement.decision),
+        "in_flight": judgement.decision.in_flight if judgement.decision else None,
+        "circuit": str(judgement.circuit.state),
+        "duplicate_of": {"delivery_id": known.id, "status": str(known.status)} if known else None,
+        "may_need_approval": forecast.needs_approval,
+    } | _verdict(judgement.error if known is None else None)
+
+
+def _headroom(decision: Decision | None) -> dict[str, float]:
+    """Tokens left in each tier; a send or a reaction takes one, a reply less."""
+    return {str(tier.type): tier.available for tier in decision.headroom} if decision else {}
+
+
+def _verdict(error: PostroomError | None) -> dict[str, Any]:
+    if error is None:
+        return {"would_be_admitted": True}
+    return {"would_be_admitted": False, "refusal": error_object(error)}
+
+
+def _invalid(error: ValidationError) -> dict[str, Any]:
+    return {"valid": False, "errors": _listed(error)} | _verdict(error)
+
+
+def _listed(error: ValidationError) -> list[dict[str, str]]:
+    return field_list(error.fields or [FieldError("delivery", error.message, "not_deliverable")])

@@ -1,0 +1,293 @@
+"""One attempt at one delivery: pace, permit, mark, send, settle."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from postroom.domain.breaker import Permit, Report, State
+from postroom.domain.delivery import TERMINAL, Event, Receipt
+from postroom.domain.errors import (
+    InternalError,
+    OutcomeUncertain,
+    OutOfDescriptors,
+    PostroomError,
+    ProviderThrottled,
+    StoreUnavailable,
+)
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Settlement
+from postroom.domain.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace
+from postroom.domain.record import record
+from postroom.domain.time import SECOND_US, seconds
+from postroom.system.overdue import Overdue
+from postroom.work.delivery.breaker import report_of
+from postroom.work.delivery.lineage import span
+from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS, after_failure
+from postroom.work.delivery.settlement import delivered, failed, put_back
+
+_GRACE_SECONDS: Final = 5.0
+_PROBE_PATIENCE_SECONDS: Final = 1.0
+_FIRST_PAUSE_SECONDS: Final = 0.05
+_LONGEST_PAUSE_SECONDS: Final = 2.0
+
+
+class FenceLost(Exception):
+    """Somebody else owns the delivery now; stop without a word."""
+
+
+@record
+class Ready:
+    """What has been settled for a row before it was written; with a `permit` it was written with the mark."""
+
+    parts: Sequence[Any]
+    permit: Permit | None
+
+
+@record
+class _Sent:
+    """How far the calls of one attempt came; `put_back` when the rest must wait."""
+
+    claim: Claim
+    receipt: str
+    error: PostroomError | None = None
+    put_back: Settlement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """`unwritten` are deliveries whose record waits for the store: no sweep may take them away meanwhile."""
+
+    ledger: Ledger
+    channels: Mapping[str, Channel]
+    limits: Limits
+    pace: Pace
+    breakers: Breakers
+    circuits: CircuitRecord
+    policy: DeliveryPolicy
+    clock: Clock
+    meter: Meter
+    dice: Callable[[], float]
+    mint: Callable[[int], str]
+    stopping: asyncio.Event
+    unwritten: set[DeliveryId] = field(default_factory=set)
+    overdue: Overdue = field(default_factory=Overdue)
+
+    async def go_ahead(self, channel: str, address: str) -> Permit | None:
+        """
+        Leave to make a call as soon as its row stands; None when it has to wait for something else as well.
+
+        Whoever has to wait asks for as much as whoever need not, or it would be stored before
+        the one that came before it.
+        """
+        wait = await self.pace.reserve(channel, address, self.policy.spacing_seconds.get(channel, 0.0))
+        permit = await self.breakers.acquire(channel)
+        if permit.allowed and wait > 0:
+            await self.unused(permit)
+        return permit if permit.allowed and wait <= 0 else None
+
+    async def unused(self, permit: Permit) -> None:
+        await self._report(permit, None)
+
+    async def attempt(self, claim: Claim, ready: Ready | None = None) -> Settlement | None:
+        """
+        Claim, mark, send, settle. A crash before the mark is safe to repeat; a crash between
+        mark and settlement leaves an outcome nobody can know, and the sweep says so.
+
+        Each is a commit of its own, but a row whose call can be made at once is written with
+        claim and mark: the time in which a crash leaves doubt is the same, and nobody waits.
+        """
+        try:
+            done = await self._attempt(claim, ready)
+        except FenceLost:
+            return None
+        return await self._record(done)
+
+    async def withdraw(self, claim: Claim) -> Settlement | None:
+        """Nobody knows whether this row was written with its mark, but we know that nothing has left."""
+        return await self._record(self._put_back(claim, Event.RELEASE, "the store was away"))
+
+    async def _record(self, done: Settlement) -> Settlement | None:
+        try:
+            await self._settle(done)
+        except FenceLost:
+            return None
+        if done.status in TERMINAL:
+            await self.limits.release(done.claim.id)
+        self.meter.settled(done)
+        return done
+
+    async def _attempt(self, claim: Claim, ready: Ready | None) -> Settlement:
+        channel = self.channels[claim.channel]
+        if ready is not None and ready.permit is not None:
+            return await self._send(claim, channel, ready.parts, ready.permit)
+        if self.stopping.is_set():
+            return self._put_back(claim, Event.RELEASE, None)
+        try:
+            parts = ready.parts if ready is not None else self._prepare(channel, claim)
+        except PostroomError as error:
+            return self._failed(claim, error, self.clock.now_us())
+        if waits := await self._pace(claim):
+            return waits
+        permit = await self.breakers.acquire(claim.channel)
+        if not permit.allowed:
+            return self._refused(claim, permit)
+        return await self._send(claim, channel, parts, permit)
+
+    def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
+        try:
+            return channel.prepare(claim.to_message(repeated=self.policy.mark_repeats and claim.possible_duplicate))
+        except PostroomError:
+            raise
+        except Exception as error:
+            raise self._bug(claim, error) from error
+
+    async def _pace(self, claim: Claim) -> Settlement | None:
+        """Wait for this address's turn; a long wait goes back to the ledger."""
+        interval = self.policy.spacing_seconds.get(claim.channel, 0.0)
+        while (wait := await self.pace.reserve(claim.channel, claim.address, interval)) > 0:
+            if wait > self.policy.patience_seconds:
+                return self._put_back(claim, Event.POSTPONE, f"{claim.channel} asked us to wait", wait)
+            if await self.clock.wait(self.stopping, self.clock.now_us() + seconds(wait)):
+                return self._put_back(claim, Event.RELEASE, None)
+        return None
+
+    def _refused(self, claim: Claim, permit: Permit) -> Settlement:
+        """Half-open probes end soon, so whoever found them all taken looks again soon."""
+        longest = _PROBE_PATIENCE_SECONDS if permit.state is State.HALF_OPEN else math.inf
+        wait = min(max(permit.retry_after_seconds, 0.05), longest)
+        return self._put_back(claim, Event.POSTPONE, f"the circuit of {claim.channel} is {permit.state}", wait)
+
+    async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
+        sent: _Sent | None = None
+        try:
+            if unsent := await self._mark(claim):
+                return unsent
+            started = self.clock.now_us()
+            sent = await self._send_parts(claim, channel, parts)
+        finally:
+            await self._report(permit, sent)
+        if sent.put_back is not None:
+            return sent.put_back
+        if sent.error is None:
+            return delivered(sent.claim, sent.receipt, started_us=started, now_us=self.clock.now_us())
+        if isinstance(sent.error, OutOfDescriptors):
+            return self._put_back(sent.claim, Event.POSTPONE, sent.error.message, sent.error.retry_after_seconds or 0.0)
+        if isinstance(sent.error, ProviderThrottled):
+            await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
+        return self._failed(sent.claim, sent.error, started)
+
+    async def _mark(self, claim: Claim) -> Settlement | None:
+        if claim.sending:  # written with the row
+            return self._put_back(claim, Event.RELEASE, None) if self.stopping.is_set() else None
+        try:
+            if not await self.ledger.mark_sending(claim, **self._lease(claim)):
+                raise FenceLost
+        except StoreUnavailable:  # the mark may stand, but we know that nothing has left
+            return self._put_back(claim, Event.RELEASE, "the store was away")
+        return None
+
+    async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
+        """Each part is on record before the next one leaves, so a retry never repeats one."""
+        receipt = ""
+        for place in range(claim.parts_done, len(parts)):
+            try:
+                sent = await self._call(channel, parts[place], claim)
+            except PostroomError as error:
+                return _Sent(claim=claim, receipt=receipt, error=error)
+            receipt = sent.provider_id
+            if place + 1 < len(parts):
+                claim = await self._advance(claim, sent)
+                if waits := await self._pace(claim):
+                    return _Sent(claim=claim, receipt=receipt, put_back=waits)
+        return _Sent(claim=claim, receipt=receipt)
+
+    async def _call(self, channel: Channel, part: Any, claim: Claim) -> Receipt:
+        deadline = self.policy.timeout_seconds(claim.channel)
+        attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
+        with span("postroom.send", attributes, claim.trace_id) as sending:
+            try:
+                return await self.overdue.limit(channel.send(part, deadline), deadline + _GRACE_SECONDS)
+            except PostroomError as error:
+                sending.set_attribute("error.type", str(error.error_class))
+                raise
+            except TimeoutError:
+                raise OutcomeUncertain(f"{claim.channel} did not answer in time") from None
+            except Exception as error:
+                raise self._bug(claim, error) from error
+
+    def _bug(self, claim: Claim, error: Exception) -> InternalError:
+        self.meter.bug(claim, error)
+        return InternalError(f"the {claim.channel} channel failed ({type(error).__name__})")
+
+    async def _report(self, permit: Permit, sent: _Sent | None) -> None:
+        """A call that was not made says nothing, and what cannot be saved must not undo what was sent."""
+        error = sent.error if sent else None
+        circuit = await self.breakers.report(
+            permit,
+            report_of(error) if sent else Report.NEUTRAL,
+            reason=error.message if error else None,
+            error_class=str(error.error_class) if error else None,
+        )
+        if circuit.generation != permit.generation:
+            with suppress(StoreUnavailable):
+                await self.circuits.save(permit.channel, circuit, self.clock.now_us())
+
+    async def _advance(self, claim: Claim, receipt: Receipt) -> Claim:
+        moved, _ = await self._insist(claim, lambda: self.ledger.advance(claim, receipt, **self._lease(claim)))
+        if not moved:
+            raise FenceLost
+        return replace(claim, parts_done=claim.parts_done + 1)
+
+    async def _settle(self, done: Settlement) -> None:
+        """After an outage a False may mean that it was written, and only the answer was lost."""
+        written, was_away = await self._insist(done.claim, lambda: self.ledger.settle(done))
+        if not written and was_away:
+            written, _ = await self._insist(done.claim, lambda: self._is_written(done))
+        if not written:
+            raise FenceLost
+
+    async def _is_written(self, done: Settlement) -> bool:
+        snapshot = await self.ledger.get(done.claim.id)
+        return snapshot is not None and (snapshot.status, snapshot.attempts) == (done.status, done.attempts)
+
+    async def _insist(self, claim: Claim, write: Callable[[], Awaitable[bool]]) -> tuple[bool, bool]:
+        """A call cannot be taken back, so the record of it is worth trying for; also says if the store was away."""
+        pause = _FIRST_PAUSE_SECONDS
+        try:
+            while True:
+                try:
+                    return await write(), claim.id in self.unwritten
+                except StoreUnavailable:
+                    self.unwritten.add(claim.id)
+                    await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause))
+                    pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+        finally:
+            self.unwritten.discard(claim.id)
+
+    def _lease(self, claim: Claim) -> dict[str, int]:
+        now = self.clock.now_us()
+        return {
+            "now_us": now,
+            "lease_until_us": now + round(self.policy.sending_lease_seconds(claim.channel) * SECOND_US),
+        }
+
+    def _failed(self, claim: Claim, error: PostroomError, started_us: int) -> Settlement:
+        now = self.clock.now_us()
+        verdict = after_failure(
+            self.policy.retry,
+            attempts=claim.attempts + 1,
+            error=error,
+            dice=self.dice(),
+            on_uncertain=claim.on_uncertain,
+            priority=claim.priority,
+        )
+        return failed(claim, error, verdict, started_us=started_us, now_us=now, dead_letter_id=self.mint(now))
+
+    def _put_back(self, claim: Claim, event: Event, reason: str | None, delay_seconds: float = 0.0) -> Settlement:
+        return put_back(claim, event, now_us=self.clock.now_us(), delay_seconds=delay_seconds, reason=reason)

@@ -1,0 +1,50 @@
+"""The one way out: everything that leaves Postroom leaves through here."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.errors import PostroomError, StoreUnavailable
+from postroom.domain.ledger import Snapshot
+from postroom.domain.outcome import Outcome, outcome_of, refused
+from postroom.domain.outgoing import Outgoing
+from postroom.work.delivery.accept import Acceptance, Accepted
+from postroom.work.delivery.dispatcher import Dispatcher
+from postroom.work.delivery.outcomes import Outcomes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plane:
+    acceptance: Acceptance
+    dispatcher: Dispatcher
+    outcomes: Outcomes
+    channel_names: frozenset[str]
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        """
+        Once accepted, the delivery goes on whatever becomes of the caller: hanging
+        up or running out of patience cancels the waiting and nothing else.
+        """
+        request_id = outgoing.context.request_id if outgoing.context else request_id
+        try:
+            accepted = await self.acceptance.accept(outgoing, request_id=request_id)
+        except PostroomError as error:
+            return refused(error, request_id=request_id, channel=outgoing.channel)
+        return outcome_of(await self._snapshot(accepted, wait_seconds), request_id=request_id)
+
+    async def stop(self, drain_seconds: float) -> None:
+        """Lets the calls that are being made finish, then tells whoever waits for anything else what is known."""
+        await self.dispatcher.drain(drain_seconds)
+        self.outcomes.let_go()
+
+    async def _snapshot(self, accepted: Accepted, wait_seconds: float) -> Snapshot:
+        """What is known when the waiting ends; stored is stored, even if the store is away just then."""
+        snapshot = accepted.snapshot
+        if snapshot.status in TERMINAL or snapshot.status is Status.AWAITING_APPROVAL or wait_seconds <= 0:
+            return snapshot
+        with suppress(StoreUnavailable):
+            outcome = await self.outcomes.wait(snapshot.id, wait_seconds, look_first=accepted.claim is None)
+            return outcome or await self.acceptance.ledger.get(snapshot.id) or snapshot
+        return snapshot

@@ -1,0 +1,41 @@
+"""Every number the delivery plane goes by, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from postroom.domain.breaker import BreakerPolicy
+from postroom.domain.delivery import OnUncertain
+from postroom.work.delivery.limits import LimitPolicy
+from postroom.work.delivery.retry import RetryPolicy
+
+_MARGIN_SECONDS = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryPolicy:
+    limits: LimitPolicy = field(default_factory=LimitPolicy)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    breaker: BreakerPolicy = field(default_factory=BreakerPolicy)
+    timeouts_seconds: Mapping[str, float] = field(default_factory=lambda: {"telegram": 15.0, "email": 45.0})
+    default_timeout_seconds: float = 30.0
+    on_uncertain: OnUncertain = OnUncertain.RESEND
+    on_uncertain_by_channel: Mapping[str, OnUncertain] = field(default_factory=dict)
+    spacing_seconds: Mapping[str, float] = field(default_factory=lambda: {"telegram": 1.0})
+    lease_seconds: float = 30.0
+    sweep_seconds: float = 5.0
+    slots_per_channel: int = 32
+    patience_seconds: float = 5.0  # longer waits go back to the ledger instead of holding a slot
+    sign: bool = False
+    mark_repeats: bool = True
+
+    def timeout_seconds(self, channel: str) -> float:
+        return self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
+
+    def sending_lease_seconds(self, channel: str) -> float:
+        """A lease must outlast the call it covers."""
+        return max(self.lease_seconds, self.timeout_seconds(channel) + _MARGIN_SECONDS)
+
+    def uncertain(self, channel: str, asked: OnUncertain | None) -> OnUncertain:
+        return asked or self.on_uncertain_by_channel.get(channel, self.on_uncertain)

@@ -1,0 +1,68 @@
+"""Whom a delivery is for: the address given, a contact by exact name, or the owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroom.domain.delivery import Intent
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.notify import split_telegram_thread
+from postroom.domain.outgoing import Outgoing, RequestContext
+from postroom.domain.ports import AddressBook, Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    address: str
+    thread: str | None = None
+
+    @property
+    def identity(self) -> str:
+        return f"{self.address}:{self.thread}" if self.thread else self.address
+
+
+async def resolve_target(outgoing: Outgoing, channel: Channel, book: AddressBook) -> Target:
+    if outgoing.intent is not Intent.SEND and outgoing.context is not None:
+        return _thread_target(outgoing, outgoing.context, channel)
+    if outgoing.recipient is None:
+        return await _owner(channel, book)
+    if address := channel.address(outgoing.recipient):
+        return Target(address)
+    return await _contact(outgoing.recipient, channel, book)
+
+
+def _thread_target(outgoing: Outgoing, context: RequestContext, channel: Channel) -> Target:
+    thread = context.source_thread_identity
+    if outgoing.channel == "telegram":
+        split = split_telegram_thread(thread or "")
+        if split is None:
+            raise _refused("request_context.source_thread_identity", "must be <chat_id>:<message_id>", "thread_format")
+        return Target(split[0], str(split[1]))
+    address = channel.address(context.source_sender_identity)
+    if address is None:
+        raise _refused(
+            "request_context.source_sender_identity", f"is not an address on {outgoing.channel}", "not_an_address"
+        )
+    return Target(address, thread)
+
+
+async def _owner(channel: Channel, book: AddressBook) -> Target:
+    address = await book.owner(channel.name)
+    if address is None:
+        raise _refused("delivery.recipient", f"is required: no owner is known on {channel.name}", "recipient_required")
+    return Target(address)
+
+
+async def _contact(name: str, channel: Channel, book: AddressBook) -> Target:
+    found = sorted(set(await book.addresses(name, channel.name)))
+    if len(found) == 1:
+        return Target(found[0])
+    if found:
+        raise _refused("delivery.recipient", "names more than one contact", "ambiguous_recipient")
+    raise _refused(
+        "delivery.recipient", f"is neither an address on {channel.name} nor a known contact", "unknown_recipient"
+    )
+
+
+def _refused(field: str, error: str, code: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, code)])

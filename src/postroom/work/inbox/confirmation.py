@@ -1,0 +1,74 @@
+"""Asks an address whether it wants a person's e-mail copies, in words nobody but us chose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN, Asked, Claim
+from postroom.domain.email_copy import Ending
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Clock
+from postroom.domain.time import seconds
+from postroom.work.delivery.plane import Plane
+from postroom.work.inbox.ending import ending_of
+
+PATH: Final = "/confirm"
+_SUBJECT: Final = "Please confirm your address"
+_BODY: Final = """\
+This address was given as the place for copies of somebody's notifications.
+
+If it was you, open this page and press the button there:
+
+{link}
+
+The link works once, for a day. If it was not you, do nothing: no copies will come here."""
+
+
+class ConfirmationQueue(Protocol):
+    """Addresses that wait to be asked, and the links that answer."""
+
+    async def take(self, *, now_us: int, lease_until_us: int) -> Sequence[Asked]:
+        """What is due, each under a new secret; a link sent before it stops working."""
+        ...
+
+    async def settle(self, asked: Asked, ending: Ending, now_us: int) -> None: ...
+
+
+class Confirmations(Protocol):
+    async def claim(self, secret: str, now_us: int) -> Claim | None:
+        """What this link would confirm; None when it is unknown, used, too old or no longer wanted."""
+        ...
+
+    async def confirm(self, secret: str, now_us: int) -> Claim | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmationPost:
+    queue: ConfirmationQueue
+    plane: Plane
+    clock: Clock
+    base_url: str
+    lease_seconds: float
+
+    async def send_due(self) -> int:
+        now_us = self.clock.now_us()
+        due = await self.queue.take(now_us=now_us, lease_until_us=now_us + seconds(self.lease_seconds))
+        for asked in due:
+            outgoing = confirmation(asked, self.base_url)
+            outcome = await self.plane.submit(outgoing, request_id=asked.digest[:32], wait_seconds=0)
+            ended_us = self.clock.now_us()
+            await self.queue.settle(asked, ending_of(outcome, asked.attempts, ended_us), ended_us)
+        return len(due)
+
+
+def confirmation(asked: Asked, base_url: str) -> Outgoing:
+    return Outgoing(
+        origin_butler=CONFIRMATION_ORIGIN,
+        idempotency_key=f"inbox-confirmation:{asked.digest[:32]}",
+        channel="email",
+        recipient=asked.address,
+        subject=_SUBJECT,
+        message=_BODY.format(link=f"{base_url}{PATH}/{asked.secret}"),
+    )

@@ -1,0 +1,74 @@
+"""What an answer makes of an ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from postroom.domain.intent import APPROVAL, Change, Intent, IntentStatus, WaitingReason
+from postroom.domain.time import to_text
+from postroom.work.intents.moves import Moment, moved, then, unchanged
+
+# The words the question itself names; questions that left before these stood on them said "yes" or "no".
+APPROVE_WORD: Final = "approve"
+REJECT_WORD: Final = "reject"
+_APPROVES: Final = frozenset([APPROVE_WORD, "yes"])
+_REJECTS: Final = frozenset([REJECT_WORD, "no"])
+
+
+def answer_payload(text: str, moment: Moment, status: str = "answered") -> dict[str, Any]:
+    return {
+        "answer": text,
+        "status": status,
+        "responded_by": moment.actor,
+        "responded_at": to_text(moment.now_us),
+    }
+
+
+def answered(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
+    """What an answer makes of an ask that is still open; who gave it is who acts, whatever it claims."""
+    answer = {**answer, "responded_by": moment.actor}
+    if answer["status"] == "needs_clarification":
+        return _asked_back(ask, answer, moment)
+    if ask.macro_id == APPROVAL and answer["status"] == "declined":
+        return decided(ask, approve=False, comment=answer["answer"], moment=moment)
+    if ask.macro_id == APPROVAL and answer["status"] == "answered":
+        return decided_by_words(ask, answer["answer"], moment)
+    goal = IntentStatus.TIMED_OUT if answer["status"] == "timeout" else IntentStatus.COMPLETED
+    says = {"author": moment.actor, "message": answer["answer"]}
+    return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
+
+
+def decided_by_words(intent: Intent, text: str, moment: Moment) -> Change:
+    """Only the exact word decides; anything else is kept and the question stays open."""
+    word = text.casefold().strip(" .!")
+    if word not in _APPROVES | _REJECTS:
+        seen = unchanged(intent)
+        if intent.status is not IntentStatus.IN_PROGRESS:
+            seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
+        return Change(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
+    return decided(intent, approve=word in _APPROVES, comment=text, moment=moment)
+
+
+def decided(intent: Intent, *, approve: bool, comment: str, moment: Moment) -> Change:
+    decision, status = ("approved", "answered") if approve else ("rejected", "declined")
+    result = {**answer_payload(comment or decision, moment, status), "decision": decision}
+    says = {"author": moment.actor, "message": comment or decision}
+    return moved(intent, IntentStatus.COMPLETED, moment, payload={"decision": decision}, result=result, says=says)
+
+
+def _asked_back(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
+    working = unchanged(ask)
+    if ask.status is IntentStatus.WAITING:
+        working = moved(ask, IntentStatus.IN_PROGRESS, moment)
+    return then(
+        working,
+        lambda found: moved(
+            found,
+            IntentStatus.WAITING,
+            moment,
+            waiting_reason=WaitingReason.AGENT,
+            payload={"clarification_question": answer["clarification_question"]},
+            says={"author": moment.actor, "message": answer["answer"]},
+        ),
+    )

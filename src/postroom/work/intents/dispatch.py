@@ -1,0 +1,66 @@
+"""What leaves the household for an intent: a message to a person, a route.v1 to a butler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from postroom.domain.intent import Intent, Step
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.route import ROUTE_V1
+from postroom.domain.storable_text import storable
+from postroom.work.intents.directory import Person
+from postroom.work.intents.wording import Letter, answer_letter, letter
+
+ORIGIN: Final = "intents"
+
+
+def to_person(intent: Intent, step: Step, person: Person, sender: str) -> Outgoing:
+    """The same however often the step is tried."""
+    return _outgoing(letter(intent, step.kind, sender, person.channel), person, f"{intent.id}:{intent.position}")
+
+
+def completion(intent: Intent, person: Person, sender: str) -> Outgoing:
+    return _outgoing(answer_letter(intent, sender), person, f"{intent.id}:completion")
+
+
+def _outgoing(written: Letter, person: Person, key: str) -> Outgoing:
+    return Outgoing(
+        origin_butler=ORIGIN,
+        channel=person.channel,
+        recipient=person.address,
+        message=written.text,
+        subject=written.subject if person.channel == "email" else None,
+        idempotency_key=key,
+    )
+
+
+def butler_route(intent: Intent, received_at: str) -> dict[str, Any]:
+    """What was said goes as the prompt, who said it as the sender: text stays data on both."""
+    return {
+        "schema_version": ROUTE_V1,
+        "request_context": {
+            "request_id": intent.id,
+            "received_at": received_at,
+            "source_channel": "mcp",
+            "source_endpoint_identity": "gateway",
+            "source_sender_identity": intent.from_agent,
+        },
+        "input": {
+            "prompt": intent.text,
+            "context": {
+                "intent_id": intent.id,
+                "correlation_id": intent.correlation_id,
+                "intent_type": intent.intent_type,
+                "from_agent": intent.from_agent,
+                "context": intent.payload.get("context"),
+                "how_to_answer": "The last thing you say is given to the asker as your answer.",
+            },
+        },
+    }
+
+
+def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, Any]:
+    """Whatever a butler's session said, as the payload of a reply; older households kept words as they came."""
+    said = next((str(result[name]) for name in ("answer", "output", "text", "message") if result.get(name)), "done")
+    return {"answer": storable(said[:5000]), "status": "answered", "responded_by": agent, "responded_at": now}

@@ -1,0 +1,181 @@
+"""Rounds that carry out what is due and see to what is under way; a restart loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+import structlog
+
+from postroom.domain.agent_address import BUTLER_PREFIX
+from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.errors import Code, PostroomError, StoreUnavailable
+from postroom.domain.intent import APPROVAL, Change, EventType, Intent, IntentStatus, WaitingReason
+from postroom.domain.ports import Clock
+from postroom.domain.session import TERMINAL as SESSION_ENDED
+from postroom.domain.session import Status as SessionStatus
+from postroom.domain.time import seconds, to_text
+from postroom.system.signal import Signal
+from postroom.work.intents.dispatch import butler_answer
+from postroom.work.intents.moves import Moment, moved, noted, unchanged
+from postroom.work.intents.setbacks import MAX_TRIES, Setbacks
+from postroom.work.intents.step_runner import SYSTEM, Courier, arrived
+from postroom.work.intents.store import Agenda
+from postroom.work.intents.webhooks import Webhooks
+
+_AT_ONCE: Final = 32
+_BATCH: Final = 100
+_LOOK_EVERY_SECONDS: Final = 2.0
+_log = structlog.get_logger("postroom.intents")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    agenda: Agenda
+    courier: Courier
+    webhooks: Webhooks
+    signal: Signal
+    clock: Clock
+    mint: Callable[[int], str]
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    setbacks: Setbacks = field(default_factory=Setbacks)
+    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def stop(self, grace_seconds: float) -> None:
+        self.stopping.set()
+        self.signal.close()
+        webhooks = asyncio.create_task(self.webhooks.stop(grace_seconds))
+        if self._running:
+            await asyncio.wait(set(self._running.values()), timeout=grace_seconds)
+        for task in self._running.values():
+            task.cancel()  # the step is not marked done, so the next start does it again under the same key
+        await webhooks
+
+    async def tick(self) -> int:
+        """One round; returns when the next one is due, unless the signal is rung before."""
+        now = self.clock.now_us()
+        work = await self.agenda.round(now, _BATCH, without=self.setbacks.away(now))
+        for unreadable in work.unreadable:
+            self._failed(unreadable, "UnreadableRow")
+        for intent in work.due:
+            self._begin(intent.id, partial(self.courier.carry_out, intent))
+        for intent in work.carried:
+            self._begin(intent.id, partial(self._look_after, intent))
+        next_notice_us = await self.webhooks.tick(now)
+        soon = now + seconds(_LOOK_EVERY_SECONDS)
+        return min(moment for moment in (soon, work.next_due_us, next_notice_us) if moment is not None)
+
+    async def idle(self) -> None:
+        """Until nothing is being carried out; for tests and for stopping."""
+        while self._running:
+            await asyncio.wait(set(self._running.values()))
+        await self.webhooks.idle()
+
+    def _begin(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        if key in self._running or len(self._running) >= _AT_ONCE or self.stopping.is_set():
+            return
+        if self.setbacks.keeps_away(key, self.clock.now_us()):
+            return
+        task = asyncio.create_task(self._guarded(key, work))
+        self._running[key] = task
+        task.add_done_callback(lambda _: self._running.pop(key, None))
+
+    async def _guarded(self, key: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A step that fails is tried again, later each time; one that can never work fails its intent."""
+        try:
+            await work()
+        except StoreUnavailable as error:  # no fault of the intent's, so it costs no try
+            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
+        except PostroomError as error:
+            _log.warning("intent.step_failed", id=key, error_class=str(error.error_class))
+            if self.setbacks.note(key, self.clock.now_us()) >= MAX_TRIES and not error.retryable:
+                await self._give_up(key, str(error.error_class))
+        except Exception as error:
+            if self._failed(key, type(error).__name__) >= MAX_TRIES:
+                await self._give_up(key, type(error).__name__)
+        else:
+            self.setbacks.clear(key)
+
+    def _failed(self, key: str, error: str) -> int:
+        _log.error("intent.bug", id=key, error=error)
+        return self.setbacks.note(key, self.clock.now_us())
+
+    async def _give_up(self, key: str, error: str) -> None:
+        """Whatever stops this from being written down leaves the intent where it is, at its distance."""
+        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        try:
+            await self.courier.store.update(key, lambda found: given_up(found, error, moment))
+        except Exception as failure:  # a notice to a subscriber is no intent, and has a limit of its own
+            _log.error("intent.not_given_up", id=key, error=type(failure).__name__)
+            return
+        self.setbacks.clear(key)
+        self.signal.ring()
+
+    async def _look_after(self, intent: Intent) -> None:
+        if not intent.is_open:
+            await self.courier.send_on(intent)
+            return
+        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        if sessions := await self.agenda.sessions(intent.id):
+            await self._change(intent, lambda found: worked(found, sessions[-1], moment))
+            return
+        rows = await self.agenda.deliveries(intent.id)
+        statuses = [Status(row[0]) for row in rows]
+        failure = next((row[2] for row in reversed(rows) if row[2]), None)
+        await self._change(intent, lambda found: followed(found, statuses, failure, moment))
+
+    async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
+        change = await self.courier.store.update(intent.id, decide)
+        if change.events:
+            self.signal.ring()
+
+
+def followed(intent: Intent, statuses: list[Status], failure: str | None, moment: Moment) -> Change:
+    """What the deliveries of an intent make of it."""
+    if not intent.carried or not intent.is_open:
+        return unchanged(intent)
+    if Status.DELIVERED in statuses:
+        return arrived(intent, moment)
+    if statuses and all(status in TERMINAL for status in statuses):
+        return _lost(replace(intent, carried=False), failure, moment)
+    if Status.AWAITING_APPROVAL in statuses and intent.status is not IntentStatus.WAITING:
+        return moved(intent, IntentStatus.WAITING, moment, waiting_reason=WaitingReason.HUMAN)
+    return unchanged(replace(intent, updated_at_us=moment.now_us))
+
+
+def worked(intent: Intent, session: tuple[str, str, str | None, str], moment: Moment) -> Change:
+    """What the session of a butler makes of an intent; the butler has answered, not whom it stands beside."""
+    status, text, failure, butler = session
+    if not intent.carried or not intent.is_open:
+        return unchanged(intent)
+    if SessionStatus(status) not in SESSION_ENDED:
+        return unchanged(replace(intent, updated_at_us=moment.now_us))
+    seen = replace(intent, carried=False)
+    if status != SessionStatus.DONE:
+        return _lost(seen, failure, moment)
+    if intent.macro_id == APPROVAL:  # routed there before such an approver was refused
+        return _lost(seen, "only a person can decide this", moment)
+    agent = BUTLER_PREFIX + butler
+    answer = butler_answer({"text": text}, agent, to_text(moment.now_us))
+    says = {"author": agent, "message": answer["answer"]}
+    actor = Moment(moment.now_us, agent, moment.mint)
+    return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
+
+
+def given_up(intent: Intent, error: str, moment: Moment) -> Change:
+    """What our own failure makes of an intent: `error` is the name of its kind, never its words."""
+    payload = {"code": str(Code.INTERNAL), "message": f"it failed {MAX_TRIES} times and was given up ({error})"}
+    left = replace(intent, carried=False)
+    if not intent.is_open:
+        return noted(left, EventType.DELIVERY_FAILED, moment, payload)
+    return moved(left, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})
+
+
+def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:
+    payload = {"code": str(Code.DELIVERY_FAILED), "message": failure or "the delivery failed"}
+    if any(step.kind != "expire" for step in intent.plan[intent.position :]):
+        return noted(intent, EventType.DELIVERY_FAILED, moment, payload)
+    return moved(intent, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})

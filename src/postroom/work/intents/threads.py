@@ -1,0 +1,206 @@
+"""An inbox: what was asked of an agent, what it asked others, and what became of either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from postroom.domain.errors import Code, FieldError, Refused
+from postroom.domain.intent import APPROVAL, MAX_STEPS, Change, EventType, Intent, IntentStatus, Step, StepKind
+from postroom.domain.ports import Clock
+from postroom.domain.time import to_text
+from postroom.system.signal import Signal
+from postroom.work.intents.acting import Acting, check_may_answer
+from postroom.work.intents.answering import answer_payload, answered, decided
+from postroom.work.intents.directory import Directory
+from postroom.work.intents.moves import Moment, moved, noted, unchanged
+from postroom.work.intents.receipt import event_document, intent_document
+from postroom.work.intents.store import InboxStore, IntentStore
+
+_S = IntentStatus
+FOLDERS: Final[dict[str, tuple[IntentStatus, ...]]] = {
+    "pending": (_S.SUBMITTED, _S.DELIVERED),
+    "active": (_S.ACKNOWLEDGED, _S.IN_PROGRESS, _S.WAITING),
+    "done": (_S.COMPLETED, _S.FAILED, _S.CANCELED, _S.TIMED_OUT),
+}
+_EVERY: Final = tuple(status for statuses in FOLDERS.values() for status in statuses)
+_MOST_EVENTS: Final = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threads:
+    store: IntentStore
+    inbox: InboxStore
+    directory: Directory
+    signal: Signal
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def page(self, agent: str, folder: str | None, before: str | None, limit: int) -> dict[str, Any]:
+        statuses = FOLDERS[folder] if folder else _EVERY
+        found = await self.inbox.threads(agent, statuses, before=before, limit=limit + 1)
+        shown = found[:limit]
+        return {
+            "threads": [summary(intent, agent) for intent in shown],
+            "next_cursor": shown[-1].id if len(found) > limit else None,
+        }
+
+    async def thread(self, acting: Acting, thread_id: str) -> dict[str, Any]:
+        intent = await self.visible(acting, thread_id)
+        events = await self.store.events(thread_id, since=0, limit=_MOST_EVENTS)
+        said = await self.inbox.messages(thread_id)
+        return {
+            **summary(intent, acting.agent),
+            "intent": intent_document(intent),
+            "messages": [
+                {"message_id": one, "author": author, "message": text, "at": to_text(at)}
+                for one, author, text, at in said
+            ],
+            "timeline": [
+                {
+                    "event_id": event.id,
+                    "event_type": str(event.event_type),
+                    "actor": event.actor,
+                    "at": to_text(event.at_us),
+                    "details": dict(event.payload),
+                }
+                for event in events
+            ],
+        }
+
+    async def changes(self, agent: str, after: str | None, limit: int) -> dict[str, Any]:
+        found = await self.inbox.changes(agent, after=after, limit=limit + 1)
+        shown = found[:limit]
+        return {
+            "changes": [event_document(event) for event in shown],
+            "has_more": len(found) > limit,
+            "next_cursor": shown[-1].id if shown else after,
+        }
+
+    async def visible(self, acting: Acting, intent_id: str) -> Intent:
+        """Whoever has nothing to do with an intent does not even learn that it exists."""
+        intent = await self.store.get(intent_id)
+        if intent is None or not (acting.anyone or await self.inbox.concerns(acting.agent, intent_id)):
+            raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+        return intent
+
+    async def reply(self, acting: Acting, thread_id: str, message: str) -> Intent:
+        def decide(intent: Intent) -> Change:
+            check_may_answer(intent, acting)
+            moment = self._moment(acting)
+            return answered(intent, answer_payload(message, moment), moment)
+
+        return await self._change(acting, thread_id, decide)
+
+    async def decide(self, acting: Acting, thread_id: str, *, approve: bool, comment: str) -> Intent:
+        def choose(intent: Intent) -> Change:
+            if not acting.by_person:
+                raise Refused(Code.POLICY_DENIED, "only a person can approve or reject")
+            check_may_answer(intent, acting)
+            return decided(intent, approve=approve, comment=comment, moment=self._moment(acting))
+
+        return await self._change(acting, thread_id, choose)
+
+    async def delegate(self, acting: Acting, thread_id: str, delegate_to: str, note: str) -> Intent:
+        """Asks somebody else as well, at once."""
+        known = await self.visible(acting, thread_id)
+        await self.directory.find(known.from_agent, delegate_to)
+        if known.macro_id == APPROVAL and not await self.directory.is_person(known.from_agent, delegate_to):
+            error = "must be a person: only a person can decide this"
+            raise Refused.of(Code.POLICY_DENIED, [FieldError("delegate_to", error, "policy_denied")])
+
+        def hand_over(intent: Intent) -> Change:
+            check_may_answer(intent, acting)
+            _check_open(intent)
+            moment = self._moment(acting)
+            if len(intent.plan) >= MAX_STEPS:
+                raise Refused(Code.ILLEGAL_TRANSITION, "this was handed on too often already")
+            step = Step(StepKind.ASK, moment.now_us, delegate_to)
+            plan = (*intent.plan[: intent.position], step, *intent.plan[intent.position :])
+            after = replace(intent, handler=delegate_to, plan=plan, next_at_us=moment.now_us)
+            return noted(after, EventType.TRANSFER, moment, {"delegate_to": delegate_to, "note": note})
+
+        return await self._change(acting, thread_id, hand_over)
+
+    async def resolve(self, acting: Acting, intent_id: str, goal: IntentStatus, outcome: Mapping[str, Any]) -> Change:
+        """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked."""
+
+        def end(intent: Intent) -> Change:
+            if goal is not IntentStatus.CANCELED:
+                check_may_answer(intent, acting)
+            elif acting.agent != intent.from_agent and not acting.anyone:
+                raise Refused(Code.POLICY_DENIED, "only the sender can cancel an intent")
+            answer = outcome.get("answer")
+            result = _by(acting, outcome) if goal is IntentStatus.COMPLETED else outcome
+            says = {"author": acting.actor, "message": answer} if isinstance(answer, str) else None
+            return moved(intent, goal, self._moment(acting), payload=result, result=result, says=says)
+
+        await self.visible(acting, intent_id)
+        change = await self.store.update(intent_id, end)
+        self.signal.ring()
+        return change
+
+    async def resume(self, acting: Acting, intent_id: str, outcome: Mapping[str, Any] | None) -> Intent:
+        """A waiting intent goes on; with an outcome it ends."""
+
+        def go_on(intent: Intent) -> Change:
+            if outcome is not None or acting.agent != intent.from_agent:
+                check_may_answer(intent, acting)
+            moment = self._moment(acting)
+            if intent.status is not IntentStatus.WAITING:
+                raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} does not wait")
+            if outcome is None:
+                return moved(intent, IntentStatus.IN_PROGRESS, moment)
+            return moved(intent, IntentStatus.COMPLETED, moment, result=_by(acting, outcome))
+
+        return await self._change(acting, intent_id, go_on)
+
+    async def fetched(self, agent: str, intent: Intent) -> Intent:
+        """An agent that reads its post has it delivered."""
+
+        def seen(found: Intent) -> Change:
+            moment = Moment(self.clock.now_us(), agent, self.mint)
+            if found.status is IntentStatus.SUBMITTED and found.handler == agent:
+                return moved(found, IntentStatus.DELIVERED, moment)
+            return unchanged(found)
+
+        return (await self.store.update(intent.id, seen)).intent
+
+    async def _change(self, acting: Acting, intent_id: str, decide: Callable[[Intent], Change]) -> Intent:
+        await self.visible(acting, intent_id)
+        change = await self.store.update(intent_id, decide)
+        self.signal.ring()
+        return change.intent
+
+    def _moment(self, acting: Acting) -> Moment:
+        return Moment(self.clock.now_us(), acting.actor, self.mint)
+
+
+def summary(intent: Intent, agent: str) -> dict[str, Any]:
+    folder = next(name for name, statuses in FOLDERS.items() if intent.status in (*statuses, IntentStatus.CREATED))
+    answer = intent.result.get("answer") if intent.result else None
+    return {
+        "thread_id": intent.id,
+        "intent_type": intent.intent_type,
+        "direction": "sent" if intent.from_agent == agent else "received",
+        "from_agent": intent.from_agent,
+        "to_agent": intent.to_agent,
+        "handler": intent.handler,
+        "status": folder,
+        "lifecycle_status": str(intent.status),
+        "message": intent.text,
+        "answer": answer if isinstance(answer, str) else None,
+        "created_at": to_text(intent.created_at_us),
+        "updated_at": to_text(intent.updated_at_us),
+    }
+
+
+def _by(acting: Acting, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Who is said to have answered is who acts."""
+    return {**outcome, "responded_by": acting.actor}
+
+
+def _check_open(intent: Intent) -> None:
+    if not intent.is_open:
+        raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} cannot change")

@@ -1,0 +1,96 @@
+"""One plain-text mail, built byte by byte so that nothing in it can become a header or a command."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import assert_never
+
+from postroom.domain.delivery import REPEAT_MARK, Intent, Message
+from postroom.domain.errors import ValidationError
+from postroom.domain.fields import text_problem
+from postroom.world.channels.mail_header import checked, encoded, message_id
+from postroom.world.channels.mailbox import domain_of, mailbox
+
+DEFAULT_SUBJECT = "Notification"
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_PLAIN_LINES = re.compile(r"(?:[\t\x20-\x7e]{0,998}\r\n)*")
+_LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mail:
+    """The envelope and the finished bytes; the bytes hold the message and stay out of `repr`."""
+
+    sender: str
+    recipient: str
+    message_id: str
+    content: bytes = field(repr=False)
+    private: tuple[str, ...] = field(repr=False)
+
+
+def build(message: Message, *, sender: str, now: datetime) -> Mail:
+    recipient = mailbox(message.address)
+    if recipient is None:
+        raise ValidationError("recipient is not a single e-mail address")
+    if not message.text.strip():
+        raise ValidationError("message must not be blank")
+    if problem := text_problem(message.text):
+        raise ValidationError(f"message {problem}")
+    own_id = message_id("delivery id", f"{message.delivery_id}@{domain_of(sender)}")
+    if own_id is None:
+        raise ValidationError("the delivery id cannot be part of a Message-ID")
+    head = [f"From: {sender}", f"To: {recipient}", *_conversation(message)]
+    head += [f"Date: {format_datetime(now.astimezone(UTC))}", f"Message-ID: {own_id}", "MIME-Version: 1.0"]
+    if message.origin_butler:
+        head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
+    text = f"{message.text.rstrip()}\n\n{REPEAT_MARK}" if message.repeated else message.text
+    content = "\r\n".join([*head, *_body(text)]).encode("ascii")
+    private = (message.text, message.subject or "")
+    return Mail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
+
+
+def as_data(content: bytes) -> bytes:
+    """What follows the DATA command: leading dots doubled, closed by the lone dot."""
+    return _LEADING_DOT.sub(b"..", content) + b".\r\n"
+
+
+def _conversation(message: Message) -> Iterator[str]:
+    match message.intent:
+        case Intent.SEND:
+            yield f"Subject: {encoded(_subject(message))}"
+            yield "Auto-Submitted: auto-generated"
+        case Intent.REPLY:
+            yield f"Subject: {encoded(_reply_subject(_subject(message)))}"
+            yield "Auto-Submitted: auto-replied"
+            if message.thread and (thread := message_id("thread", message.thread)):
+                yield f"In-Reply-To: {thread}"
+                yield f"References: {thread}"
+        case Intent.REACT:
+            raise ValidationError("e-mail cannot carry a reaction")
+        case _:
+            assert_never(message.intent)
+
+
+def _subject(message: Message) -> str:
+    return checked("subject", message.subject or "").strip() or DEFAULT_SUBJECT
+
+
+def _reply_subject(subject: str) -> str:
+    return subject if subject.lower().startswith("re:") else f"Re: {subject}"
+
+
+def _body(text: str) -> Iterator[str]:
+    """Readable as it is when the transport cannot harm it, otherwise base64."""
+    lines = _LINE_END.sub("\r\n", text)
+    lines += "" if lines.endswith("\r\n") else "\r\n"
+    plain = _PLAIN_LINES.fullmatch(lines) is not None
+    yield 'Content-Type: text/plain; charset="utf-8"'
+    yield f"Content-Transfer-Encoding: {'7bit' if plain else 'base64'}"
+    yield ""
+    yield lines if plain else base64.encodebytes(lines.encode()).decode().replace("\n", "\r\n")

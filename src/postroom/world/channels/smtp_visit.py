@@ -1,0 +1,157 @@
+"""One visit to a mail server that knows whether the message was handed over."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Literal, cast
+
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException, SMTPServerDisconnected
+
+from postroom.domain.errors import (
+    DeliveryTimeout,
+    OutcomeUncertain,
+    PostroomError,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.world.channels.email_message import Mail, as_data
+from postroom.world.channels.provider_words import provider_words
+from postroom.world.http.descriptors import out_of_descriptors
+
+Security = Literal["starttls", "tls", "none"]
+
+AUTHENTICATION_CODES = frozenset({530, 534, 535, 538})
+_START_INPUT = 354
+_COMPLETED = 250
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    host: str
+    port: int
+    security: Security
+    username: str | None
+    password: str | None = field(repr=False)
+    tls_context: ssl.SSLContext | None = field(repr=False)
+    client_name: str
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The password in every form in which it travels."""
+        if not self.password:
+            return ()
+        plain = f"\0{self.username or ''}\0{self.password}"
+        return (self.password, *(base64.b64encode(text.encode()).decode() for text in (self.password, plain)))
+
+
+class Stage(IntEnum):
+    """How far a visit came; from BODY on, the server may have the message."""
+
+    SESSION = 1
+    ENVELOPE = 2
+    BODY = 3
+
+
+def read_refusal(stage: Stage, code: int, words: str) -> PostroomError:
+    """Before the envelope a refusal concerns us and not the message."""
+    said = f"the mail server answered {code}" + (f": {words}" if words else "")
+    if code in AUTHENTICATION_CODES:
+        return TargetUnavailable(f"the mail server does not accept our login ({code})")
+    if 500 <= code < 600 and stage > Stage.SESSION:
+        return ValidationError(said)
+    if 400 <= code < 600:
+        return TargetUnavailable(said)
+    return read_loss(stage)
+
+
+def read_loss(stage: Stage, *, late: bool = False) -> PostroomError:
+    if stage is Stage.BODY:
+        return OutcomeUncertain("the mail server received the message but no valid answer came back")
+    if late:
+        return DeliveryTimeout("the mail server did not take the message before the deadline")
+    return TargetUnavailable("the mail server could not be reached or would not talk to us")
+
+
+class Visit:
+    """
+    Connect, log in, hand over one mail (or none, to see whether the login works), leave.
+
+    Errors are raised outside of the handlers that caught the library's own:
+    those may quote what was sent.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._stage = Stage.SESSION
+        self._secrets = server.secrets
+        self._smtp = SMTP(
+            hostname=server.host,
+            port=server.port,
+            username=server.username,
+            password=server.password,
+            local_hostname=server.client_name,
+            timeout=None,
+            use_tls=server.security == "tls",
+            start_tls=server.security == "starttls",
+            tls_context=server.tls_context,
+        )
+
+    async def make(self, mail: Mail | None, timeout_seconds: float) -> None:
+        failure: PostroomError | None = None
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                await self._smtp.connect()
+                await self._talk(mail)
+            self._say_goodbye()
+        except TimeoutError:
+            failure = read_loss(self._stage, late=True)
+        except SMTPResponseException as error:
+            private = mail.private if mail else ()
+            words = provider_words(error.message, secrets=self._secrets, private=private)
+            failure = read_refusal(self._stage, error.code, words)
+        except (SMTPException, OSError, UnicodeError) as error:
+            ours = out_of_descriptors(error) if self._stage is Stage.SESSION else None
+            failure = ours or read_loss(self._stage)
+        finally:
+            self._hang_up()
+        if failure:
+            raise failure
+
+    async def _talk(self, mail: Mail | None) -> None:
+        if mail is None:
+            await self._smtp.noop()
+            return
+        self._stage = Stage.ENVELOPE
+        await self._smtp.mail(mail.sender)
+        await self._smtp.rcpt(mail.recipient)
+        await self._hand_over(as_data(mail.content))
+
+    async def _hand_over(self, data: bytes) -> None:
+        """DATA in two steps, because only we can tell the moment between them."""
+        ready = await self._smtp.execute_command(b"DATA")
+        if ready.code != _START_INPUT:
+            raise SMTPResponseException(ready.code, ready.message)
+        protocol = self._smtp.protocol
+        if protocol is None or not protocol.is_connected:
+            raise SMTPServerDisconnected("connection lost")
+        self._stage = Stage.BODY
+        protocol.write(data)
+        answer = await protocol.read_response()
+        if answer.code != _COMPLETED:
+            raise SMTPResponseException(answer.code, answer.message)
+
+    def _say_goodbye(self) -> None:
+        """Without waiting for the reply: the mail is delivered, nothing may delay saying so."""
+        protocol = self._smtp.protocol
+        if protocol is not None and protocol.is_connected:
+            protocol.write(b"QUIT\r\n")
+        self._smtp.close()
+
+    def _hang_up(self) -> None:
+        """Drops what is still unwritten, so that nothing goes out after we have reported."""
+        if self._smtp.transport is not None:
+            cast(asyncio.WriteTransport, self._smtp.transport).abort()
+        self._smtp.close()

@@ -1,0 +1,226 @@
+"""Telegram's Bot API: build the call, make it once, read the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar, assert_never
+from urllib.parse import urlsplit
+
+from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
+from postroom.domain.errors import (
+    OutcomeUncertain,
+    PostroomError,
+    ProviderFailed,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
+from postroom.domain.fields import text_problem
+from postroom.domain.patience import LONGEST_SECONDS, shortened
+from postroom.world.channels.graphemes import is_single
+from postroom.world.channels.provider_words import provider_words
+from postroom.world.channels.telegram_text import marked, split
+from postroom.world.http.http_call import Answer, HttpCall
+from postroom.world.http.retry_after import asked_seconds
+
+API_BASE_URL = "https://api.telegram.org"
+POLL_MARGIN_SECONDS = 10.0
+
+_CHAT_ID = re.compile(r"-?[0-9]{1,19}")
+_USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
+_MESSAGE_ID = re.compile(r"[0-9]{1,18}")
+_TOKEN = re.compile(r"[A-Za-z0-9_:-]+")
+_LARGEST_ID = 2**63 - 1
+_BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
+
+
+class AnotherReader(TargetUnavailable):
+    """A bot's messages go to one reader: somebody else asks for them, or a webhook gets them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One Bot API method with its arguments; the arguments hold the message and stay out of `repr`."""
+
+    method: str
+    body: Mapping[str, Any] = field(repr=False)
+
+
+def address(text: str) -> str | None:
+    """A chat id or an @username, which Telegram compares without regard to case."""
+    text = text.strip(" ")
+    if _USERNAME.fullmatch(text):
+        return text.lower()
+    if _CHAT_ID.fullmatch(text) and 0 < abs(int(text)) <= _LARGEST_ID:
+        return str(int(text))
+    return None
+
+
+def build(message: Message) -> Sequence[Call]:
+    match message.intent:
+        case Intent.SEND:
+            return _texts(message, {})
+        case Intent.REPLY:
+            return _texts(message, {"reply_parameters": {"message_id": _message_id(message)}})
+        case Intent.REACT:
+            return (_reaction(message),)
+        case _:
+            assert_never(message.intent)
+
+
+def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Call]:
+    """No `parse_mode`, ever: text is data, so it cannot carry markup."""
+    if not message.text.strip():
+        raise ValidationError("message must not be blank")
+    if problem := text_problem(message.text):
+        raise ValidationError(f"message {problem}")
+    parts = split(message.text)
+    if message.repeated:
+        parts = marked(parts, REPEAT_MARK)
+    bodies: list[dict[str, Any]] = [{"chat_id": _chat_id(message), "text": part} for part in parts]
+    bodies[0] |= first_only
+    return tuple(Call(method="sendMessage", body=body) for body in bodies)
+
+
+def _reaction(message: Message) -> Call:
+    emoji = (message.emoji or "").strip()
+    if not is_single(emoji) or not _is_symbol(emoji[0]):
+        raise ValidationError("emoji must be exactly one emoji")
+    reaction = [{"type": "emoji", "emoji": emoji}]
+    body = {"chat_id": _chat_id(message), "message_id": _message_id(message), "reaction": reaction}
+    return Call(method="setMessageReaction", body=body)
+
+
+def _is_symbol(character: str) -> bool:
+    """Which symbols may be reactions is Telegram's to say; letters and controls never are."""
+    return character.isprintable() and not character.isascii() and not character.isalnum()
+
+
+def _chat_id(message: Message) -> int | str:
+    canonical = address(message.address)
+    if canonical is None:
+        raise ValidationError("recipient is neither a Telegram chat id nor an @username")
+    return canonical if canonical.startswith("@") else int(canonical)
+
+
+def _message_id(message: Message) -> int:
+    thread = message.thread or ""
+    if not _MESSAGE_ID.fullmatch(thread) or int(thread) == 0:
+        raise ValidationError("the Telegram message to answer must be named by its number")
+    return int(thread)
+
+
+def read_receipt(call: Call, told: Mapping[str, Any]) -> Receipt:
+    if call.method == "setMessageReaction":
+        return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
+    result = told.get("result")
+    number = result.get("message_id") if isinstance(result, Mapping) else None
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise OutcomeUncertain("Telegram accepted the request but named no message")
+    return Receipt(str(number))
+
+
+def read_refusal(
+    status: int, told: Mapping[str, Any], retry_after: str | None, words: str, now: datetime
+) -> PostroomError:
+    said = f"Telegram answered {status}" + (f": {words}" if words else "")
+    if status == 429:
+        parameters = told.get("parameters")
+        number = parameters.get("retry_after") if isinstance(parameters, Mapping) else None
+        asked = asked_seconds(number, retry_after, now)
+        return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
+    if status == 401:
+        return TargetUnavailable("Telegram does not accept our bot token")
+    if 400 <= status < 500:
+        return ValidationError(said)
+    return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
+
+
+def _parse(body: bytes) -> Mapping[str, Any]:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
+
+
+class Telegram:
+    name: ClassVar[str] = "telegram"
+
+    def __init__(
+        self,
+        token: str,
+        api_base_url: str = API_BASE_URL,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        if not _TOKEN.fullmatch(token):
+            raise ValueError("the Telegram bot token is malformed")
+        base = urlsplit(api_base_url)
+        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+            raise ValueError("the Telegram API base URL must be a plain http(s) URL")
+        self._token = token
+        self._base_url = api_base_url.rstrip("/")
+        self._now = now
+        self._http = HttpCall("Telegram")
+
+    def __repr__(self) -> str:
+        return f"Telegram(api_base_url={self._base_url!r}, token=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[Call]:
+        return build(message)
+
+    async def send(self, part: Call, timeout_seconds: float) -> Receipt:
+        return read_receipt(part, await self._call(part, timeout_seconds))
+
+    async def probe(self, timeout_seconds: float) -> str:
+        bot = (await self._ask("getMe", {}, timeout_seconds)).get("result")
+        name = bot.get("username") if isinstance(bot, Mapping) else None
+        return f"@{provider_words(name, secrets=[self._token])}"
+
+    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
+        """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""
+        body: dict[str, Any] = {"timeout": int(timeout_seconds)}
+        if offset is not None:
+            body["offset"] = offset
+        result = (await self._ask("getUpdates", body, timeout_seconds + POLL_MARGIN_SECONDS)).get("result")
+        return [update for update in result if isinstance(update, dict)] if isinstance(result, list) else []
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _call(self, call: Call, timeout_seconds: float) -> Mapping[str, Any]:
+        url = f"{self._base_url}/bot{self._token}/{call.method}"
+        answer = await self._http.post(url, call.body, timeout_seconds)
+        told = _parse(answer.body)
+        if 200 <= answer.status < 300 and told.get("ok") is True:
+            return told
+        raise self._refusal(call, answer, told)
+
+    def _refusal(self, call: Call, answer: Answer, told: Mapping[str, Any]) -> PostroomError:
+        status = answer.status
+        if 200 <= status < 300:
+            code = told.get("error_code")
+            if told.get("ok") is not False or not isinstance(code, int) or not 400 <= code < 600:
+                return OutcomeUncertain("Telegram's answer could not be read")
+            status = code
+        if status == 409 and call.method == "getUpdates":
+            return AnotherReader("another program reads this bot's messages, or a webhook gets them")
+        private = [str(call.body.get("text", ""))]
+        words = provider_words(told.get("description"), secrets=[self._token], private=private)
+        return read_refusal(status, told, answer.retry_after, words, self._now())
+
+    async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
+        """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""
+        try:
+            return await self._call(Call(method=method, body=body), timeout_seconds)
+        except (OutcomeUncertain, ValidationError) as error:
+            reason = error.message
+        raise TargetUnavailable(reason)

@@ -1,0 +1,179 @@
+"""The stored sessions: every change names the state it expects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from postroom.domain.session import Event, NewSession, Outcome, Session, SessionId, Status, after, after_crash
+from postroom.world.store.engine.database import Database
+from postroom.world.store.tables.sessions import OPEN, sessions
+
+_c = sessions.c
+
+
+class StoredSessions:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, new: NewSession, *, most_queued: int) -> Session | None:
+        """The stored session, an earlier one under the same key, or None when the queue is full."""
+        return await self._database.write(lambda connection: _add(connection, new, most_queued))
+
+    async def claim(self, butler: str, *, now_us: int) -> Session | None:
+        """The oldest in the queue, which is now running."""
+        return await self._database.write(lambda connection: _claim(connection, butler, now_us))
+
+    async def end(self, session: Session, outcome: Outcome, *, now_us: int) -> bool:
+        """False when a later attempt, or nobody, is running it."""
+        values = {
+            "status": str(after(Status.RUNNING, outcome.event)),
+            "error_class": outcome.error_class and str(outcome.error_class),
+            "error_message": outcome.error_message,
+            "transcript": json.dumps(outcome.transcript),
+            "finished_at": now_us,
+        }
+        return await self._database.write(lambda connection: _move(connection, session, values))
+
+    async def release(self, session: Session) -> bool:
+        """Back into the queue at its old place, and not counted against it."""
+        values = {"status": str(after(Status.RUNNING, Event.RELEASE)), "started_at": None}
+        return await self._database.write(lambda connection: _move(connection, session, values))
+
+    async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]:
+        """Everything an earlier process of this butler left running, as it is from now on."""
+        return await self._database.write(lambda connection: _recover(connection, butler, now_us))
+
+    async def get(self, butler: str, session_id: str) -> Session | None:
+        found = select(sessions).where(_c.butler == butler, _c.id == session_id)
+        return await self._database.read(lambda connection: _first(connection, found))
+
+    async def newest(self, butler: str, *, status: Status | None, before: str | None, limit: int) -> Sequence[Session]:
+        """`before` is the last id of the page above."""
+        found = select(sessions).where(_c.butler == butler).order_by(_c.id.desc()).limit(limit)
+        if status is not None:
+            found = found.where(_c.status == str(status))
+        if before is not None:
+            found = found.where(_c.id < before)
+        return await self._database.read(lambda connection: [_session(row) for row in connection.execute(found)])
+
+    async def counts(self, butler: str) -> Mapping[Status, int]:
+        found = select(_c.status, func.count()).where(_c.butler == butler).group_by(_c.status)
+        rows = await self._database.read(lambda connection: [tuple(row) for row in connection.execute(found)])
+        return {Status(status): int(count) for status, count in rows}
+
+
+def _add(connection: Connection, new: NewSession, most_queued: int) -> Session | None:
+    if earlier := _earlier(connection, new):
+        return earlier
+    queued = select(func.count()).where(*_in(new.butler, Status.QUEUED))
+    if int(connection.execute(queued).scalar_one()) >= most_queued:
+        return _earlier(connection, new)  # it may be this very one that has taken the last place meanwhile
+    try:
+        with connection.begin_nested():
+            connection.execute(insert(sessions), _row(new))
+    except IntegrityError:  # somebody else was faster with the same key
+        return _earlier(connection, new)
+    return _first(connection, select(sessions).where(_c.id == new.id))
+
+
+def _earlier(connection: Connection, new: NewSession) -> Session | None:
+    if new.key is None:
+        return None
+    return _first(connection, select(sessions).where(_c.butler == new.butler, _c.request_key == new.key))
+
+
+def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
+    queued = (
+        select(sessions).where(*_in(butler, Status.QUEUED)).order_by(_c.id).limit(1).with_for_update(skip_locked=True)
+    )
+    session = _first(connection, queued)
+    if session is None:
+        return None
+    values = {
+        "status": str(after(Status.QUEUED, Event.CLAIM)),
+        "attempt": session.attempt + 1,
+        "started_at": now_us,
+    }
+    connection.execute(update(sessions).where(_c.id == session.id, _c.status == str(Status.QUEUED)).values(values))
+    return _first(connection, select(sessions).where(_c.id == session.id))
+
+
+def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
+    running = select(sessions).where(*_in(butler, Status.RUNNING)).order_by(_c.id)
+    left = [_session(row) for row in connection.execute(running)]
+    for session in left:
+        status = after(Status.RUNNING, after_crash(session.crashes))
+        values: dict[str, Any] = {"status": str(status), "crashes": session.crashes + 1, "started_at": None}
+        if status is Status.LOST:
+            values |= {
+                "started_at": session.started_us,
+                "finished_at": now_us,
+                "error_class": "internal_error",
+                "error_message": "the household went down during this session, more than once",
+            }
+        _move(connection, session, values)
+    ids = [session.id for session in left]
+    after_all = select(sessions).where(_c.id.in_(ids)).order_by(_c.id)
+    return [_session(row) for row in connection.execute(after_all)]
+
+
+def _in(butler: str, status: Status) -> tuple[Any, ...]:
+    """With the condition of the index over what has not ended: only then can it be used."""
+    return _c.butler == butler, _c.status == str(status), OPEN
+
+
+def _move(connection: Connection, session: Session, values: Mapping[str, Any]) -> bool:
+    expected = (_c.id == session.id, _c.status == str(Status.RUNNING), _c.attempt == session.attempt)
+    return connection.execute(update(sessions).where(*expected).values(dict(values))).rowcount == 1
+
+
+def _first(connection: Connection, statement: Any) -> Session | None:
+    row = connection.execute(statement).first()
+    return _session(row) if row is not None else None
+
+
+def _row(new: NewSession) -> dict[str, Any]:
+    return {
+        "id": new.id,
+        "butler": new.butler,
+        "runtime": new.runtime,
+        "trigger_source": new.trigger,
+        "caller": new.caller,
+        "request_key": new.key,
+        "request_id": new.request_id,
+        "request_context": None if new.context is None else json.dumps(dict(new.context)),
+        "prompt": new.prompt,
+        "depth": new.depth,
+        "status": str(Status.QUEUED),
+        "attempt": 0,
+        "crashes": 0,
+        "created_at": new.created_us,
+    }
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(
+        id=SessionId(row.id),
+        butler=row.butler,
+        runtime=row.runtime,
+        trigger=row.trigger_source,
+        caller=row.caller,
+        prompt=row.prompt,
+        request_id=row.request_id,
+        context=json.loads(row.request_context) if row.request_context else None,
+        depth=row.depth,
+        status=Status(row.status),
+        attempt=row.attempt,
+        crashes=row.crashes,
+        created_us=row.created_at,
+        started_us=row.started_at,
+        finished_us=row.finished_at,
+        error_class=row.error_class,
+        error_message=row.error_message,
+        transcript=json.loads(row.transcript) if row.transcript else None,
+    )

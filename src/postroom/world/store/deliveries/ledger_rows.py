@@ -1,0 +1,182 @@
+"""How a row of delivery_requests becomes a value, and a value a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, Final, TypeVar
+
+from postroom.domain.delivery import Failure, Status
+from postroom.domain.errors import ErrorClass
+from postroom.domain.ledger import (
+    Claim,
+    Inserted,
+    Lease,
+    NewDelivery,
+    Refusal,
+    Settlement,
+    Snapshot,
+)
+from postroom.world.store.tables.delivery_columns import DELIVERY_COLUMNS
+
+Value = TypeVar("Value")
+
+_COPIED: Final = [(column.name, column.new) for column in DELIVERY_COLUMNS if column.new]
+_LEASED: Final = [(column.name, column.leased) for column in DELIVERY_COLUMNS if column.leased]
+_SETTLED: Final = [(column.name, column.settled) for column in DELIVERY_COLUMNS if column.settled]
+_copied: Final = attrgetter(*(field for _, field in _COPIED))
+
+INSERT_COLUMNS: Final = (*(name for name, _ in _COPIED), *(name for name, _ in _LEASED))
+INITIALLY: Final = {column.name: column.initially for column in DELIVERY_COLUMNS if column.initially}
+CLAIMED: Final = ", ".join(column.name for column in DELIVERY_COLUMNS if column.claim)
+SNAPSHOT_COLUMNS: Final = tuple(column.name for column in DELIVERY_COLUMNS if column.snapshot)
+SETTLE_COLUMNS: Final = tuple(name for name, _ in _SETTLED)
+SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
+
+
+def settling(row: str, done: str) -> str:
+    """The SET list of a settlement: `row` and `done` are what the statement calls the two."""
+    written = [
+        f"{column.name} = COALESCE({done}.{column.name}, {row}.{column.name})"
+        if column.keeps
+        else f"{column.name} = {done}.{column.name}"
+        for column in DELIVERY_COLUMNS
+        if column.settled
+    ]
+    return ", ".join(written + [f"{column.name} = {column.let_go}" for column in DELIVERY_COLUMNS if column.let_go])
+
+
+def insert_values(new: NewDelivery, lease: Lease | None) -> tuple[Any, ...]:
+    """In the order of INSERT_COLUMNS."""
+    held = lease if new.status is Status.PENDING else None
+    return (*_copied(new), *[value(new, held) for _, value in _LEASED])
+
+
+def new_snapshot(new: NewDelivery, status: Status) -> Snapshot:
+    return Snapshot(
+        id=new.id,
+        idempotency_key=new.idempotency_key,
+        fingerprint=new.fingerprint,
+        request_id=new.request_id,
+        origin_butler=new.origin_butler,
+        channel=new.channel,
+        intent=new.intent,
+        status=status,
+        attempts=0,
+        possible_duplicate=False,
+        not_before_us=new.created_at_us,
+        waiting_reason=None,
+        provider_delivery_id=None,
+        failure=None,
+    )
+
+
+def found_again(new: NewDelivery, existing: Snapshot) -> Inserted:
+    """The key is taken; by this very row, when only the answer to the first try was lost."""
+    if existing.id != new.id:
+        return Inserted(created=False, snapshot=existing)
+    claim = new.claimed(sending=False) if existing.status is Status.IN_PROGRESS else None
+    return Inserted(created=True, snapshot=existing, claim=claim)
+
+
+def _reader(make: Callable[..., Value], kind: str) -> Callable[[Any], Value]:
+    """From a row of the columns that have such a field to the value made of them."""
+    columns = [(getattr(column, kind), column.read) for column in DELIVERY_COLUMNS if getattr(column, kind)]
+    names = [name for name, _ in columns]
+    converted = [(name, read) for name, read in columns if read]
+
+    def read(row: Any) -> Value:
+        values = dict(zip(names, row, strict=True))
+        for name, convert in converted:
+            values[name] = convert(values[name])
+        return make(**values)
+
+    return read
+
+
+def _snapshot(*, error_class: str | None, error_message: str | None, **values: Any) -> Snapshot:
+    return Snapshot(**values, failure=Failure(ErrorClass(error_class), error_message or "") if error_class else None)
+
+
+claim_of: Final = _reader(Claim, "claim")
+snapshot_of: Final = _reader(_snapshot, "snapshot")
+
+
+def settle_values(done: Settlement) -> tuple[Any, ...]:
+    """In the order of SETTLE_COLUMNS, then which row."""
+    return (*[value(done) for _, value in _SETTLED], done.claim.id, done.claim.fence)
+
+
+def attempt_values(done: Settlement) -> tuple[Any, ...] | None:
+    attempt = done.attempt
+    if attempt is None:
+        return None
+    failure = attempt.failure
+    return (
+        done.claim.id,
+        done.claim.calls + 1,
+        attempt.started_at_us,
+        attempt.completed_at_us,
+        attempt.latency_ms,
+        str(attempt.outcome),
+        str(failure.error_class) if failure else None,
+        failure.message if failure else None,
+        done.receipt,
+    )
+
+
+def dead_letter_values(done: Settlement) -> tuple[Any, ...] | None:
+    if done.quarantine is None:
+        return None
+    return (
+        done.quarantine.id,
+        done.claim.id,
+        str(done.quarantine.reason),
+        str(done.failure.error_class) if done.failure else None,
+        done.failure.message if done.failure else None,
+        done.attempts,
+        done.at_us,
+    )
+
+
+REFUSAL_COLUMNS: Final = (
+    "id",
+    "idempotency_key",
+    "request_id",
+    "origin_butler",
+    "channel",
+    "intent",
+    "target_identity",
+    "error_class",
+    "error_message",
+    "limit_type",
+    "retry_after_seconds",
+    "trace_id",
+    "created_at",
+)
+
+
+def refusal_values(refusal: Refusal) -> tuple[Any, ...]:
+    return (
+        refusal.id,
+        refusal.idempotency_key,
+        refusal.request_id,
+        refusal.origin_butler,
+        refusal.channel,
+        str(refusal.intent),
+        refusal.target_identity,
+        str(refusal.failure.error_class),
+        refusal.failure.message,
+        refusal.limit_type,
+        refusal.failure.retry_after_seconds,
+        refusal.trace_id,
+        refusal.created_at_us,
+    )
+
+
+def latest_fences(claims: Iterable[Claim]) -> dict[str, int]:
+    """Fences only grow: of several claims on one delivery in a batch, only the newest can be the valid one."""
+    fences: dict[str, int] = {}
+    for claim in claims:
+        fences[claim.id] = max(claim.fence, fences.get(claim.id, 0))
+    return fences

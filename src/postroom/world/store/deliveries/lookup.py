@@ -1,0 +1,126 @@
+"""Find deliveries for a person: newest first, by any filter, with a bound on how much one look reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, select, union_all
+
+from postroom.domain.enquiry import DeliveryQuery
+from postroom.domain.ids import first_id_at, is_uuid
+from postroom.world.store.deliveries.archive import archived, archived_of
+from postroom.world.store.deliveries.search import SUMMARY
+from postroom.world.store.deliveries.trace import readable
+from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
+
+_requests = delivery_requests.c
+LOOKED_AT: Final = 20_000
+_EXCERPT: Final = 160
+_MOST_WORDS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """`before` begins the next look; with `unfinished` it lies below rows that were read and did not match."""
+
+    rows: Sequence[dict[str, Any]]
+    before: str | None
+    unfinished: bool
+
+
+def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> Found:
+    """
+    What an index can find is found by the index; the rest is read, at most LOOKED_AT rows at a time.
+
+    So a word that stands nowhere costs one bounded look, and the person decides
+    whether to look further back.
+    """
+    needs_reading = bool(words or query.origin_butler or query.intent)
+    most = LOOKED_AT if needs_reading else query.page.limit + 1
+    candidates = _candidates(connection, query, most).subquery("candidates")
+    wanted = (
+        select(*(candidates.c[column.name] for column in SUMMARY), candidates.c.subject)
+        .add_columns(func.substr(candidates.c.message_content, 1, _EXCERPT).label("excerpt"))
+        .where(*_remaining(candidates, query, words))
+        .order_by(candidates.c.delivery_id.desc())
+        .limit(query.page.limit + 1)
+    )
+    rows = [readable(row) for row in connection.execute(wanted).mappings()]
+    if len(rows) > query.page.limit:
+        return Found(rows=rows[:-1], before=rows[-2]["delivery_id"], unfinished=False)
+    if not needs_reading:
+        return Found(rows=rows, before=None, unfinished=False)
+    many, lowest = connection.execute(select(func.count(), func.min(candidates.c.delivery_id))).one()
+    return Found(rows=rows, before=lowest if many == LOOKED_AT else None, unfinished=many == LOOKED_AT)
+
+
+def identified(connection: Connection, identifier: str) -> str | None:
+    """The delivery behind a delivery id, a dead letter's id, or a request id that led to exactly one delivery."""
+    letters = delivery_dead_letter.c
+    if is_uuid(identifier):
+        for wanted in (
+            select(_requests.id).where(_requests.id == identifier.lower()),
+            select(letters.delivery_request_id).where(letters.id == identifier.lower()),
+        ):
+            if found := connection.execute(wanted).scalar():
+                return str(found)
+        if archived(connection, identifier.lower()):
+            return identifier.lower()
+    of_request = select(_requests.id).where(_requests.request_id == identifier).limit(2)
+    ids = list(connection.execute(of_request).scalars())
+    ids += [record["request"]["id"] for record in archived_of(connection, identifier)]
+    return ids[0] if len(ids) == 1 else None
+
+
+def _candidates(connection: Connection, query: DeliveryQuery, most: int) -> Select[Any]:
+    """A status without a channel is looked up channel by channel, because the index begins with the channel."""
+    if query.status is None or query.channel is not None:
+        return _in_order(query, query.channel, most)
+    channels = _channels(connection)
+    if not channels:
+        return _in_order(query, None, most)
+    each = [_in_order(query, channel, most).subquery() for channel in channels]
+    together = union_all(*(select(one) for one in each)).subquery()
+    return select(together).order_by(together.c.delivery_id.desc()).limit(most)
+
+
+def _channels(connection: Connection) -> list[str]:
+    """All that deliveries are stored of, also one that is no longer set up; each step is one look into the index."""
+    found: list[str] = []
+    while (after := connection.execute(_next_channel(found)).scalar()) is not None:
+        found.append(after)
+    return found
+
+
+def _next_channel(found: Sequence[str]) -> Select[Any]:
+    following = select(func.min(_requests.channel))
+    return following.where(_requests.channel > found[-1]) if found else following
+
+
+def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[Any]:
+    found = select(*SUMMARY, _requests.subject, _requests.message_content).order_by(_requests.id.desc()).limit(most)
+    if channel is not None:
+        found = found.where(_requests.channel == channel)
+    if query.status is not None:
+        found = found.where(_requests.status == str(query.status))
+    if query.since_us is not None:
+        found = found.where(_requests.id >= first_id_at(query.since_us))
+    if query.until_us is not None:
+        found = found.where(_requests.id < first_id_at(query.until_us + 1000))
+    if query.page.before is not None:
+        found = found.where(_requests.id < query.page.before)
+    return found
+
+
+def _remaining(rows: Subquery, query: DeliveryQuery, words: str | None) -> list[ColumnElement[bool]]:
+    rest: list[ColumnElement[bool]] = []
+    if query.origin_butler is not None:
+        rest.append(rows.c.origin_butler == query.origin_butler)
+    if query.intent is not None:
+        rest.append(rows.c.intent == str(query.intent))
+    for word in (words or "").split()[:_MOST_WORDS]:
+        texts = (rows.c.target_identity, rows.c.subject, rows.c.message_content)
+        rest.append(or_(*(text.icontains(word, autoescape=True) for text in texts)))
+    return rest

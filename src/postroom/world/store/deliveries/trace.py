@@ -1,0 +1,112 @@
+"""Everything the ledger knows about one request, in the order it happened."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, or_, select
+
+from postroom.domain.time import to_text
+from postroom.world.store.deliveries.archive import archived_of, hops_of, request_behind
+from postroom.world.store.tables.deliveries import (
+    delivery_attempts,
+    delivery_dead_letter,
+    delivery_receipts,
+    delivery_refusals,
+    delivery_requests,
+)
+from postroom.world.store.tables.delivery_columns import PRIORITIES
+from postroom.world.store.tables.notifications_log import notifications_log
+
+_MOMENTS = frozenset(
+    {
+        "created_at",
+        "updated_at",
+        "terminal_at",
+        "started_at",
+        "completed_at",
+        "received_at",
+        "not_before",
+        "discarded_at",
+    }
+)
+Kept = RowMapping | Mapping[str, Any]  # from the ledger or from the archive
+_INTERNAL = frozenset({"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id"})
+
+
+def request_ids(connection: Connection, identifier: str) -> list[str]:
+    """A request id, or the request behind a delivery id."""
+    table = delivery_requests.c
+    found = select(table.request_id).where(or_(table.request_id == identifier, table.id == identifier)).distinct()
+    ids = list(connection.execute(found).scalars())
+    return ids or [request_behind(connection, identifier) or identifier]
+
+
+def trace(connection: Connection, request_id: str) -> dict[str, Any]:
+    """Oldest first. Replays belong to the request of the delivery they repeat; what is archived says so."""
+    records = archived_of(connection, request_id)
+    rows = _rows(connection, _by_request(delivery_requests, request_id))
+    attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
+    receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
+    letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
+    deliveries = [archived_delivery(record) for record in records]
+    deliveries += [
+        _told(row, attempts[row["id"]], receipts[row["id"]], next(iter(letters[row["id"]]), None)) for row in rows
+    ]
+    logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
+    return {
+        "request_id": request_id,
+        "hops": [readable(hop) for hop in hops_of([*records, {"hops": logged}])],
+        "deliveries": deliveries,
+        "delivery_count": len(deliveries),
+        "refusals": [readable(row) for row in _rows(connection, _by_request(delivery_refusals, request_id))],
+    }
+
+
+def archived_delivery(record: Mapping[str, Any]) -> dict[str, Any]:
+    """As the ledger would tell it, and when it left."""
+    attempts, receipts = ([readable(row) for row in record[name]] for name in ("attempts", "receipts"))
+    letter = readable(record["dead_letter"]) if record["dead_letter"] else None
+    return _told(record["request"], attempts, receipts, letter) | {"archived_at": record["archived_at"]}
+
+
+def _told(row: Kept, attempts: Any, receipts: Any, letter: Any) -> dict[str, Any]:
+    return readable(row) | {
+        "delivery_id": row["id"],
+        "request_envelope": json.loads(row["request_envelope"]),
+        "attempts": attempts,
+        "receipts": receipts,
+        "dead_letter": letter,
+    }
+
+
+def _kept(connection: Connection, table: Any, order: Any, request_id: str) -> dict[str, list[dict[str, Any]]]:
+    """What one table holds about each delivery of the request."""
+    belongs = table.c.delivery_request_id == delivery_requests.c.id
+    found = select(table).join(delivery_requests, belongs).where(delivery_requests.c.request_id == request_id)
+    kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in _rows(connection, found.order_by(order)):
+        kept[row["delivery_request_id"]].append(readable(row))
+    return kept
+
+
+def _by_request(table: Any, request_id: str) -> Select[Any]:
+    return select(table).where(table.c.request_id == request_id).order_by(table.c.created_at, table.c.id)
+
+
+def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
+    return list(connection.execute(statement).mappings())
+
+
+def readable(row: Kept) -> dict[str, Any]:
+    """Moments and ranks as text, and nothing that only the machinery needs."""
+    return {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
+
+
+def _shown(name: str, value: Any) -> Any:
+    if name in _MOMENTS and value is not None:
+        return to_text(value)
+    return str(PRIORITIES[value]) if name == "priority" else value

@@ -1,0 +1,91 @@
+"""Bring a database to the newest schema."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from postroom.domain.errors import UserError
+
+Shown = Callable[[int, int], None]
+
+_LOCK = 0x706F7374726F6F6D  # any constant will do; every process must use the same one
+
+
+class NewerDatabase(UserError):
+    """A later version of the program has worked on it, and this one must not."""
+
+    def __init__(self, current: str) -> None:
+        super().__init__(
+            f"The database is {about_newer(current)}: install the newer Postroom again, or restore a backup "
+            "that is older."
+        )
+
+
+def about_newer(current: str) -> str:
+    return f"at revision {current}, which is newer than this program (it knows {newest()})"
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(files("postroom.world.store").joinpath("migrations")))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def upgrade(connection: Connection, show: Shown | None = None) -> tuple[str | None, str | None]:
+    """Returns the revision before and after; counts when the caller commits. `show` hears of each step."""
+    config = _config()
+    config.attributes["connection"] = connection
+    if connection.dialect.name == "postgresql":  # several processes may start at once; one of them migrates
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})  # held until the commit
+    before = known_revision(connection)
+    if show is not None:
+        config.attributes["applied"] = _counting(show, _steps_after(before))
+    command.upgrade(config, "head")
+    return before, revision(connection)
+
+
+def revision(connection: Connection) -> str | None:
+    context = MigrationContext.configure(connection, opts={"version_table": "postroom_version"})
+    return context.get_current_revision()
+
+
+def known_revision(connection: Connection) -> str | None:
+    """Raises NewerDatabase when there is one that this program does not know."""
+    current = revision(connection)
+    if is_newer(current):
+        raise NewerDatabase(str(current))
+    return current
+
+
+def is_newer(current: str | None) -> bool:
+    """Revisions are never taken away, so that one we do not know was made after us."""
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    return current is not None and current not in known
+
+
+def _steps_after(before: str | None) -> int:
+    scripts = ScriptDirectory.from_config(_config())
+    return len(list(scripts.iterate_revisions("head", before or "base")))
+
+
+def _counting(show: Shown, total: int) -> Callable[..., None]:
+    done = itertools.count(1)
+
+    def applied(**_about: Any) -> None:
+        show(next(done), total)
+
+    return applied
+
+
+def newest() -> str | None:
+    return ScriptDirectory.from_config(_config()).get_current_head()

@@ -1,0 +1,68 @@
+"""What people want, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection, insert, select, update
+
+from postroom.domain.notification import Preferences
+from postroom.world.store.engine.database import Database
+from postroom.world.store.inbox.email_confirmations import ask_to_confirm, awaits_confirmation
+from postroom.world.store.inbox.emails import judge_again
+from postroom.world.store.inbox.lock import lock_inbox
+from postroom.world.store.inbox.rows import preference_values, read_preferences
+from postroom.world.store.tables.inbox import deferred_emails, notification_preferences
+
+
+class StoredPreferences:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of(self, user_id: str) -> Preferences:
+        found = await self._database.read(lambda connection: read_preferences(connection, user_id))
+        return found or Preferences()
+
+    async def change(self, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int) -> Preferences:
+        return await self._database.write(lambda connection: _change(connection, user_id, edit, now_us))
+
+    async def is_users_own(self, channel: str, address: str) -> bool:
+        """Whether somebody has this address, confirmed, as the place for copies of their own notifications."""
+        if channel != "email":
+            return False
+        found = select(notification_preferences.c.user_id).where(notification_preferences.c.email == address).limit(1)
+        return await self._database.read(lambda connection: connection.execute(found).first() is not None)
+
+    async def awaits_confirmation(self, channel: str, address: str) -> bool:
+        """Whether this address is just being asked to confirm that it is somebody's own."""
+        if channel != "email":
+            return False
+        return await self._database.read(lambda connection: awaits_confirmation(connection, address))
+
+
+def _change(
+    connection: Connection, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int
+) -> Preferences:
+    lock_inbox(connection, user_id)
+    before = read_preferences(connection, user_id)
+    after = edit(before or Preferences())
+    values = preference_values(after) | {"updated_at": now_us}
+    if before is None:
+        connection.execute(insert(notification_preferences), values | {"user_id": user_id, "created_at": now_us})
+    else:
+        mine = notification_preferences.c.user_id == user_id
+        connection.execute(update(notification_preferences).where(mine).values(values))
+    if _quiet_hours(before or Preferences()) != _quiet_hours(after):
+        judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
+    if after.email_pending is not None:
+        ask_to_confirm(connection, user_id, after.email_pending, now_us)
+    return after
+
+
+def _quiet_hours(wishes: Preferences) -> tuple[object, ...]:
+    return (
+        wishes.quiet_hours_start,
+        wishes.quiet_hours_end,
+        wishes.quiet_hours_timezone,
+        wishes.high_priority_passes,
+    )

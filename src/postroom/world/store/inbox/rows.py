@@ -1,0 +1,91 @@
+"""Between rows of the inbox and the values the work knows."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, bindparam, select
+
+from postroom.domain.delivery import Priority
+from postroom.domain.notification import DeliveryChannel, Notification, NotificationId, NotificationType, Preferences
+from postroom.world.store.tables.inbox import notification_preferences
+
+_PREFERENCES = select(notification_preferences).where(notification_preferences.c.user_id == bindparam("user_id"))
+
+
+def notification_values(one: Notification) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "user_id": one.user_id,
+        "conversation_id": one.conversation_id,
+        "correlation_id": one.correlation_id,
+        "message": one.message,
+        "type": str(one.type),
+        "priority": str(one.priority),
+        "link": one.link,
+        "has_bell": one.has_bell,
+        "seen_at": one.seen_at_us,
+        "read_at": one.read_at_us,
+        "archived_at": one.archived_at_us,
+        "dismissed_at": one.dismissed_at_us,
+        "snoozed_until": one.snoozed_until_us,
+        "created_at": one.created_at_us,
+        "updated_at": one.updated_at_us,
+    }
+
+
+def notification_of(row: RowMapping) -> Notification:
+    return Notification(
+        id=NotificationId(row["id"]),
+        user_id=row["user_id"],
+        conversation_id=row["conversation_id"],
+        correlation_id=row["correlation_id"],
+        message=row["message"],
+        type=NotificationType(row["type"]),
+        priority=Priority(row["priority"]),
+        link=row["link"],
+        has_bell=row["has_bell"],
+        seen_at_us=row["seen_at"],
+        read_at_us=row["read_at"],
+        archived_at_us=row["archived_at"],
+        dismissed_at_us=row["dismissed_at"],
+        snoozed_until_us=row["snoozed_until"],
+        created_at_us=row["created_at"],
+        updated_at_us=row["updated_at"],
+    )
+
+
+def preference_values(preferences: Preferences) -> dict[str, Any]:
+    return {
+        "delivery_channel": str(preferences.delivery_channel),
+        "email": preferences.email,
+        "email_pending": preferences.email_pending,
+        "quiet_hours_start": _text(preferences.quiet_hours_start),
+        "quiet_hours_end": _text(preferences.quiet_hours_end),
+        "quiet_hours_timezone": preferences.quiet_hours_timezone,
+        "high_priority_passes": preferences.high_priority_passes,
+    }
+
+
+def read_preferences(connection: Connection, user_id: str) -> Preferences | None:
+    row = connection.execute(_PREFERENCES, {"user_id": user_id}).mappings().first()
+    if row is None:
+        return None
+    return Preferences(
+        delivery_channel=DeliveryChannel(row["delivery_channel"]),
+        email=row["email"],
+        email_pending=row["email_pending"],
+        quiet_hours_start=_time(row["quiet_hours_start"]),
+        quiet_hours_end=_time(row["quiet_hours_end"]),
+        quiet_hours_timezone=row["quiet_hours_timezone"],
+        high_priority_passes=row["high_priority_passes"],
+    )
+
+
+def _text(moment: time | None) -> str | None:
+    return None if moment is None else moment.isoformat("seconds")
+
+
+def _time(text: str | None) -> time | None:
+    return None if text is None else time.fromisoformat(text)

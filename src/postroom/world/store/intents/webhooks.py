@@ -1,0 +1,167 @@
+"""Subscriptions and the news on its way to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, exists, insert, select, text, update
+
+from postroom.domain.intent import Change, EventType, IntentEvent
+from postroom.domain.time import to_text
+from postroom.domain.webhook import Notice, Subscription, WebhookEvent
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.retry_conflict import write_twice
+from postroom.world.store.tables.intents import webhook_deliveries, webhook_subscriptions
+
+_PENDING = text("webhook_deliveries.status = 'pending'")  # as its index has it
+
+
+class StoredWebhooks:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, subscription: Subscription) -> Subscription:
+        """One per owner and address: saving it again changes it."""
+
+        def work(connection: Connection) -> Subscription:
+            table = webhook_subscriptions.c
+            mine = (table.owner_agent == subscription.owner_agent, table.callback_url == subscription.callback_url)
+            known = connection.execute(select(webhook_subscriptions).where(*mine)).first()
+            row = _subscription_row(subscription)
+            if known is None:
+                connection.execute(insert(webhook_subscriptions), row)
+                return subscription
+            row |= {"id": known.id, "created_at": known.created_at}
+            connection.execute(update(webhook_subscriptions).where(*mine).values(row))
+            return _subscription(connection.execute(select(webhook_subscriptions).where(*mine)).one())
+
+        return await write_twice(self._database, work)
+
+    async def listed(self, owner_agent: str) -> Sequence[Subscription]:
+        asked = (
+            select(webhook_subscriptions)
+            .where(webhook_subscriptions.c.owner_agent == owner_agent)
+            .order_by(webhook_subscriptions.c.id)
+        )
+        return await self._database.read(lambda connection: [_subscription(row) for row in connection.execute(asked)])
+
+    async def delete(self, owner_agent: str, subscription_id: str) -> bool:
+        gone = delete(webhook_subscriptions).where(
+            webhook_subscriptions.c.id == subscription_id, webhook_subscriptions.c.owner_agent == owner_agent
+        )
+        return await self._database.write(lambda connection: connection.execute(gone).rowcount > 0)
+
+    async def waiting(self, now_us: int) -> tuple[Sequence[str], int | None]:
+        """The subscriptions something is due for, and when there will be more."""
+        table = webhook_deliveries.c
+        due = exists().where(table.subscription_id == webhook_subscriptions.c.id, _PENDING, table.next_at <= now_us)
+        waiting = select(webhook_subscriptions.c.id).where(due)
+        later = select(table.next_at).where(_PENDING, table.next_at > now_us).order_by(table.next_at).limit(1)
+
+        def work(connection: Connection) -> tuple[list[str], int | None]:
+            return list(connection.execute(waiting).scalars()), connection.execute(later).scalar()
+
+        return await self._database.read(work)
+
+    async def next_of(self, subscription_id: str, now_us: int) -> Notice | None:
+        """The oldest that is due for this subscription."""
+        table = webhook_deliveries.c
+        due = (
+            select(webhook_deliveries, webhook_subscriptions.c.callback_url, webhook_subscriptions.c.secret)
+            .join(webhook_subscriptions, webhook_subscriptions.c.id == table.subscription_id)
+            .where(table.subscription_id == subscription_id, _PENDING, table.next_at <= now_us)
+            .order_by(table.next_at, table.id)
+            .limit(1)
+        )
+        row = await self._database.read(lambda connection: connection.execute(due).first())
+        return _notice(row) if row else None
+
+    async def settle(self, notice_id: str, *, status: str, attempts: int, next_at_us: int, error: str | None) -> None:
+        changed = (
+            update(webhook_deliveries)
+            .where(webhook_deliveries.c.id == notice_id)
+            .values(status=status, attempts=attempts, next_at=next_at_us, last_error=error)
+        )
+        await self._database.write(lambda connection: connection.execute(changed).rowcount)
+
+
+def tell_subscribers(connection: Connection, change: Change, mint: Callable[[int], str]) -> None:
+    """In the same commit as the change itself, so that no news is lost and none is invented."""
+    asked = select(webhook_subscriptions).where(
+        webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
+    )
+    rows = [
+        {
+            "id": mint(event.at_us),
+            "subscription_id": row.id,
+            "event_type": str(kind),
+            "body": _body(event, kind, row.owner_agent),
+            "status": "pending",
+            "attempts": 0,
+            "next_at": event.at_us,
+            "created_at": event.at_us,
+        }
+        for row in connection.execute(asked)
+        for event in change.events
+        if (kind := _kind(event, change)) in json.loads(row.event_types)
+    ]
+    if rows:
+        connection.execute(insert(webhook_deliveries), rows)
+
+
+def _kind(event: IntentEvent, change: Change) -> WebhookEvent:
+    if event.event_type is EventType.CREATED:
+        return WebhookEvent.THREAD_CREATED
+    answered = change.says is not None and event is change.events[-1]
+    return WebhookEvent.REPLY_RECEIVED if answered else WebhookEvent.THREAD_UPDATED
+
+
+def _body(event: IntentEvent, kind: WebhookEvent, owner_agent: str) -> str:
+    """What happened, never what was said: whoever may read it can ask."""
+    return json.dumps(
+        {
+            "event_id": event.id,
+            "event_type": str(kind),
+            "owner_agent": owner_agent,
+            "thread_id": event.intent_id,
+            "intent_event": str(event.event_type),
+            "lifecycle_status": str(event.status),
+            "seq": event.seq,
+            "at": to_text(event.at_us),
+        },
+        separators=(",", ":"),
+    )
+
+
+def _subscription_row(subscription: Subscription) -> dict[str, Any]:
+    return {
+        "id": subscription.id,
+        "owner_agent": subscription.owner_agent,
+        "callback_url": subscription.callback_url,
+        "event_types": json.dumps([str(one) for one in subscription.event_types]),
+        "secret": subscription.secret,
+        "active": subscription.active,
+        "description": subscription.description,
+        "created_at": subscription.created_at_us,
+        "updated_at": subscription.updated_at_us,
+    }
+
+
+def _subscription(row: Row[Any]) -> Subscription:
+    return Subscription(
+        id=row.id,
+        owner_agent=row.owner_agent,
+        callback_url=row.callback_url,
+        event_types=tuple(WebhookEvent(one) for one in json.loads(row.event_types)),
+        secret=row.secret,
+        active=bool(row.active),
+        description=row.description,
+        created_at_us=row.created_at,
+        updated_at_us=row.updated_at,
+    )
+
+
+def _notice(row: Row[Any]) -> Notice:
+    return Notice(id=row.id, callback_url=row.callback_url, secret=row.secret, body=row.body, attempts=row.attempts)

@@ -1,0 +1,106 @@
+"""Prune a household: small transactions with rests between them, so that deliveries hardly notice."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from postroom.domain.retention import Retention
+from postroom.world.store.engine.database import Database
+from postroom.world.store.retention import deliveries as prune_deliveries
+from postroom.world.store.retention.archive_months import drop_months
+from postroom.world.store.retention.records import ARCHIVE, STALE, Stale
+
+DELIVERIES: Final = "deliveries"
+_RESTS: Final = 2.0  # for every second of work
+_LEAST: Final = 25  # fewer would hardly be shorter: a transaction has its price
+_LONG_SECONDS, _SHORT_SECONDS = 0.020, 0.008
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruner:
+    """
+    Interrupted at any moment, it has done whole batches and nothing by half.
+
+    A batch is as large as some ten milliseconds allow, on this machine and at this
+    hour, and is followed by a rest twice as long: nobody waits for the past for
+    longer than a moment, and the ledger is busy with it for a third of the time.
+    """
+
+    database: Database
+    batch: int  # at most
+    tell: Callable[[str, int], None]
+    rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def estimate(self, keep: Retention) -> dict[str, int]:
+        """How much would go, by kind; changes nothing."""
+        read = self.database.read
+        counts = {DELIVERIES: await read(lambda c: prune_deliveries.count(c, keep.settled_before_us))}
+        for stale in (*STALE, *([ARCHIVE] if keep.drop_archive_before_us else [])):
+            counts[stale.name] = await read(partial(stale.count, retention=keep))
+        return counts
+
+    async def prune(self, keep: Retention) -> dict[str, int]:
+        """Deliveries first: a hop may go only when no delivery of its request is left."""
+        done = {DELIVERIES: await self._deliveries(keep)}
+        for stale in STALE:
+            done[stale.name] = await self._records(stale, keep)
+        if keep.drop_archive_before_us is not None:
+            done[ARCHIVE.name] = await self._archive(keep)
+        return done
+
+    async def _deliveries(self, keep: Retention) -> int:
+        total, place, size = 0, prune_deliveries.START, min(_LEAST, self.batch)
+        while True:
+            work = partial(
+                prune_deliveries.move,
+                settled_before_us=keep.settled_before_us,
+                now_us=keep.now_us,
+                limit=size,
+                after=place,
+            )
+            moved, took = await self._batch(work)
+            total, size = total + moved.deliveries, fitting(size, took, self.batch)
+            self.tell(DELIVERIES, moved.deliveries)
+            if moved.place is None:
+                return total
+            place = moved.place
+
+    async def _records(self, stale: Stale, keep: Retention) -> int:
+        total, size = 0, min(_LEAST, self.batch)
+        while True:
+            removed, took = await self._batch(partial(stale.remove, retention=keep, limit=size))
+            if not removed:
+                return total
+            total, size = total + removed, fitting(size, took, self.batch)
+            self.tell(stale.name, removed)
+
+    async def _archive(self, keep: Retention) -> int:
+        """PostgreSQL drops months whole; elsewhere their rows go batch by batch."""
+        counted = await self.database.read(partial(ARCHIVE.count, retention=keep))
+        dropped, _ = await self._batch(partial(drop_months, before_us=keep.drop_archive_before_us or 0))
+        if not dropped:
+            return await self._records(ARCHIVE, keep)
+        self.tell(ARCHIVE.name, counted)
+        return counted
+
+    async def _batch(self, work: Callable[[Connection], Result]) -> tuple[Result, float]:
+        began = time.perf_counter()
+        result = await self.database.write(work)
+        took = time.perf_counter() - began
+        await self.rest(_RESTS * took)
+        return result, took
+
+
+def fitting(size: int, took_seconds: float, most: int) -> int:
+    """The size of the next batch, from how long this one took."""
+    if took_seconds > _LONG_SECONDS:
+        return max(min(_LEAST, most), size // 2)
+    return min(most, size * 2) if took_seconds < _SHORT_SECONDS else size

@@ -1,0 +1,119 @@
+"""Remove what else grows without bound once it is over and old: logs, sessions, read notes, ended intents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, not_, or_, select, tuple_
+
+from postroom.domain.appointment import AppointmentStatus
+from postroom.domain.intent import TERMINAL as ENDED
+from postroom.domain.retention import Retention
+from postroom.domain.session import TERMINAL as OVER
+from postroom.world.store.tables.approvals import heard_threads
+from postroom.world.store.tables.archive import delivery_archive
+from postroom.world.store.tables.butlers import appointments, routing_log
+from postroom.world.store.tables.contacts import contact_offers
+from postroom.world.store.tables.deliveries import delivery_refusals, delivery_requests
+from postroom.world.store.tables.idempotency_keys import idempotency_keys
+from postroom.world.store.tables.inbox import deferred_emails, notifications
+from postroom.world.store.tables.intents import intents, webhook_deliveries
+from postroom.world.store.tables.notifications_log import notifications_log
+from postroom.world.store.tables.sessions import sessions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stale:
+    """Rows of one table that nothing needs any more, and whose absence breaks no promise."""
+
+    name: str
+    table: Table
+    condition: Callable[[Retention], ColumnElement[bool]]
+
+    def count(self, connection: Connection, retention: Retention) -> int:
+        asked = select(func.count()).select_from(self.table).where(self.condition(retention))
+        return int(connection.execute(asked).scalar_one())
+
+    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
+        key = list(self.table.primary_key)
+        found = select(*key).where(self.condition(retention)).limit(limit)
+        found = found.with_for_update(of=self.table, skip_locked=True)
+        named = tuple_(*key) if len(key) > 1 else key[0]
+        keys: Any = [tuple(row) if len(key) > 1 else row[0] for row in connection.execute(found)]
+        if keys:
+            connection.execute(delete(self.table).where(named.in_(keys)))
+        return len(keys)
+
+
+def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    return exists().where(intents.c.id == intent_id, intents.c.status.not_in(sorted(map(str, ENDED))))
+
+
+def _hops(keep: Retention) -> ColumnElement[bool]:
+    """A hop stays as long as a delivery of its request is in the ledger; the archive has a copy of the others."""
+    log = notifications_log.c
+    needed = exists().where(delivery_requests.c.request_id == log.request_id)
+    return and_(log.created_at < keep.settled_before_us, not_(needed))
+
+
+def _notes(keep: Retention) -> ColumnElement[bool]:
+    """What a person has read, put away or dismissed; an unread note waits for as long as it takes."""
+    note, copy = notifications.c, deferred_emails.c
+    dealt_with = or_(note.read_at.is_not(None), note.archived_at.is_not(None), note.dismissed_at.is_not(None))
+    on_its_way = exists().where(
+        copy.notification_id == note.id,
+        copy.delivered_at.is_(None),
+        copy.failed_at.is_(None),
+        copy.cancelled_at.is_(None),
+    )
+    snoozed = and_(note.snoozed_until.is_not(None), note.snoozed_until >= keep.now_us)
+    return and_(note.updated_at < keep.settled_before_us, dealt_with, not_(on_its_way), not_(snoozed))
+
+
+def _sessions(keep: Retention) -> ColumnElement[bool]:
+    ended = and_(sessions.c.status.in_(sorted(map(str, OVER))), sessions.c.finished_at < keep.settled_before_us)
+    return and_(ended, not_(_open_intent(sessions.c.request_id)))
+
+
+def _intents(keep: Retention) -> ColumnElement[bool]:
+    """With their events and messages; its key may be used again then."""
+    return and_(intents.c.status.in_(sorted(map(str, ENDED))), intents.c.updated_at < keep.settled_before_us)
+
+
+def _older(column: ColumnElement[int]) -> Callable[[Retention], ColumnElement[bool]]:
+    return lambda keep: column < keep.settled_before_us
+
+
+STALE: Final = (
+    Stale(name="refusals", table=delivery_refusals, condition=_older(delivery_refusals.c.created_at)),
+    Stale(name="hops", table=notifications_log, condition=_hops),
+    Stale(name="routes", table=routing_log, condition=_older(routing_log.c.created_at)),
+    Stale(name="sessions", table=sessions, condition=_sessions),
+    Stale(name="notes", table=notifications, condition=_notes),
+    Stale(name="intents", table=intents, condition=_intents),
+    Stale(
+        name="webhook calls",
+        table=webhook_deliveries,
+        condition=lambda keep: and_(
+            webhook_deliveries.c.status != "pending", webhook_deliveries.c.created_at < keep.settled_before_us
+        ),
+    ),
+    Stale(
+        name="appointments",
+        table=appointments,
+        condition=lambda keep: and_(
+            appointments.c.status != str(AppointmentStatus.WAITING), appointments.c.due_at < keep.settled_before_us
+        ),
+    ),
+    Stale(name="heard threads", table=heard_threads, condition=_older(heard_threads.c.heard_at)),
+    Stale(name="keys of calls", table=idempotency_keys, condition=_older(idempotency_keys.c.created_at)),
+    Stale(name="offers", table=contact_offers, condition=lambda keep: contact_offers.c.expires_at < keep.now_us),
+)
+
+ARCHIVE: Final = Stale(
+    name="archived deliveries",
+    table=delivery_archive,
+    condition=lambda keep: delivery_archive.c.settled_at < (keep.drop_archive_before_us or 0),
+)

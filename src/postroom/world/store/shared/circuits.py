@@ -1,0 +1,58 @@
+"""Circuits, remembered over a restart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from postroom.domain.breaker import Circuit, State
+from postroom.world.store.engine.database import Database
+from postroom.world.store.tables.deliveries import circuit_states
+
+
+class StoredCircuits:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def save(self, channel: str, circuit: Circuit, now_us: int) -> None:
+        """The newest generation wins, whichever process comes last."""
+        row = {
+            "channel": channel,
+            "state": str(circuit.state),
+            "failures": circuit.failures,
+            "opened_at": circuit.opened_at_us,
+            "generation": circuit.generation,
+            "reason": circuit.reason,
+            "error_class": circuit.error_class,
+            "updated_at": now_us,
+        }
+
+        def work(connection: Connection) -> None:
+            insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+            written = insert(circuit_states).values(row)
+            newest = written.on_conflict_do_update(
+                index_elements=["channel"],
+                set_={name: written.excluded[name] for name in row},
+                where=circuit_states.c.generation <= written.excluded.generation,
+            )
+            connection.execute(newest)
+
+        await self._database.write(work)
+
+    async def load(self) -> Mapping[str, Circuit]:
+        def work(connection: Connection) -> dict[str, Circuit]:
+            return {
+                row.channel: Circuit(
+                    state=State(row.state),
+                    failures=row.failures,
+                    opened_at_us=row.opened_at,
+                    generation=row.generation,
+                    reason=row.reason,
+                    error_class=row.error_class,
+                )
+                for row in connection.execute(select(circuit_states))
+            }
+
+        return await self._database.read(work)

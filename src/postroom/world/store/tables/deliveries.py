@@ -1,0 +1,150 @@
+"""The ledger of deliveries: requests, attempts, receipts, dead letters, refusals, circuits."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, QuarantineReason, Status
+from postroom.world.store.tables.delivery_columns import DELIVERY_COLUMNS
+from postroom.world.store.tables.metadata import MESSENGER, metadata, one_of
+
+_OPEN = text("status IN ('pending', 'in_progress')")
+_PENDING = text("status = 'pending'")
+_IN_PROGRESS = text("status = 'in_progress'")
+_UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")
+_REPLAYED = text("replay_of IS NOT NULL")
+_FOR_INTENTS = text("origin_butler = 'intents'")
+# A delivery that simply arrives is in none of these, so the index over them costs it nothing.
+RARE: Final = ("awaiting_approval", "failed", "dead_lettered")
+IS_RARE: Final = text("status IN ('awaiting_approval', 'failed', 'dead_lettered')")
+
+delivery_requests = Table(
+    "delivery_requests",
+    metadata,
+    *(column.in_table() for column in DELIVERY_COLUMNS),
+    UniqueConstraint("idempotency_key"),
+    CheckConstraint(one_of("status", Status), name="status"),
+    CheckConstraint(one_of("intent", Intent), name="intent"),
+    CheckConstraint(one_of("on_uncertain", OnUncertain), name="on_uncertain"),
+    Index("ix_delivery_requests_request_id", "request_id"),
+    Index("ix_delivery_requests_origin_butler_id", "origin_butler", "id"),
+    Index("ix_delivery_requests_channel_status_id", "channel", "status", "id"),
+    Index("ix_delivery_requests_created_at", "created_at"),
+    Index("ix_delivery_requests_replay_of", "replay_of", postgresql_where=_REPLAYED, sqlite_where=_REPLAYED),
+    Index(
+        "ix_delivery_requests_due",
+        "channel",
+        "origin_butler",
+        "priority",
+        "not_before",
+        postgresql_where=_PENDING,
+        sqlite_where=_PENDING,
+    ),
+    Index("ix_delivery_requests_wake", "not_before", postgresql_where=_PENDING, sqlite_where=_PENDING),
+    Index("ix_delivery_requests_order", "order_key", "id", postgresql_where=_OPEN, sqlite_where=_OPEN),
+    Index("ix_delivery_requests_rare", "status", "id", postgresql_where=IS_RARE, sqlite_where=IS_RARE),
+    Index("ix_delivery_requests_intents", "address", "id", postgresql_where=_FOR_INTENTS, sqlite_where=_FOR_INTENTS),
+    Index(
+        "ix_delivery_requests_lease",
+        "lease_until",
+        postgresql_where=_IN_PROGRESS,
+        sqlite_where=_IN_PROGRESS,
+    ),
+    schema=MESSENGER,
+)
+
+delivery_attempts = Table(
+    "delivery_attempts",
+    metadata,
+    Column("delivery_request_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("attempt_number", Integer, primary_key=True),
+    Column("started_at", BigInteger, nullable=False),
+    Column("completed_at", BigInteger, nullable=False),
+    Column("latency_ms", Float, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("error_class", Text),
+    Column("error_message", Text),
+    Column("provider_response", Text),
+    CheckConstraint(one_of("outcome", AttemptResult), name="outcome"),
+    schema=MESSENGER,
+)
+
+delivery_receipts = Table(
+    "delivery_receipts",
+    metadata,
+    Column("delivery_request_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("part", Integer, primary_key=True),
+    Column("provider_delivery_id", Text, nullable=False),
+    Column("receipt_type", Text, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    schema=MESSENGER,
+)
+
+delivery_dead_letter = Table(
+    "delivery_dead_letter",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("delivery_request_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), nullable=False),
+    Column("quarantine_reason", Text, nullable=False),
+    Column("error_class", Text),
+    Column("error_summary", Text),
+    Column("total_attempts", Integer, nullable=False),
+    Column("replay_count", Integer, nullable=False),
+    Column("discarded_at", BigInteger),
+    Column("discard_reason", Text),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("delivery_request_id"),
+    CheckConstraint(one_of("quarantine_reason", QuarantineReason), name="quarantine_reason"),
+    Index("ix_delivery_dead_letter_created_at", "created_at"),
+    Index("ix_delivery_dead_letter_open", "quarantine_reason", postgresql_where=_UNTOUCHED, sqlite_where=_UNTOUCHED),
+    schema=MESSENGER,
+)
+
+delivery_refusals = Table(
+    "delivery_refusals",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("idempotency_key", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("origin_butler", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("intent", Text, nullable=False),
+    Column("target_identity", Text, nullable=False),
+    Column("error_class", Text, nullable=False),
+    Column("error_message", Text, nullable=False),
+    Column("limit_type", Text),
+    Column("retry_after_seconds", Float),
+    Column("trace_id", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_delivery_refusals_request_id", "request_id"),
+    Index("ix_delivery_refusals_created_at", "created_at"),
+    schema=MESSENGER,
+)
+
+circuit_states = Table(
+    "circuit_states",
+    metadata,
+    Column("channel", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("opened_at", BigInteger, nullable=False),
+    Column("generation", Integer, nullable=False),
+    Column("reason", Text),
+    Column("error_class", Text),
+    Column("updated_at", BigInteger, nullable=False),
+    schema=MESSENGER,
+)

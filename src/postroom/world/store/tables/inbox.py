@@ -1,0 +1,87 @@
+"""The inbox: notifications, what people want, and e-mail copies on their way to the ledger."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, Table, Text, text
+
+from postroom.domain.delivery import Priority
+from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, DeliveryChannel, NotificationType
+from postroom.world.store.tables.metadata import SHARED, metadata, one_of
+
+_UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
+_OPEN = text("delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL")
+_BATCHED = text("batch_id IS NOT NULL")
+
+notifications = Table(
+    "notifications",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user_id", Text, nullable=False),
+    Column("conversation_id", Text),
+    Column("correlation_id", Text),
+    Column("message", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("priority", Text, nullable=False),
+    Column("link", Text),
+    Column("has_bell", Boolean, nullable=False),
+    Column("seen_at", BigInteger),
+    Column("read_at", BigInteger),
+    Column("archived_at", BigInteger),
+    Column("dismissed_at", BigInteger),
+    Column("snoozed_until", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    CheckConstraint(f"length(message) BETWEEN 1 AND {MAX_NOTIFICATION_CHARACTERS}", name="message"),
+    CheckConstraint(one_of("type", NotificationType), name="type"),
+    CheckConstraint(one_of("priority", Priority), name="priority"),
+    Index("ix_notifications_user_id_created_at_id", "user_id", "created_at", "id"),
+    Index("ix_notifications_user_id_updated_at", "user_id", "updated_at"),
+    Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
+    schema=SHARED,
+)
+
+notification_preferences = Table(
+    "notification_preferences",
+    metadata,
+    Column("user_id", Text, primary_key=True),
+    Column("delivery_channel", Text, nullable=False),
+    Column("email", Text),
+    Column("quiet_hours_start", Text),
+    Column("quiet_hours_end", Text),
+    Column("quiet_hours_timezone", Text, nullable=False),
+    Column("high_priority_passes", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("email_pending", Text),
+    CheckConstraint(one_of("delivery_channel", DeliveryChannel), name="delivery_channel"),
+    CheckConstraint("(quiet_hours_start IS NULL) = (quiet_hours_end IS NULL)", name="quiet_hours"),
+    schema=SHARED,
+)
+
+# Every e-mail copy passes through here, if only for a moment: the row is written with the
+# notification, so a crash before the ledger has it loses nothing. `quiet` marks those that waited.
+deferred_emails = Table(
+    "deferred_emails",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("notification_id", Text, ForeignKey(notifications.c.id, ondelete="CASCADE"), nullable=False, unique=True),
+    Column("user_id", Text, nullable=False),
+    Column("deliver_after", BigInteger, nullable=False),
+    Column("quiet", Boolean, nullable=False),
+    Column("batch_id", Text),
+    Column("address", Text),
+    Column("zone", Text),
+    Column("fence", Integer, nullable=False),
+    Column("lease_until", BigInteger),
+    Column("attempts", Integer, nullable=False),
+    Column("delivery_id", Text),
+    Column("delivered_at", BigInteger),
+    Column("failed_at", BigInteger),
+    Column("cancelled_at", BigInteger),
+    Column("error_message", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Index("ix_deferred_emails_due", "deliver_after", postgresql_where=_OPEN, sqlite_where=_OPEN),
+    Index("ix_deferred_emails_waiting", "user_id", postgresql_where=_OPEN, sqlite_where=_OPEN),
+    Index("ix_deferred_emails_batch_id", "batch_id", postgresql_where=_BATCHED, sqlite_where=_BATCHED),
+    schema=SHARED,
+)

@@ -1,0 +1,130 @@
+"""A household with its console, a real browser in front of it, and a judge of what the browser shows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from tests.app.living import Living, living
+
+from postroom.app.sign_in import sign_in_link
+from postroom.app.store import connect_store
+from postroom.domain.principal import OPERATOR, Principal
+from postroom.system.clock import SystemClock
+
+CHROMIUM = "/usr/bin/chromium-headless-shell"
+PICTURES = Path(__file__).parents[3] / "artefacts" / "console"
+PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1200, "height": 900}
+BOTH_WAYS = (("light", DESKTOP), ("dark", PHONE))  # each palette and each width once
+_AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """`mishaps` are errors of scripts and everything the content policy forbade; every test may expect none."""
+
+    home: Living
+    browser: Browser
+    mishaps: list[str] = field(default_factory=list)
+    sessions: dict[str, Any] = field(default_factory=dict)
+    contexts: list[BrowserContext] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return self.home.household.addresses["api"] + "/console"
+
+    async def link(self, principal: Principal = OPERATOR) -> str:
+        """As `postroom login` makes it: from another connection to the same database."""
+        self.home.tokens.ensure([principal])
+        store = connect_store(self.home.settings)
+        try:
+            base = self.home.household.addresses["api"]
+            return await sign_in_link(store.database, self.home.tokens, base, principal, SystemClock().now_us())
+        finally:
+            await store.database.close()
+
+    async def page(self, **context: Any) -> Page:
+        """A browser of its own, not signed in."""
+        made = await self.browser.new_context(**{"viewport": DESKTOP, **context})
+        self.contexts.append(made)
+        page = await made.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: self.mishaps.append(str(error)))
+        page.on("console", lambda said: self.mishaps.append(said.text) if _is_mishap(said.text) else None)
+        return page
+
+    async def signed_in(self, principal: Principal = OPERATOR, path: str = "/", **context: Any) -> Page:
+        """Each person signs in once, in a browser; after that their session is lent to further ones."""
+        if str(principal) not in self.sessions:
+            first = await self.page()
+            await first.goto(await self.link(principal))
+            await first.get_by_role("button", name="Sign in").click()
+            await first.wait_for_url(self.url + "/")
+            self.sessions[str(principal)] = await first.context.storage_state()
+            await first.close()
+        page = await self.page(storage_state=self.sessions[str(principal)], **context)
+        await page.goto(self.url + path)
+        return page
+
+    async def close_pages(self) -> None:
+        """An open page goes on listening, which the tests after this one would pay for."""
+        while self.contexts:
+            await self.contexts.pop().close()
+
+
+@asynccontextmanager
+async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator[Site]:
+    async with living(home, *changes) as one, async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield Site(one, browser)
+        finally:
+            await browser.close()
+
+
+async def violations(page: Page) -> list[str]:
+    """What axe-core finds; run beside the page's own policy, which would rightly refuse the script."""
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(_AXE)
+    found = await page.evaluate("rules => axe.run(document, {runOnly: rules})", _RULES)
+    return [f"{one['id']}: {node['html'][:160]}" for one in found["violations"] for node in one["nodes"]]
+
+
+async def picture(page: Page, name: str) -> Path:
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    path = PICTURES / f"{name}.png"
+    await page.screenshot(path=path, full_page=True)
+    return path
+
+
+async def is_wider_than_the_window(page: Page) -> bool:
+    return bool(await page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+
+
+async def focused(page: Page) -> str:
+    """The name of what the keyboard is on."""
+    return str(await page.evaluate("document.activeElement.innerText || document.activeElement.name || ''"))
+
+
+async def tab_to(page: Page, name: str, most: int = 60) -> None:
+    """By keyboard alone, as many steps as it takes."""
+    for _ in range(most):
+        await page.keyboard.press("Tab")
+        if await focused(page) == name:
+            return
+    raise AssertionError(f"the keyboard never reached {name!r}")
+
+
+def path_of(page: Page) -> str:
+    return urlsplit(page.url).path
+
+
+def _is_mishap(text: str) -> bool:
+    return "Content Security Policy" in text or "Uncaught" in text

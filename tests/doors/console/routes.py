@@ -1,0 +1,46 @@
+"""Every route of the console, asked of the application itself, so that a new one cannot be forgotten."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.routing import Route
+from tests.app.living import Living
+from tests.system.counted import CountedLoops
+
+from postroom.app.console import ConsoleWorld, running_console
+from postroom.app.peers import Nobody
+from postroom.app.store import connect_store
+from postroom.domain.ids import IdMint
+from postroom.system.clock import SystemClock
+
+
+async def routes(home: Living, method: str) -> list[str]:
+    """The paths below /console, as the routes spell them."""
+    store, inbox = connect_store(home.settings), home.household.inbox
+    assert inbox is not None
+    world = ConsoleWorld(
+        settings=home.settings,
+        database=store.database,
+        inbox=inbox,
+        tokens=home.tokens,
+        clock=SystemClock(),
+        messenger=Nobody("messenger"),
+        mint=IdMint(),
+        sandbox_url=home.household.addresses["sandbox"],
+    )
+    try:
+        async with running_console(world, CountedLoops()) as console:
+            known = [route for route in console.app.routes if isinstance(route, Route)]
+            return [route.path for route in known if method in (route.methods or ())]
+    finally:
+        await store.database.close()
+
+
+def filled(path: str, value: str = "00000000-0000-7000-8000-000000000000") -> str:
+    """With something in the place of every parameter."""
+    return re.sub(r"\{[^}]+\}", value, path)
+
+
+def pattern(path: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\{[^}]+\}", "[^/]+", re.escape(path).replace(r"\{", "{").replace(r"\}", "}")))

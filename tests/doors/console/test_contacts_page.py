@@ -1,0 +1,191 @@
+"""Contacts, as a browser shows them and as a person keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+from tests.app.living import LIFTED, QUICK
+from tests.doors.console.appearance import looks_right
+from tests.doors.console.browser import Site, console_site
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.principal import Principal, Role
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
+
+KNOWN = {"contacts": [{"name": "Doctor Weiss", "email": "weiss@clinic.example", "trusted": True}]}
+CARDS = "BEGIN:VCARD\nFN:Olga Petrova\nEMAIL:olga@example.org\nEND:VCARD\nBEGIN:VCARD\nFN:\nEND:VCARD\n"
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with console_site(tmp_path_factory.mktemp("home"), LIFTED, QUICK, KNOWN) as one:
+        yield one
+
+
+async def api(site: Site, method: str, path: str, body: object) -> dict[str, object]:
+    url = site.home.household.addresses["api"] + path
+    headers = {"Authorization": f"Bearer {site.home.token('operator')}"}
+    async with aiohttp.ClientSession() as http, http.request(method, url, json=body, headers=headers) as response:
+        assert response.status < 300, await response.text()
+        answer: dict[str, object] = await response.json()
+        return answer
+
+
+def row(page: Page, name: str) -> str:
+    return f"tbody tr:has-text('{name}')"
+
+
+async def added(site: Site, name: str, more: dict[str, str] | None = None) -> Page:
+    page = await site.signed_in(path="/contacts/new")
+    await page.get_by_label("Name", exact=True).fill(name)
+    for label, value in (more or {}).items():
+        await page.get_by_label(label).fill(value)
+    await page.get_by_role("button", name="Add").click()
+    await expect(page.locator(".notice.good")).to_have_text("Added.")
+    return page
+
+
+async def test_a_contact_is_added_changed_and_deleted(site: Site) -> None:
+    page = await added(site, "Maria Rossi", {"Also called": "Mary\nMamma", "Telegram": "4711"})
+    await page.get_by_label("E-mail").fill("maria@example.org")
+    await page.get_by_label("Trusted").check()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.locator(".notice.good")).to_have_text("Saved.")
+
+    await page.get_by_role("link", name="All contacts").click()
+    mine = page.locator(row(page, "Maria Rossi"))
+    for text in ("Mary, Mamma", "4711", "maria@example.org", "Trusted"):
+        await expect(mine).to_contain_text(text)
+
+    await mine.get_by_role("link").click()
+    await page.get_by_text("Delete this contact").click()
+    await page.get_by_role("button", name="Delete for good").click()
+    await expect(page.locator(".notice.good")).to_contain_text("Maria Rossi was deleted")
+    await expect(mine).to_have_count(0)
+
+
+async def test_a_wrong_address_is_named_and_what_was_typed_stays(site: Site) -> None:
+    page = await site.signed_in(path="/contacts/new")
+    await page.get_by_label("Name", exact=True).fill("Noah")
+    await page.get_by_label("E-mail").fill("nowhere")
+    await page.get_by_role("button", name="Add").click()
+
+    await expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    await expect(page.get_by_label("E-mail")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_label("Name", exact=True)).to_have_value("Noah")
+
+
+SEARCHES = {"part of a name": "alin", "an alias": "lina's", "another script": "Галина", "an address": "GALINA@exa"}
+
+
+async def test_a_search_finds_by_name_alias_script_and_address(site: Site) -> None:
+    await added(site, "Galina Orlova", {"Also called": "Lina's mother", "E-mail": "galina@example.org"})
+    page = await site.signed_in(path="/contacts")
+    for kind, words in SEARCHES.items():
+        await page.get_by_label("Search contacts").fill(words)
+        await page.get_by_role("button", name="Search").click()
+        await expect(page.locator(row(page, "Galina Orlova")), kind).to_be_visible()
+        await expect(page.locator(row(page, "Doctor Weiss")), kind).to_have_count(0)
+    await page.get_by_label("Search contacts").fill("100% nobody_")
+    await page.get_by_role("button", name="Search").click()
+    await expect(page.get_by_text("Nobody found")).to_be_visible()
+
+
+async def test_a_contact_of_the_settings_file_is_shown_but_not_changed(site: Site) -> None:
+    page = await site.signed_in(path="/contacts")
+    await page.locator(row(page, "Doctor Weiss")).get_by_role("link").click()
+
+    await expect(page.get_by_text("comes from the settings file")).to_be_visible()
+    await expect(page.get_by_role("button", name="Save")).to_have_count(0)
+
+
+async def test_a_remembered_choice_is_shown_and_forgotten(site: Site) -> None:
+    contact = await api(site, "POST", "/contacts", {"name": "Tomas Berg", "email": "tomas@example.org"})
+    address = contact["contact"]["agent_address"]  # type: ignore[index]
+    await api(
+        site,
+        "POST",
+        "/contacts/confirm",
+        {"owner_agent": HOUSEHOLD_OWNER, "query": "tommy", "agent_address": address},
+    )
+    page = await site.signed_in(path="/contacts")
+    mine = page.locator(row(page, "tommy"))
+    await expect(mine).to_contain_text("Tomas Berg")
+
+    await mine.get_by_role("button", name="Forget").click()
+
+    await expect(page.locator(".notice.good")).to_contain_text("Forgotten")
+    await expect(mine).to_have_count(0)
+
+
+async def test_a_file_of_cards_is_read_and_says_what_it_skipped(site: Site) -> None:
+    page = await site.signed_in(path="/contacts/import")
+    await page.get_by_label("A vCard or CSV file").set_input_files(
+        {"name": "people.vcf", "mimeType": "text/vcard", "buffer": CARDS.encode()}
+    )
+    await expect(page.get_by_label("Or paste it")).to_have_value(CARDS)
+    await page.get_by_role("button", name="Import").click()
+
+    await expect(page.locator("#live")).to_contain_text("1 added, 0 brought up to date, 1 skipped.")
+    await expect(page.locator("#live")).to_contain_text("Finished")
+    await page.get_by_role("link", name="See the contacts").click()
+    await expect(page.locator(row(page, "Olga Petrova"))).to_be_visible()
+
+
+async def test_what_is_no_file_of_cards_is_refused(site: Site) -> None:
+    page = await site.signed_in(path="/contacts/import")
+    await page.get_by_label("Or paste it").fill("hello")
+    await page.get_by_role("button", name="Import").click()
+
+    await expect(page.get_by_role("alert")).to_contain_text("the first line must name the columns")
+
+
+async def test_many_cards_are_added_and_page_by_cursor(site: Site) -> None:
+    who = Principal(Role.USER, "zoe")
+    page = await site.signed_in(who, "/contacts/import")
+    people = "".join(f"Person {number:03},p{number}@example.org\n" for number in range(230))
+    await page.get_by_label("Or paste it").fill(f"name,email\n{people}")
+    await page.get_by_role("button", name="Import").click()
+    await expect(page.locator("#live")).to_contain_text("230 added", timeout=15_000)
+
+    await page.get_by_role("link", name="See the contacts").click()
+    for first in ("Person 000", "Person 050", "Person 100"):
+        await expect(page.locator("tbody tr").first).to_contain_text(first)
+        await page.get_by_role("link", name="More").click()
+
+
+async def test_everybody_has_a_book_of_their_own(site: Site) -> None:
+    await added(site, "Only the household")
+    page = await site.signed_in(Principal(Role.USER, "ann"), "/contacts")
+
+    await expect(page.get_by_text("Nobody yet")).to_be_visible()
+
+
+async def test_the_keyboard_alone_adds_a_contact(site: Site) -> None:
+    page = await site.signed_in(path="/contacts")
+    await page.get_by_role("link", name="Import").focus()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/contacts/new")
+    await page.get_by_role("link", name="All contacts").focus()
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("Keyboard Kate")
+    await page.keyboard.press("Enter")
+
+    await expect(page.locator(".notice.good")).to_have_text("Added.")
+    await expect(page.get_by_role("heading", name="Keyboard Kate")).to_be_visible()
+
+
+async def test_contacts_are_accessible_and_fit_the_window(site: Site) -> None:
+    made = await api(site, "POST", "/contacts", {"name": "Aurelia", "email": "a@example.org", "aliases": ["Grandma"]})
+    contact = made["contact"]
+    assert isinstance(contact, dict)
+    choice = {"owner_agent": HOUSEHOLD_OWNER, "query": "granny", "agent_address": contact["agent_address"]}
+    await api(site, "POST", "/contacts/confirm", choice)
+    one = f"/contacts/{contact['contact_id']}"
+    await looks_right(site, {"contacts": "/contacts", "contact": one, "contacts-import": "/contacts/import"})

@@ -1,0 +1,54 @@
+"""A source that does not answer is said to be away, and never taken for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.doors.console.visiting import opened
+
+from postroom.domain.errors import TargetUnavailable
+from postroom.domain.principal import Principal
+from postroom.doors.console.approvals_page import ApprovalPages
+from postroom.doors.console.rules_page import RulePages, approvals_section
+from postroom.doors.console.sandbox_page import sandbox_section
+from postroom.doors.guard.tool_policy import person
+
+
+class AwayTools:
+    async def call(
+        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
+    ) -> dict[str, Any]:
+        raise TargetUnavailable("the messenger cannot be reached")
+
+
+class AwaySandbox:
+    async def messages(self, path: str) -> list[dict[str, Any]]:
+        raise TargetUnavailable("the sandbox cannot be reached")
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> None:
+        raise TargetUnavailable("the sandbox cannot be reached")
+
+
+async def test_approvals_without_the_messenger_are_not_nothing() -> None:
+    pages = ApprovalPages(tools=AwayTools(), is_on=True)
+    shown = await opened(approvals_section(pages, RulePages(tools=AwayTools(), is_on=True, channels=["email"]), person))
+
+    assert "This source is not available just now." in shown
+    assert "Nothing waits for you" not in shown
+
+
+async def test_approvals_that_are_off_say_so() -> None:
+    pages = ApprovalPages(tools=AwayTools(), is_on=False)
+    shown = await opened(
+        approvals_section(pages, RulePages(tools=AwayTools(), is_on=False, channels=["email"]), person)
+    )
+
+    assert "Approvals are off" in shown
+
+
+async def test_a_sandbox_that_is_away_is_not_an_empty_one() -> None:
+    shown = await opened(sandbox_section(AwaySandbox()))
+
+    assert "This source is not available just now." in shown
+    assert "No messages yet" not in shown

@@ -1,0 +1,106 @@
+"""A source that does not answer is said to be not available; nothing is ever made up for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from tests.doors.console.visiting import opened
+
+from postroom.domain.breaker import Circuit, State
+from postroom.domain.errors import StoreUnavailable, TargetUnavailable
+from postroom.domain.figures import Depth
+from postroom.domain.overview import Slice, Tally, Trouble
+from postroom.domain.principal import Principal
+from postroom.doors.console.health import health_section
+from postroom.doors.console.today import today_section
+
+SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "series")
+
+
+class Household:
+    """Well and idle, except for what is away."""
+
+    channels = ("telegram",)
+
+    def __init__(self, *away: str) -> None:
+        self._away = away
+
+    def _answers(self, name: str) -> None:
+        if name in self._away:
+            raise StoreUnavailable("away")
+
+    async def tallies(self, since_us: int) -> Sequence[Tally]:
+        self._answers("tallies")
+        return [Tally(channel="telegram", counts={}, last_delivered_at_us=None)]
+
+    async def trouble(self) -> Trouble:
+        self._answers("trouble")
+        return Trouble(given_up=0, held=0)
+
+    async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
+        self._answers("circuits")
+        return {"telegram": Circuit(state=State.OPEN)} if "messenger" in self._away else {}
+
+    async def depth(self) -> Depth:
+        self._answers("depth")
+        return Depth(counts={}, oldest_created_at_us=None)
+
+    async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
+        self._answers("latest")
+        return []
+
+    async def approvals(self, now_us: int) -> int | None:
+        self._answers("approvals")
+        return 0
+
+    async def unread(self, who: Principal, now_us: int) -> int:
+        self._answers("unread")
+        return 0
+
+    async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
+        self._answers("series")
+        return []
+
+    async def call(
+        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
+    ) -> dict[str, Any]:
+        raise TargetUnavailable("messenger cannot be reached")
+
+
+async def today(*away: str) -> str:
+    return await opened(today_section(Household(*away), Household(*away)))
+
+
+async def test_a_household_that_is_well_says_so() -> None:
+    shown = await today()
+
+    assert "All well" in shown and "not available" not in shown
+
+
+@pytest.mark.parametrize("away", [one for one in SOURCES if one != "series"])
+async def test_today_never_counts_what_it_cannot_see(away: str) -> None:
+    shown = await today(away)
+
+    assert "not available" in shown
+    assert ("All well" in shown) == (away not in ("trouble", "circuits"))
+
+
+async def test_today_with_nothing_to_read_shows_no_figure_at_all() -> None:
+    shown = await today(*SOURCES)
+
+    assert 'tile-value">0' not in shown and "All well" not in shown
+
+
+async def test_health_without_the_messenger_tells_what_the_ledger_last_heard() -> None:
+    shown = await opened(health_section(Household("messenger"), Household()))
+
+    assert "The messenger did not answer" in shown and "Circuit open" in shown
+    assert "what is left of the limits is not available" in shown
+
+
+async def test_health_with_nothing_to_read_says_so_for_each_part() -> None:
+    shown = await opened(health_section(Household(*SOURCES), Household()))
+
+    assert shown.count("not available") >= 4 and 'tile-value">0' not in shown

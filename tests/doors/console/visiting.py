@@ -1,0 +1,56 @@
+"""A visit without a network, for pages whose sources a test wants to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from postroom.domain.principal import OPERATOR, Principal
+from postroom.doors.console.form import Form
+from postroom.doors.console.rendering import Templates
+from postroom.doors.console.visit import Section, Visit
+
+NOW_US = 1_800_000_000_000_000
+_TEMPLATES = Templates()
+
+
+async def opened(section: Section, principal: Principal = OPERATOR, query: str = "") -> str:
+    """The section's first page as it is shown."""
+    navigation = [(section.name, f"/console{section.path}")]
+    response: Response = await section.pages[0].handler(
+        visit(section.path, principal, query=query, navigation=navigation)
+    )
+    return bytes(response.body).decode()
+
+
+def visit(
+    where: str,
+    principal: Principal = OPERATOR,
+    *,
+    query: str = "",
+    form: Form | None = None,
+    path: Mapping[str, str] | None = None,
+    navigation: Sequence[tuple[str, str]] = (),
+) -> Visit:
+    """`path` holds the parts of `where` that a route would have named."""
+    scope = {
+        "type": "http",
+        "method": "GET" if form is None else "POST",
+        "path": f"/console{where}",
+        "path_params": dict(path or {}),
+        "query_string": query.encode(),
+        "headers": [],
+        "scheme": "http",
+        "server": ("test", 80),
+    }
+    return Visit(
+        request=Request(scope),
+        principal=principal,
+        secret="secret",
+        form=form or Form(),
+        now_us=NOW_US,
+        templates=_TEMPLATES,
+        navigation=navigation,
+    )

@@ -1,0 +1,239 @@
+"""The token file: only its owner's, never half-written, and counting at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.time import seconds
+from postroom.doors.guard.token_document import token_id
+from postroom.doors.guard.tokens import TokenFile, TokenFileError
+
+HEALTH = Principal(Role.BUTLER, "health")
+ANN = Principal(Role.USER, "ann")
+CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
+ADA = Principal(Role.PERSON, "ada")
+CI = Principal(Role.PROGRAM, "ci", person="ada")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "tokens.json"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_tokens_are_made_once_and_only_the_owner_can_read_them(path: Path) -> None:
+    TokenFile(path).ensure([OPERATOR, HEALTH])
+    before = path.read_text()
+    TokenFile(path).ensure([OPERATOR, HEALTH])
+
+    assert path.read_text() == before
+    assert mode(path) == 0o600
+    assert set(json.loads(before)) == {"operator", "butlers", "made_at"}
+    assert sorted(file.name for file in path.parent.iterdir()) == [".tokens.json.lock", "tokens.json"]
+
+
+def test_a_file_others_can_read_is_closed_to_them(path: Path) -> None:
+    TokenFile(path).ensure([OPERATOR])
+    path.chmod(0o644)
+
+    TokenFile(path).ensure([OPERATOR])
+
+    assert mode(path) == 0o600
+
+
+@pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANN, CHATGPT, ADA, CI], ids=str)
+def test_a_token_stands_for_its_principal_until_it_is_revoked(path: Path, principal: Principal) -> None:
+    running, shell = TokenFile(path), TokenFile(path)
+    token = shell.create(principal)
+    assert running.verify(token) == principal
+    assert running.token_of(principal) == token
+
+    newer = shell.create(principal)
+    assert (running.verify(token), running.verify(newer)) == (principal, principal)
+
+    assert shell.revoke(principal)
+    assert (running.verify(token), running.verify(newer)) == (None, None)
+    assert not shell.revoke(principal)
+    assert principal not in shell.principals()
+
+
+@pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANN, CHATGPT, ADA, CI], ids=str)
+def test_revoking_one_token_leaves_the_others(path: Path, principal: Principal) -> None:
+    running, shell = TokenFile(path, lambda: seconds(1)), TokenFile(path, lambda: seconds(1))
+    shell.ensure([principal])
+    own = shell.token_of(principal) or ""
+    phone, laptop = shell.create(principal, label="phone"), shell.create(principal, label="laptop")
+
+    assert [(one.label, one.created_at) for one in running.held()] == [
+        ("", "1970-01-01T00:00:01.000000Z"),
+        ("phone", "1970-01-01T00:00:01.000000Z"),
+        ("laptop", "1970-01-01T00:00:01.000000Z"),
+    ]
+    assert shell.revoke_one(token_id(phone)) and not shell.revoke_one(token_id(phone))
+
+    assert [running.verify(one) for one in (own, phone, laptop)] == [principal, None, principal]
+    assert running.ids_of(principal) == (token_id(own), token_id(laptop))
+    assert shell.revoke_one(token_id(own))
+    assert [running.verify(one) for one in (own, laptop)] == [None, principal]
+
+
+def test_a_file_of_the_first_version_keeps_working_and_takes_more_tokens(path: Path) -> None:
+    path.parent.mkdir()
+    old = {
+        "operator": "pr_operator_" + "a" * 43,
+        "butlers": {"health": "pr_butler_" + "b" * 43},
+        "connectors": {"chatgpt": "pr_connector_" + "c" * 43},
+        "connector_agents": {"chatgpt": ["agent://household/owner"]},
+        "users": {"ann": "pr_user_" + "d" * 43},
+    }
+    path.write_text(json.dumps(old))
+    tokens = TokenFile(path)
+
+    assert tokens.principals() == [OPERATOR, HEALTH, CHATGPT, ANN]
+    assert tokens.verify(old["users"]["ann"]) == ANN  # type: ignore[index]
+    assert all(one.created_at is None and one.id for one in tokens.held())
+    assert tokens.agents_of("chatgpt") == ("agent://household/owner",)
+    tokens.ensure([OPERATOR, HEALTH, CHATGPT])
+    assert json.loads(path.read_text()) == old
+
+    newer = tokens.create(ANN, label="phone")
+    assert tokens.revoke_one(token_id("pr_user_" + "d" * 43))
+    assert [tokens.verify(one) for one in ("pr_user_" + "d" * 43, newer)] == [None, ANN]
+    assert tokens.revoke(CHATGPT) and tokens.agents_of("chatgpt") == ()
+
+
+def test_the_household_keeps_a_token_of_its_own_beside_those_people_make(path: Path) -> None:
+    tokens = TokenFile(path)
+    laptop = tokens.create(HEALTH, label="laptop")
+
+    tokens.ensure([HEALTH])
+
+    own = tokens.token_of(HEALTH)
+    assert own not in (None, laptop)
+    assert tokens.revoke_one(token_id(laptop))
+    assert tokens.verify(own or "") == HEALTH
+
+
+def test_a_program_of_one_name_serves_one_person(path: Path) -> None:
+    tokens = TokenFile(path)
+    tokens.create(CI)
+
+    with pytest.raises(TokenFileError, match="serves ada"):
+        tokens.create(Principal(Role.PROGRAM, "ci", person="bob"))
+    tokens.create(CI)
+    tokens.revoke(CI)
+    tokens.create(Principal(Role.PROGRAM, "ci", person="bob"))
+
+
+def test_tokens_that_were_revoked_are_held_no_more(path: Path) -> None:
+    running, shell = TokenFile(path), TokenFile(path)
+    first, second = token_id(shell.create(ADA)), token_id(shell.create(ADA))
+    assert running.still_holds([first, second]) and not running.still_holds([])
+
+    shell.revoke_one(second)
+
+    assert running.still_holds([first])
+    assert not running.still_holds([first, second])
+
+
+@pytest.mark.parametrize("token", ["", " ", "None", "null", "pr_operator_", "\ud800", "x" * 100_000])
+def test_what_is_no_token_is_nobody(path: Path, token: str) -> None:
+    tokens = TokenFile(path)
+    assert tokens.verify(token) is None
+    tokens.ensure([OPERATOR])
+    assert tokens.verify(token) is None
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"operator": None, "butlers": {"health": None, "general": ""}},
+        {"operator": 5, "butlers": {"health": ["None"]}},
+        {"operator": "short", "butlers": [], "users": "all", "connectors": None},
+        {"operator": True, "users": {"ann": {"token": "x" * 40}}},
+        {"operator": ["x" * 40], "tokens": {"token": "x" * 40}, "made_at": []},
+        {"tokens": [5, None, {}, {"token": "None", "role": "person", "name": "ann"}]},
+        {"tokens": [{"token": "x" * 40, "role": "king", "name": "ann"}, {"token": "x" * 40, "role": "person"}]},
+        {"tokens": [{"token": "x" * 40, "role": "operator", "name": "ann"}]},
+        {"tokens": [{"token": "x" * 40, "role": "program", "name": "ci"}]},
+        {"tokens": [{"token": "x" * 40, "role": [], "name": "ci", "for": "ann"}]},
+    ],
+)
+def test_a_strange_entry_opens_no_door(path: Path, document: dict[str, Any]) -> None:
+    path.parent.mkdir()
+    path.write_text(json.dumps(document))
+    tokens = TokenFile(path)
+
+    for token in ("None", "", "5", "short", "True", "['None']", "all", "x" * 40):
+        assert tokens.verify(token) is None
+    assert not tokens.revoke(ANN)
+    tokens.ensure([OPERATOR, HEALTH])
+    assert tokens.verify(tokens.token_of(HEALTH) or "") == HEALTH
+    assert tokens.revoke(HEALTH)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '"text"', "\x00"])
+def test_a_broken_file_lets_nobody_in_and_is_not_overwritten(path: Path, content: str) -> None:
+    tokens = TokenFile(path)
+    token = tokens.create(OPERATOR)
+    assert tokens.verify(token) == OPERATOR
+    path.write_text(content)
+
+    assert tokens.verify(token) is None
+    for change in (lambda: tokens.ensure([HEALTH]), lambda: tokens.create(HEALTH), lambda: tokens.revoke(OPERATOR)):
+        with pytest.raises(TokenFileError, match=r"tokens\.json"):
+            change()
+    assert path.read_text() == content
+
+
+def test_a_file_that_is_gone_lets_nobody_in(path: Path) -> None:
+    tokens = TokenFile(path)
+    token = tokens.create(OPERATOR)
+    tokens.verify(token)
+
+    path.unlink()
+
+    assert tokens.verify(token) is None
+
+
+def test_processes_that_start_together_agree_on_their_tokens(path: Path) -> None:
+    barrier = threading.Barrier(8)
+
+    def start(number: int) -> tuple[str | None, str | None]:
+        tokens = TokenFile(path)
+        barrier.wait()
+        tokens.ensure([OPERATOR, HEALTH, Principal(Role.BUTLER, f"butler-{number}")])
+        return tokens.token_of(OPERATOR), tokens.token_of(HEALTH)
+
+    with ThreadPoolExecutor(8) as pool:
+        seen = set(pool.map(start, range(8)))
+
+    assert len(seen) == 1
+    assert len(TokenFile(path).principals()) == 10
+
+
+def test_a_write_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = TokenFile(path)
+    token = tokens.create(OPERATOR)
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        tokens.create(HEALTH)
+
+    assert tokens.verify(token) == OPERATOR
+    assert sorted(file.name for file in path.parent.iterdir()) == [".tokens.json.lock", "tokens.json"]

@@ -1,0 +1,153 @@
+"""The same tool for a real MCP client: the token says whose notification it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from tests.doors.notifications.api import Api
+
+from postroom.domain.notification import Notification, Page
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.doors.notifications.contract import DESCRIPTION, PARAMETERS, USER_META
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@asynccontextmanager
+async def client(api: Api, user: str = "ada", role: Role = Role.USER) -> AsyncIterator[Client]:
+    token = api.tokens.token_of(OPERATOR) if role is Role.OPERATOR else api.token(user, role)
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
+        Client(streamable_http_client(f"{api.url}/mcp", http_client=http)) as client,
+    ):
+        yield client
+
+
+async def kept(api: Api, user_id: str = "ada") -> list[Notification]:
+    return list(await api.inbox.notes.page(user_id, Page(), api.inbox.clock.now_us()))
+
+
+@pytest.mark.requirement("inbox:tool-name", "inbox:tool-description", "inbox:parameter-message", "inbox:parameter-type")
+async def test_a_client_sees_the_contract(api: Api) -> None:
+    async with client(api) as connected:
+        tools = {tool.name: tool for tool in (await connected.list_tools()).tools}
+
+    tool = tools["send_notification"]
+    assert (tool.description, tool.input_schema) == (DESCRIPTION, PARAMETERS)
+
+
+@pytest.mark.requirement("inbox:response-success", "inbox:context-user-id")
+async def test_a_call_leaves_a_notification_for_the_tokens_owner(api: Api) -> None:
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Dentist", "type": "reminder"})
+
+    (one,) = await kept(api)
+    assert not answer.is_error
+    assert answer.structured_content == {
+        "success": True,
+        "action": "notification_created",
+        "message": "Notification created: Dentist",
+        "notification_id": one.id,
+        "type": "reminder",
+    }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"message": ""}, {"message": 5}, {"message": "x" * 501}, {"message": "a\0"}, {"message": "x", "type": []}],
+    ids=["nothing", "empty", "a number", "501 characters", "NUL", "a wrong type"],
+)
+@pytest.mark.requirement("inbox:response-validation-error", "inbox:validation-message-length", "inbox:validation-type")
+async def test_wrong_arguments_get_the_contracts_answer(api: Api, arguments: dict[str, Any]) -> None:
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", arguments)
+
+    assert not answer.is_error
+    assert answer.structured_content is not None
+    assert answer.structured_content["action"] == "validation_error"
+    assert await kept(api) == []
+
+
+async def test_a_program_writes_to_its_person_and_calls_no_other_tool(api: Api) -> None:
+    ci = Principal(Role.PROGRAM, "ci", person="ada")
+    token = api.tokens.token_of(ci) or api.tokens.create(ci)
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=20) as http,
+        Client(streamable_http_client(f"{api.url}/mcp", http_client=http)) as connected,
+    ):
+        await connected.call_tool("send_notification", {"message": "The build failed"})
+        other: Any = {USER_META: "bob"}
+        named = await connected.call_tool("send_notification", {"message": "Hello"}, meta=other)
+        for tool in (await connected.list_tools()).tools:
+            if tool.name != "send_notification":
+                with pytest.raises(MCPError, match="program:ci may not call"):
+                    await connected.call_tool(tool.name, {})
+
+    assert [one.message for one in await kept(api)] == ["The build failed"]
+    assert (named.structured_content or {})["action"] == "validation_error" and await kept(api, "bob") == []
+
+
+async def test_an_argument_cannot_name_another_person(api: Api) -> None:
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Hello", "user_id": "bob"})
+
+    assert answer.is_error
+    assert await kept(api, "bob") == await kept(api, "ada") == []
+
+
+@pytest.mark.parametrize(
+    ("role", "named", "owner"),
+    [
+        pytest.param(Role.OPERATOR, "bob", "bob", id="the operator for anybody"),
+        pytest.param(Role.OPERATOR, None, "operator", id="the operator without a name"),
+        pytest.param(Role.USER, "ada", "ada", id="oneself by name"),
+        pytest.param(Role.USER, "bob", None, id="somebody else"),
+    ],
+)
+@pytest.mark.requirement("inbox:validation-user-id")
+async def test_beside_the_arguments_only_the_operator_may_name_another(
+    api: Api, role: Role, named: str | None, owner: str | None
+) -> None:
+    meta: Any = {USER_META: named} if named else None
+    async with client(api, role=role) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Hello"}, meta=meta)
+
+    content = answer.structured_content or {}
+    assert content["action"] == ("notification_created" if owner else "validation_error")
+    assert [len(await kept(api, name)) for name in ("ada", "bob", "operator")] == [
+        int(name == owner) for name in ("ada", "bob", "operator")
+    ]
+
+
+@pytest.mark.parametrize("role", [Role.BUTLER, Role.CONNECTOR])
+async def test_who_is_no_person_may_not_call_it(api: Api, role: Role) -> None:
+    async with client(api, "health", role) as connected:
+        with pytest.raises(MCPError):
+            await connected.call_tool("send_notification", {"message": "Hello"})
+
+
+async def test_without_a_token_there_is_no_server(api: Api) -> None:
+    async with api.http.post("/mcp", json={}) as answer:
+        assert answer.status == 401
+
+
+@pytest.mark.requirement("inbox:response-system-error")
+async def test_when_the_database_is_gone_the_answer_says_so_and_no_more(api: Api) -> None:
+    database = api.inbox.notes._database
+    await database.write(lambda one: one.exec_driver_sql("DROP TABLE deferred_emails"))
+    await database.write(lambda one: one.exec_driver_sql("DROP TABLE notifications"))
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Hello"})
+
+    assert answer.structured_content == {
+        "success": False,
+        "action": "error",
+        "message": "Failed to create notification: the inbox is not available right now",
+    }

@@ -1,0 +1,242 @@
+"""The switchboard: who may say what, a row for every call, and never a silent success."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from tests.clock import START_US, FakeClock
+from tests.domain.envelopes import REPLY, SEND
+
+from postroom.domain.errors import InternalError, PostroomError, StoreUnavailable, TargetUnavailable, ValidationError
+from postroom.domain.hop import Hop
+from postroom.domain.ids import IdMint
+from postroom.domain.notify_response import notify_response
+from postroom.domain.outcome import Outcome
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.registry import Registration
+from postroom.domain.route import read_route_response
+from postroom.doors.switchboard import deliver
+from postroom.doors.switchboard.deliver import Deliver, check_origin
+from postroom.world.peers.over_wire import MessengerOverWire
+
+HEALTH = Principal(Role.BUTLER, "health")
+OK = {"schema_version": "notify_response.v1", "status": "ok"}
+
+
+class Messenger:
+    """A Peer that keeps what it is asked, and answers or fails as it was told."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.calls: list[dict[str, Any]] = []
+        self.hold: asyncio.Event | None = None
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        self.calls.append({"tool": tool, "timeout": timeout_seconds, **arguments})
+        if self.hold:
+            await self.hold.wait()
+        if isinstance(self.answer, PostroomError):
+            raise self.answer
+        answer: dict[str, Any] = self.answer
+        return answer
+
+
+class Log:
+    """The log port as a list; it may fail as a store can, or hang."""
+
+    def __init__(self, failure: Exception | None = None, *, hangs: bool = False) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.failure = failure
+        self.hangs = hangs
+
+    def opened(self, hop: Hop, *, now_us: int) -> tuple[str, asyncio.Future[None]]:
+        row = asdict(hop)
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self.failure:
+            written.set_exception(self.failure)
+        else:
+            self.rows.append(row)
+        if not (self.failure or self.hangs):
+            written.set_result(None)
+        return str(len(self.rows) - 1), written
+
+    def closed(self, row_id: str, outcome: Outcome, *, now_us: int) -> None:
+        self.rows[int(row_id)]["answer"] = notify_response(outcome)
+
+    def abandoned(self, row_id: str, written: asyncio.Future[None], *, now_us: int) -> None:
+        assert written.done()
+        self.rows[int(row_id)]["answer"] = "abandoned"
+
+
+class Roster:
+    """The part of the registry that a delivery asks: the messenger, seen just now unless told otherwise."""
+
+    def __init__(self, *, known: bool = True) -> None:
+        self.known = known
+
+    async def find(self, name: str) -> Registration | None:
+        if not self.known:
+            return None
+        return Registration(name=name, endpoint_url="", description="", modules=(), last_seen_at_us=START_US)
+
+
+def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) -> Deliver:
+    return Deliver(
+        messenger=MessengerOverWire(messenger, FakeClock()),
+        registry=roster or Roster(),  # type: ignore[arg-type]  # a delivery only looks up
+        log=log,
+        clock=FakeClock(),
+        mint=IdMint().mint,
+        channels=frozenset({"telegram", "email"}),
+    )
+
+
+def routed(inner: Any = OK) -> dict[str, Any]:
+    return {"schema_version": "route_response.v1", "status": "ok", "result": {"notify_response": inner}}
+
+
+@pytest.mark.requirement("notify:notify-routed-through-switchboard", "notify:messenger-routing-via-switchboard")
+async def test_an_envelope_becomes_a_route_and_the_inner_answer_comes_back() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20)
+
+    assert answer == OK
+    [call] = messenger.calls
+    assert (call["tool"], call["wait_seconds"]) == ("route.execute", 20)
+    assert call["timeout"] > 20
+    assert call["route"]["input"]["context"]["notify_request"] == SEND
+    assert call["route"]["request_context"]["request_id"] == "r-1"
+    assert (log.rows[0]["caller"], log.rows[0]["request_id"], log.rows[0]["answer"]) == ("butler:health", "r-1", OK)
+
+
+async def test_a_caller_who_hangs_up_is_on_record() -> None:
+    messenger, log = Messenger(routed()), Log()
+    messenger.hold = asyncio.Event()
+    calling = asyncio.create_task(switchboard(messenger, log).deliver(HEALTH, SEND, request_id="r-1", wait_seconds=20))
+    async with asyncio.timeout(20):
+        while not messenger.calls:
+            await asyncio.sleep(0)
+
+    calling.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert [row["answer"] for row in log.rows] == ["abandoned"]
+
+
+async def test_the_lineage_of_a_reply_is_its_request() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    await switchboard(messenger, log).deliver(HEALTH, REPLY, request_id=None, wait_seconds=0)
+
+    assert messenger.calls[0]["route"]["request_context"]["request_id"] == "inbound-1"
+    assert log.rows[0]["request_id"] == "inbound-1"
+
+
+@pytest.mark.parametrize(
+    ("caller", "origin", "allowed"),
+    [
+        (HEALTH, "health", True),
+        (OPERATOR, "health", True),
+        (HEALTH, "general", False),
+        (Principal(Role.USER, "health"), "health", False),
+        (Principal(Role.CONNECTOR, "health"), "health", False),
+        (HEALTH, "Health", False),
+        (HEALTH, "", False),
+    ],
+    ids=str,
+)
+def test_an_envelope_speaks_for_its_sender_only(caller: Principal, origin: str, allowed: bool) -> None:
+    if allowed:
+        check_origin(caller, origin)
+    else:
+        with pytest.raises(ValidationError, match="origin_butler"):
+            check_origin(caller, origin)
+
+
+@pytest.mark.parametrize("envelope", [{}, {**SEND, "origin_butler": "general"}, {**SEND, "extra": 1}], ids=str)
+async def test_what_is_refused_reaches_nobody_and_is_on_record(envelope: dict[str, Any]) -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log).deliver(HEALTH, envelope, request_id="r", wait_seconds=0)
+
+    assert (answer["status"], answer["error_class"]) == ("error", "validation_error")
+    assert messenger.calls == []
+    assert log.rows[0]["answer"] == answer
+
+
+async def test_a_refusal_of_the_butler_s_own_is_only_written_down() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0, refusal="Unsupported channel 'sms'."
+    )
+
+    assert (answer["status"], answer["error"]["message"]) == ("error", "Unsupported channel 'sms'.")
+    assert messenger.calls == []
+    assert log.rows[0]["answer"] == answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"status": "ok"},
+        {"schema_version": "route_response.v1", "status": "ok"},
+        {"schema_version": "route_response.v1", "result": None},
+        {"schema_version": "route_response.v1", "result": {"notify_response": "ok"}},
+        {"schema_version": "route_response.v2", "result": {"notify_response": OK}},
+    ],
+    ids=str,
+)
+async def test_anything_but_a_well_formed_answer_is_an_error(answer: dict[str, Any]) -> None:
+    with pytest.raises(InternalError):
+        read_route_response(answer)
+    told = await switchboard(Messenger(answer), Log()).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
+    assert (told["status"], told["error_class"]) == ("error", "internal_error")
+
+
+async def test_a_messenger_that_is_away_is_told() -> None:
+    log = Log()
+
+    answer = await switchboard(Messenger(TargetUnavailable("messenger cannot be reached")), log).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0
+    )
+
+    assert (answer["error_class"], answer["retryable"]) == ("target_unavailable", True)
+    assert log.rows[0]["answer"] == answer
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("away"), RuntimeError("no such table")], ids=repr)
+async def test_an_answer_is_given_even_if_it_cannot_be_written_down(failure: Exception) -> None:
+    log = Log(failure)
+
+    assert await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0) == OK
+    assert log.rows == []
+
+
+async def test_an_answer_does_not_wait_for_a_log_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliver, "_LOG_SECONDS", 0.01)
+    log = Log(hangs=True)
+
+    async with asyncio.timeout(20):
+        answer = await switchboard(Messenger(routed()), log).deliver(HEALTH, SEND, request_id="r", wait_seconds=0)
+
+    assert (answer, log.rows[0]["answer"]) == (OK, OK)
+
+
+async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
+    messenger, log = Messenger(routed()), Log()
+
+    answer = await switchboard(messenger, log, Roster(known=False)).deliver(
+        HEALTH, SEND, request_id="r", wait_seconds=0
+    )
+
+    assert answer["status"] == "error"
+    assert messenger.calls == []
+    assert log.rows[0]["answer"] == answer

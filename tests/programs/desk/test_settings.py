@@ -1,0 +1,42 @@
+"""What the desk may be told from outside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postroom.programs.desk.settings import DeskSettings, Toolkit, from_settings
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import load
+
+
+def settings(**environ: str) -> DeskSettings:
+    household, _ = load({"HOME": "/users/me", **environ})
+    return from_settings(household, environ, working_directory=Path("/srv/project"), user_home=Path("/users/me"))
+
+
+def test_nothing_needs_to_be_set() -> None:
+    assert settings() == DeskSettings(
+        home=Path("/users/me/.local/share/postroom"),
+        voicemode=Path("/users/me/.voicemode"),
+        project_path="/srv/project",
+    )
+
+
+def test_the_household_decides_and_voicemode_says_where_its_log_is() -> None:
+    chosen = settings(
+        POSTROOM_HOME="/data", POSTROOM_DESK__HISTORY_LIMIT="9", POSTROOM_DESK__TOOLKIT="qt", VOICEMODE_BASE_DIR="/vm"
+    )
+
+    assert (chosen.home, chosen.voicemode) == (Path("/data"), Path("/vm"))
+    assert (chosen.history_limit, chosen.toolkit) == (9, Toolkit.QT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HISTORY_LIMIT", "many"), ("HISTORY_LIMIT", "-1"), ("TOOLKIT", "gtk"), ("SHOW_SECONDS", "0")],
+)
+def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"POSTROOM_DESK__{name}"):
+        settings(**{f"POSTROOM_DESK__{name}": value})

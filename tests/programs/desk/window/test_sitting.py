@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from postroom.programs.desk import drafts
+from postroom.programs.desk import screen_lock as turn
+from postroom.programs.desk.outcome import Outcome
+from postroom.programs.desk.window.sitting import CLOSE, HANG_UP, HINT, Sitting
+from postroom.programs.desk.wire import Sheet
+
+
+class Room:
+    """A sitting with a clock the test turns and a server that keeps what it hears."""
+
+    def __init__(self, folder: Path, **sheet: Any) -> None:
+        self.now = 100.0
+        self.heard: list[dict[str, Any]] = []
+        self.commands: SimpleQueue[str] = SimpleQueue()
+        self.draft = folder / "drafts" / "2.json"
+        self.turn = folder / "turn"
+        turn.take(self.turn, "me")
+        self.sitting = Sitting(
+            Sheet(
+                **{"message": "Hi", "title": "T", "grace_seconds": 10.0}
+                | sheet
+                | {"draft_file": str(self.draft), "turn_file": str(self.turn), "turn_token": "me"}
+            ),
+            emit=self.heard.append,
+            commands=self.commands,
+            clock=lambda: self.now,
+        )
+        self.sitting.shown()
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.heard if event["event"] == kind]
+
+
+def test_what_is_heard_of_the_keys_after_the_end_is_no_draft(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.sitting.submit("sent")
+    room.sitting.typed("sent")
+    assert drafts.waiting(room.draft.parent) == []
+
+
+@pytest.mark.requirement("popup:timeout")
+def test_it_gives_up_at_the_timeout(tmp_path: Path) -> None:
+    room = Room(tmp_path, timeout_seconds=30)
+    room.now += 29.9
+    assert room.sitting.pulse() is None
+    room.now += 0.1
+    assert room.sitting.pulse() is Outcome.TIMEOUT
+
+
+def test_typing_holds_the_timeout_off_until_ten_seconds_after_the_last_key(tmp_path: Path) -> None:
+    room = Room(tmp_path, timeout_seconds=30)
+    room.now += 29
+    room.sitting.typed("one")
+    room.now += 9.9
+    assert room.sitting.pulse() is None
+    assert room.sitting.notice() == ("Waiting while you type", False)
+    room.sitting.typed("one more")
+    room.now += 9.9
+    assert room.sitting.pulse() is None
+    room.now += 0.1
+    assert room.sitting.pulse() is Outcome.TIMEOUT
+    assert drafts.waiting(room.draft.parent)[0].text == "one more"
+
+
+def test_early_typing_does_not_make_it_wait_longer(tmp_path: Path) -> None:
+    room = Room(tmp_path, timeout_seconds=30)
+    room.sitting.typed("early")
+    room.now += 30
+    assert room.sitting.pulse() is Outcome.TIMEOUT
+
+
+def test_every_change_is_on_disk_at_once(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    for text in ("a", "ab", "ab "):
+        room.sitting.typed(text)
+        assert drafts.waiting(room.draft.parent)[0].text == text
+
+
+def test_a_secret_is_never_on_disk(tmp_path: Path) -> None:
+    room = Room(tmp_path, secret=True)
+    room.sitting.typed("hunter2")
+    assert not room.draft.parent.exists()
+
+
+def test_a_reply_that_is_too_long_stays_in_the_window(tmp_path: Path) -> None:
+    room = Room(tmp_path, reply_limit=10)
+    room.sitting.typed("x" * 11)
+    assert room.sitting.notice() == ("11 of 10 characters: too long to submit", True)
+    assert not room.sitting.submit("x" * 11)
+    assert not room.events("ended")
+    assert room.sitting.submit("x" * 10)
+
+
+def test_it_ends_once(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.sitting.submit("yes")
+    room.sitting.end(Outcome.DISMISSED)
+    [ended] = room.events("ended")
+    assert (ended["outcome"], ended["text"]) == ("submitted", "yes")
+
+
+@pytest.mark.parametrize(
+    ("waits", "command", "ends"),
+    [(True, CLOSE, True), (True, HANG_UP, True), (False, CLOSE, True), (False, HANG_UP, False)],
+    ids=["question closed", "question orphaned", "message closed", "message outlives the server"],
+)
+def test_the_servers_word_and_the_servers_end(tmp_path: Path, waits: bool, command: str, ends: bool) -> None:
+    room = Room(tmp_path, wait_for_response=waits)
+    room.commands.put(command)
+    assert (room.sitting.pulse() is Outcome.REPLACED) is ends
+
+
+@pytest.mark.requirement("popup:one-at-a-time")
+def test_it_leaves_when_another_popup_takes_the_turn(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    assert room.sitting.pulse() is None
+    turn.take(room.turn, "someone else")
+    room.now += 0.3
+    assert room.sitting.pulse() is Outcome.REPLACED
+
+
+def test_it_gives_a_sign_of_life_every_second(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    for _ in range(100):
+        room.sitting.pulse()
+        room.now += 0.05
+    assert len(room.events("tick")) == 5
+
+
+def test_older_drafts_are_offered_one_after_the_other(tmp_path: Path) -> None:
+    for name in ("1", "0"):
+        drafts.save(tmp_path / "drafts" / f"{name}.json", f"draft {name} " + "long " * 20)
+    sitting = Room(tmp_path).sitting
+    assert sitting.offer_label() == "Unsent: “draft 1 long long long long long long l…” (+1)"
+    sitting.take_offer()
+    assert sitting.offer_label().startswith("Unsent: “draft 0 ")
+    sitting.take_offer()
+    assert sitting.offer() is None
+    assert sitting.offer_label() == ""
+    assert not drafts.waiting(tmp_path / "drafts")
+
+
+@pytest.mark.parametrize("sheet", [{"secret": True}, {"wait_for_response": False}])
+def test_drafts_are_offered_only_where_they_can_be_used(tmp_path: Path, sheet: dict[str, Any]) -> None:
+    drafts.save(tmp_path / "drafts" / "1.json", "draft")
+    assert Room(tmp_path, **sheet).sitting.offer() is None
+
+
+def test_the_foot_of_the_window_tells_the_keys_or_the_length(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    assert room.sitting.notice() == (HINT, False)
+    room.sitting.typed("x" * 9_500)
+    assert room.sitting.notice() == ("9,500 of 10,000 characters", False)

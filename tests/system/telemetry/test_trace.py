@@ -1,0 +1,147 @@
+"""One trace from the tool call to the provider's answer, and no word of a message in any of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+from opentelemetry import trace as otel
+from tests.app.living import LIFTED, QUICK, Living, living
+from tests.system.telemetry.spans import recording, trace_id
+
+from postroom.programs.sandbox.server import SANDBOX_TOKEN
+from postroom.system.telemetry import log, trace
+
+PARENT = "4bf92f3577b34da6a3ce929d0e0e4736"
+TRACEPARENT = f"00-{PARENT}-00f067aa0ba902b7-01"
+BODY = "canary-body-of-a-letter"
+SUBJECT = "canary-subject"
+
+
+async def call_with_parent(home: Living, traceparent: str, **arguments: object) -> dict[str, object]:
+    """As a client does that is itself traced: W3C context in the call's metadata."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "traceparent": traceparent,
+    }
+    params = {"name": "notify", "arguments": {"channel": "telegram", "message": BODY, **arguments}, "_meta": meta}
+    headers = {
+        "Authorization": f"Bearer {home.token('health')}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "notify",
+    }
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    async with home.http.post(home.household.addresses["health"], json=body, headers=headers) as response:
+        answer: dict[str, object] = (await response.json())["result"]["structuredContent"]
+        return answer
+
+
+async def test_spans_from_the_tool_call_to_the_provider_share_the_caller_s_trace(tmp_path: Path) -> None:
+    exporter = recording()
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        answer = await call_with_parent(home, TRACEPARENT)
+        assert answer["status"] == "ok"
+
+        mine = [span.name for span in exporter.get_finished_spans() if trace_id(span) == PARENT]
+        for name in ("tools/call notify", "tools/call deliver", "tools/call route.execute", "postroom.accept"):
+            assert name in mine
+        assert mine.count("postroom.send") == 1
+        [row] = home.rows("delivery_requests")
+        assert row["trace_id"] == PARENT
+        [logged] = home.rows("notifications_log")
+        assert logged["trace_id"] == PARENT
+
+
+async def test_a_retry_belongs_to_the_same_trace(tmp_path: Path) -> None:
+    exporter = recording()
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        await home.fault(channel="telegram", times=2, status=503)
+        answer = await call_with_parent(home, TRACEPARENT)
+        assert answer["status"] == "ok"
+
+    sends = [trace_id(span) for span in exporter.get_finished_spans() if span.name == "postroom.send"]
+    assert sends == [PARENT] * 3
+
+
+@pytest.mark.parametrize("traceparent", ["", "nonsense", "00-" + "0" * 32 + "-00f067aa0ba902b7-01"])
+async def test_without_a_valid_parent_there_is_a_trace_of_our_own(tmp_path: Path, traceparent: str) -> None:
+    recording()
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        assert (await call_with_parent(home, traceparent))["status"] == "ok"
+
+        [row] = home.rows("delivery_requests")
+        assert len(row["trace_id"]) == 32
+        assert set(row["trace_id"]) != {"0"}
+
+
+def test_without_an_exporter_ids_exist_and_nothing_is_recorded() -> None:
+    provider = trace.configure(None)
+
+    with provider.get_tracer("x").start_as_current_span("x") as span:
+        assert otel.format_trace_id(span.get_span_context().trace_id) != "0" * 32
+        assert not span.is_recording()
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    log.configure("DEBUG", stream)
+    root.setLevel(logging.DEBUG)  # as chatty as every library can be
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+async def test_no_log_no_span_and_no_figure_holds_a_secret_or_a_word_of_a_message(
+    tmp_path: Path, logged: io.StringIO
+) -> None:
+    exporter = recording()
+    async with living(tmp_path, LIFTED, QUICK, {"telemetry": {"log_level": "DEBUG"}}) as home:
+        secrets = [SANDBOX_TOKEN, *(home.tokens.token_of(one) or "" for one in home.tokens.principals())]
+        await _go_through_everything(home)
+        async with home.http.get(home.household.addresses["api"] + "/metrics") as response:
+            figures = await response.text()
+        refusals = [row["error_message"] for row in home.rows("delivery_refusals") + home.rows("notifications_log")]
+
+    spans = json.dumps([json.loads(span.to_json()) for span in exporter.get_finished_spans()])
+    assert "postroom.send" in spans
+    assert "delivery.settled" in logged.getvalue()
+    assert "postroom_delivery_requested" in figures
+    for where in (logged.getvalue(), spans, figures, json.dumps(refusals)):
+        assert BODY not in where
+        assert SUBJECT not in where
+        assert not [secret for secret in secrets if secret in where]
+
+
+async def _go_through_everything(home: Living) -> None:
+    """Success, every kind of failure, refusals, and calls that are wrong in themselves."""
+    await home.notify(message=BODY)
+    await home.notify(message=BODY, channel="email", subject=SUBJECT)
+    for fault in ({"status": 400}, {"status": 500}, {"mode": "accept_then_cut"}, {"mode": "refuse"}, {"status": 401}):
+        await home.fault(channel="telegram", times=1, **fault)
+        await home.notify(message=BODY)
+        await home.fault(channel="email", times=1, **fault)
+        await home.notify(message=BODY, channel="email", subject=SUBJECT)
+    await home.notify(message=BODY, channel="sms")
+    await home.notify(message=BODY, subject=SUBJECT + "\n")
+    await home.notify(message=BODY, recipient="Nobody")
+    await home.notify(message=BODY + "\x00")
+    await home.notify(message=BODY, emoji=5, priority={"a": BODY})
+    await home.notify(message={"text": BODY})
+    await home.notify(message=[BODY])
+    await home.call("switchboard", "deliver", {"notify_request": {"delivery": {"message": BODY}}})
+    await home.fault(channel="telegram", times=1, status=429, retry_after=60)
+    await home.notify(message=BODY, wait_seconds=0.2)
+    await home.notify(message=BODY)

@@ -1,0 +1,141 @@
+"""The real clock: an event ends a wait at once, a moment that has passed needs none, and alarms ring in time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from postroom.domain.time import seconds
+from postroom.system import clock as clocks
+from postroom.system.clock import SystemClock
+
+
+async def test_a_moment_that_has_passed_is_not_waited_for() -> None:
+    clock, event = SystemClock(), asyncio.Event()
+    async with asyncio.timeout(10):
+        assert not await clock.wait(event, clock.now_us() - 10**9)
+        event.set()
+        assert await clock.wait(event, clock.now_us() - 10**9)
+
+
+async def test_an_event_ends_the_wait() -> None:
+    clock, event = SystemClock(), asyncio.Event()
+    waits = [asyncio.create_task(clock.wait(event, until)) for until in (None, clock.now_us() + 10**12)]
+    await asyncio.sleep(0)
+    event.set()
+
+    async with asyncio.timeout(10):
+        assert await asyncio.gather(*waits) == [True, True]
+
+
+async def test_a_wait_without_the_event_ends_by_itself_and_leaves_the_event_alone() -> None:
+    clock, event = SystemClock(), asyncio.Event()
+
+    assert not await clock.wait(event, clock.now_us() + 1000)
+    assert not event.is_set()
+
+
+async def test_being_cancelled_is_not_mistaken_for_the_time_being_over() -> None:
+    clock = SystemClock()
+    waiting = asyncio.create_task(clock.wait(asyncio.Event(), clock.now_us() + 10**12))
+    await asyncio.sleep(0)
+    waiting.cancel()
+
+    [result] = await asyncio.gather(waiting, return_exceptions=True)
+    assert isinstance(result, asyncio.CancelledError)
+
+
+async def test_an_alarm_rings_once_its_time_has_come() -> None:
+    clock, rung = SystemClock(), asyncio.Event()
+
+    clock.ring(clock.now_us() + 1000, rung.set)
+
+    async with asyncio.timeout(10):
+        await rung.wait()
+
+
+async def test_a_cancelled_alarm_is_silent() -> None:
+    clock, first, second = SystemClock(), asyncio.Event(), asyncio.Event()
+
+    clock.ring(clock.now_us() - 1, first.set).cancel()
+    clock.ring(clock.now_us() - 1, second.set)
+
+    async with asyncio.timeout(10):
+        await second.wait()
+    assert not first.is_set()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> SystemClock:
+    monkeypatch.setattr(clocks, "_NEAR_SECONDS", 0.01)
+    monkeypatch.setattr(clocks, "_LOOK_SECONDS", 0.001)
+    return SystemClock()
+
+
+@pytest.mark.parametrize("after_seconds", [-1, 0, 0.001, 0.02, 0.05], ids=["past", "now", "near", "far", "farther"])
+async def test_an_alarm_rings_not_before_its_time(quick: SystemClock, after_seconds: float) -> None:
+    rung: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    at = quick.now_us() + seconds(after_seconds)
+    quick.ring(at, lambda: rung.set_result(quick.now_us()))
+
+    async with asyncio.timeout(20):
+        assert await rung >= at - 1000  # the loop's clock and the wall's may differ by a little
+
+
+async def test_a_cancelled_alarm_is_silent_and_the_others_ring_in_turn(quick: SystemClock) -> None:
+    rung: list[str] = []
+    done = asyncio.Event()
+    now = quick.now_us()
+    quick.ring(now + seconds(0.03), lambda: rung.append("second"))
+    silent = quick.ring(now + seconds(0.02), lambda: rung.append("never"))
+    quick.ring(now + seconds(0.02), lambda: rung.append("first"))
+    quick.ring(now + seconds(0.06), done.set)
+    silent.cancel()
+    silent.cancel()
+
+    async with asyncio.timeout(20):
+        await done.wait()
+    assert rung == ["first", "second"]
+
+
+async def test_a_bell_may_set_another_alarm(quick: SystemClock) -> None:
+    done = asyncio.Event()
+    quick.ring(quick.now_us() + seconds(0.02), lambda: quick.ring(quick.now_us() + seconds(0.02), done.set) and None)
+
+    async with asyncio.timeout(20):
+        await done.wait()
+
+
+async def test_those_that_are_due_at_once_ring_in_the_order_of_their_times_and_none_silences_the_next(
+    quick: SystemClock,
+) -> None:
+    rung: list[str] = []
+    done, complaints = asyncio.Event(), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, about: complaints.append(about["exception"]))
+    now = quick.now_us()
+    quick.ring(now + seconds(0.04), done.set)
+    quick.ring(now + seconds(0.03), lambda: rung.append("last"))
+    quick.ring(now + seconds(0.02), lambda: rung.append("second"))
+    quick.ring(now + seconds(0.015), lambda: rung.remove("what is not there"))
+    while quick.now_us() < now + seconds(0.05):
+        pass  # as long as the loop is busy with something else, all of them become due
+
+    async with asyncio.timeout(20):
+        await done.wait()
+    assert rung == ["second", "last"]
+    assert [type(one) for one in complaints] == [ValueError]
+
+
+def test_a_clock_outlives_its_loop(quick: SystemClock) -> None:
+    async def leave() -> None:
+        quick.ring(quick.now_us() + seconds(600), lambda: None)
+
+    async def wait() -> None:
+        done = asyncio.Event()
+        quick.ring(quick.now_us() + seconds(0.02), done.set)
+        async with asyncio.timeout(20):
+            await done.wait()
+
+    asyncio.run(leave())
+    asyncio.run(wait())

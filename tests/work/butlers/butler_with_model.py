@@ -1,0 +1,145 @@
+"""
+A household whose butler `general` works through a model: sandbox, messenger, switchboard, one butler.
+
+As a program it is told by its arguments where everything is, prints a line when
+it is up, and then stores the request it reads from its input, if any.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.system.counted import CountedLoops
+
+from postroom.app.butlers import ButlerWorld, build_butler
+from postroom.app.endpoints import Endpoints
+from postroom.app.household import Household, running
+from postroom.app.mcp_port import mcp_app
+from postroom.app.modules import LoadedModules
+from postroom.app.peers import Peers
+from postroom.app.serving import bind, port_of, serving
+from postroom.app.sessions import start_sessions
+from postroom.app.store import open_store
+from postroom.domain.ids import IdMint
+from postroom.domain.ports import Clock
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.doors.butler.server import build_server
+from postroom.doors.guard.session_tokens import SessionTokens
+from postroom.doors.guard.tokens import TokenFile
+from postroom.doors.guard.visitors import visitors
+from postroom.system.clock import SystemClock
+from postroom.system.roster.config import parse_butler
+from postroom.system.settings import Settings
+from postroom.system.settings.model import Ports
+from postroom.system.telemetry import log
+from postroom.work.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
+from postroom.world.peers.http import HttpPeer
+from postroom.world.peers.over_wire import SwitchboardOverWire
+from postroom.world.runtimes.catalogue import RUNTIMES
+from postroom.world.runtimes.process import Programs
+from postroom.world.store.butlers.sessions import StoredSessions
+
+PARTS = ("sandbox", "messenger", "switchboard")
+GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "schema": "general"}}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    household: Household
+    sessions: Sessions
+    tokens: SessionTokens
+    url: str
+
+
+@asynccontextmanager
+async def butler_with_model(
+    home: Path,
+    path: str,
+    runtime: str,
+    limits: SessionLimits,
+    credentials: dict[str, str] | None = None,
+    session_clock: Clock | None = None,
+    arguments: Sequence[str] = (),
+    model: str | None = None,
+) -> AsyncIterator[Running]:
+    zeros = Ports(switchboard=0, general=0, health=0, messenger=0, api=0, sandbox=0, sandbox_smtp=0)
+    settings = Settings(home=home, ports=zeros)
+    clock, mint = SystemClock(), IdMint()
+    async with AsyncExitStack() as stack:
+        household = await stack.enter_async_context(running(settings, PARTS))
+        store = await stack.enter_async_context(open_store(settings))
+        file = TokenFile(settings.tokens_file)
+        tokens = SessionTokens("general", file)
+        listener = bind("general", "127.0.0.1", 0)
+        stack.callback(listener.close)
+        url = f"http://127.0.0.1:{port_of(listener)}/mcp"
+        sessions = Sessions(
+            ModelSettings(
+                butler="general",
+                description="Looks after everything.",
+                runtime=RUNTIMES[runtime],
+                mcp_url=url,
+                workspace=home / "sessions" / "general",
+                credentials=credentials or {},
+                arguments=arguments,
+                model=model,
+            ),
+            limits,
+            SessionParts(
+                store=StoredSessions(store.database),
+                tokens=tokens,
+                programs=Programs(path=path, clock=session_clock or clock),
+                clock=session_clock or clock,
+                mint=mint.mint,
+            ),
+        )
+        token = file.token_of(Principal(Role.BUTLER, "general")) or ""
+        peer = HttpPeer("switchboard", household.addresses["switchboard"], token)
+        stack.push_async_callback(peer.close)
+        config = parse_butler(GENERAL, {}, file="general/butler.toml")
+        endpoints = Endpoints(settings, [config])
+        endpoints.bound("general", port_of(listener))
+        world = ButlerWorld(
+            settings=settings,
+            database=store.database,
+            endpoints=endpoints,
+            peers=Peers(file, endpoints, clock, stack),
+            clock=clock,
+            mint=mint,
+            environment={},
+        )
+        butler = build_butler(
+            config,
+            world,
+            outbound=SwitchboardOverWire(peer),
+            switchboard=peer,
+            sessions=sessions,
+            modules=LoadedModules(),
+            verifier=tokens,
+        )
+        app = mcp_app(build_server(butler, tokens), tokens, hosts=(), origins=(), allow=visitors("general"))
+        await stack.enter_async_context(serving(app, listener))
+        await start_sessions("general", sessions, stack, CountedLoops(session_clock or clock))
+        yield Running(household=household, sessions=sessions, tokens=tokens, url=url)
+
+
+async def main(home: Path, path: str, request: dict[str, Any] | None) -> None:
+    log.configure("ERROR")
+    async with butler_with_model(home, path, "codex", SessionLimits(concurrent=1)) as butler:
+        if request:
+            session = await butler.sessions.submit(request["prompt"], trigger="trigger", caller=OPERATOR)
+            print(session.id, flush=True)
+        print("up", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    text = sys.argv[3]
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], json.loads(text) if text else None))

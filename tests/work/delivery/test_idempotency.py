@@ -1,0 +1,114 @@
+"""When two requests are the same request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.domain.delivery import Intent, Priority
+from postroom.domain.outgoing import Outgoing, RequestContext
+from postroom.work.delivery.idempotency import content_hash, identify, replay_key
+
+NOTIFY = Outgoing(
+    origin_butler="health",
+    intent=Intent.SEND,
+    channel="telegram",
+    message="Hello",
+    recipient="1000",
+    subject=None,
+    emoji=None,
+    context=None,
+    idempotency_key=None,
+    priority=Priority.MEDIUM,
+    on_uncertain=None,
+)
+CONTEXT = RequestContext(
+    request_id="r", source_channel="telegram", source_endpoint_identity="bot", source_sender_identity="1"
+)
+
+
+def key(request_id: str = "r", target: str = "1000", **changes: Any) -> str:
+    return identify(replace(NOTIFY, **changes), request_id=request_id, target_identity=target).key
+
+
+@pytest.mark.requirement("messenger:key-derivation", "messenger:idempotent-delivery-requests")
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"request_id": "r2"},
+        {"origin_butler": "general"},
+        {"intent": Intent.REPLY},
+        {"channel": "email"},
+        {"target": "2000"},
+        {"message": "hello"},
+        {"subject": "S"},
+        {"emoji": "👍"},
+    ],
+    ids=str,
+)
+def test_everything_that_makes_another_message_makes_another_key(other: dict[str, Any]) -> None:
+    assert key(**other) != key()
+
+
+@pytest.mark.requirement("messenger:key-derivation")
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"origin_butler": " Health "},
+        {"channel": "TELEGRAM"},
+        {"target": " 1000 "},
+        {"message": " Hello\n"},
+        {"request_id": " r "},
+        {"subject": "  "},
+        {"priority": Priority.HIGH},
+    ],
+    ids=str,
+)
+def test_space_and_case_of_names_make_no_difference(same: dict[str, Any]) -> None:
+    assert key(**same) == key()
+
+
+def test_the_case_of_the_message_is_kept() -> None:
+    assert key(message="US") != key(message="us")
+
+
+@given(st.lists(st.text(max_size=6), min_size=3, max_size=3), st.lists(st.text(max_size=6), min_size=3, max_size=3))
+def test_no_joint_between_subject_message_and_emoji_is_ambiguous(one: list[str], other: list[str]) -> None:
+    first, second = (replace(NOTIFY, subject=parts[0], message=parts[1], emoji=parts[2]) for parts in (one, other))
+    trimmed = [[part.strip() for part in parts] for parts in (one, other)]
+
+    assert (content_hash(first) == content_hash(second)) is (trimmed[0] == trimmed[1])
+
+
+def test_a_caller_s_own_key_stands_for_itself_within_its_butler() -> None:
+    mine = identify(replace(NOTIFY, idempotency_key="k"), request_id="1", target_identity="1000")
+    again = identify(replace(NOTIFY, idempotency_key=" k "), request_id="2", target_identity="1000")
+    other_text = identify(replace(NOTIFY, idempotency_key="k", message="x"), request_id="3", target_identity="1000")
+    other_butler = identify(
+        replace(NOTIFY, idempotency_key="k", origin_butler="general"), request_id="1", target_identity="1000"
+    )
+
+    assert mine == again
+    assert (mine.key, mine.fingerprint != other_text.fingerprint) == (other_text.key, True)
+    assert mine.key != other_butler.key
+
+
+def test_only_a_request_of_its_own_needs_no_looking_up() -> None:
+    fresh = [
+        identify(notify, request_id="r", target_identity="1").fresh
+        for notify in (NOTIFY, replace(NOTIFY, context=CONTEXT), replace(NOTIFY, idempotency_key="k"))
+    ]
+
+    assert fresh == [True, False, False]
+
+
+@pytest.mark.requirement("messenger:replay-lineage")
+def test_a_replay_of_a_replay_keeps_counting_on_the_original() -> None:
+    first = replay_key("abc", 1)
+
+    assert first == "abc::replay-1"
+    assert replay_key(first, 2) == "abc::replay-2"

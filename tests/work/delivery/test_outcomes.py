@@ -1,0 +1,193 @@
+"""Waiting: woken by the settling, never by looking again and again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clock import FakeClock
+from tests.system.counted import CountedLoops
+from tests.work.delivery.world import Parts, World, generous, living_world
+from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
+
+from postroom.domain.delivery import Event, Status
+from postroom.domain.errors import ValidationError
+from postroom.domain.ids import DeliveryId
+from postroom.work.delivery.outcomes import Outcomes
+from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
+from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.shared.notices import listening
+
+_SECONDS = 30.0
+
+
+@pytest.fixture
+async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous(sweep_seconds=10**6))) as world:
+        yield world
+
+
+async def test_a_caller_is_woken_by_the_settling(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+    caller = world.start_sending(wait_seconds=20)
+    await world.telegram.called(1)
+    await world.idle()
+    assert not caller.done()
+
+    gate.set()
+
+    answer = await asyncio.wait_for(caller, _SECONDS)
+    assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "1")
+
+
+async def test_when_the_wait_runs_out_the_caller_is_told_that_it_is_accepted(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+    caller = world.start_sending(wait_seconds=20)
+    await world.telegram.called(1)
+    await world.advance(20)
+
+    answer = await asyncio.wait_for(caller, _SECONDS)
+
+    assert (answer["status"], answer["delivery"]["status"]) == ("accepted", "in_progress")
+    gate.set()
+    await world.idle()
+    assert (await world.row())["status"] == "delivered"
+
+
+async def test_a_wait_of_nothing_answers_at_once(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+
+    assert (await world.send(wait_seconds=0))["status"] == "accepted"
+    gate.set()
+
+
+async def test_a_store_that_is_away_at_the_end_of_the_wait_does_not_take_the_answer_away(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+    caller = world.start_sending(wait_seconds=20)
+    await world.telegram.called(1)
+    world.database.away = True
+    await world.advance(20)
+
+    answer = await asyncio.wait_for(caller, _SECONDS)
+
+    assert answer["status"] == "accepted"
+    world.database.away = False
+    gate.set()
+
+
+async def test_ten_thousand_who_wait_cost_nothing_while_they_wait(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+    delivery_id = DeliveryId((await world.send(wait_seconds=0))["delivery"]["delivery_id"])
+    waiting = [asyncio.create_task(world.plane.outcomes.wait(delivery_id, 600)) for _ in range(10_000)]
+    await world.clock.parked(10_000)
+    await world.idle()
+    looked_up = world.database.finished
+
+    with counted_callbacks() as callbacks:
+        await world.clock.advance(500)
+        await world.idle()
+
+    assert callbacks() < 1_000  # the test's own turns of the loop; one poll each would be 10,000
+    assert world.database.finished == looked_up
+    gate.set()
+    found = await asyncio.wait_for(asyncio.gather(*waiting), 60)
+    assert {one.status for one in found if one} == {Status.DELIVERED}
+    assert None not in found
+
+
+@contextmanager
+def counted_callbacks() -> Any:
+    """How often the event loop was given something to do."""
+    loop = asyncio.get_running_loop()
+    count, soon = 0, loop.call_soon
+
+    def call_soon(*arguments: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        return soon(*arguments, **options)
+
+    loop.call_soon = call_soon  # type: ignore[method-assign]
+    try:
+        yield lambda: count
+    finally:
+        loop.call_soon = soon  # type: ignore[method-assign]
+
+
+async def test_stopping_lets_everybody_go_with_what_is_known(world: World) -> None:
+    gate = asyncio.Event()
+    world.telegram.script.append(gate)
+    caller = world.start_sending(wait_seconds=600)
+    await world.telegram.called(1)
+    await world.idle()
+
+    world.plane.outcomes.let_go()
+
+    assert (await asyncio.wait_for(caller, _SECONDS))["status"] == "accepted"
+    gate.set()
+
+
+async def test_what_ended_before_we_listened_is_found(world: World) -> None:
+    answer = await world.send()
+    outcomes = Outcomes(world.pipeline.ledger, world.clock)
+
+    found = await outcomes.wait(DeliveryId(answer["delivery"]["delivery_id"]), 20, look_first=True)
+
+    assert found is not None
+    assert found.status is Status.DELIVERED
+
+
+async def test_nothing_is_kept_of_those_who_left(world: World) -> None:
+    waiting = asyncio.create_task(world.plane.outcomes.wait(DeliveryId("d"), 20))
+    await asyncio.sleep(0)
+    assert world.plane.outcomes.awaited([DeliveryId("d"), DeliveryId("e")]) == ["d"]
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+    assert world.plane.outcomes.awaited([DeliveryId("d")]) == []
+
+
+async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgres_url: str, clock: FakeClock) -> None:
+    here, there = PostgresDatabase(postgres_url), PostgresDatabase(postgres_url)
+    await here.migrate()
+    ledger = PostgresLedger(there)
+    outcomes = Outcomes(PostgresLedger(here), clock)
+    heard: asyncio.Queue[None] = asyncio.Queue()
+
+    async def settled(ids: list[DeliveryId] | None) -> None:
+        await outcomes.refresh(ids)
+        heard.put_nowait(None)
+
+    try:
+        async with listening(here, lambda: None, settled, CountedLoops()):
+            await asyncio.wait_for(heard.get(), _SECONDS)
+            claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE)).claim
+            assert claim is not None
+            waiting = asyncio.create_task(outcomes.wait(claim.id, 600, look_first=True))
+            await clock.parked()
+
+            await ledger.settle(ending(claim, Event.DELIVER))
+
+            found = await asyncio.wait_for(waiting, _SECONDS)
+            assert found is not None
+            assert (found.status, found.provider_delivery_id) == (Status.DELIVERED, "77")
+    finally:
+        await here.close()
+        await there.close()
+
+
+async def test_a_failure_is_told_with_its_class(world: World) -> None:
+    world.telegram.script.append(ValidationError("chat not found"))
+
+    answer = await world.send(wait_seconds=20)
+
+    assert (answer["status"], answer["error_class"], answer["retryable"]) == ("error", "validation_error", False)
+    assert answer["error"]["message"] == "chat not found"

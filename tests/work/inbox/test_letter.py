@@ -1,0 +1,93 @@
+"""One notification is one letter; several that waited are one letter too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.work.inbox.examples import a_notification
+
+from postroom.domain.delivery import Intent, Message, Priority
+from postroom.domain.email_copy import Batch
+from postroom.domain.ids import DeliveryId
+from postroom.domain.notification import Notification, NotificationType
+from postroom.domain.notify import notify_document, parse_notify
+from postroom.domain.time import to_datetime
+from postroom.work.inbox.letter import outgoing, shortened
+from postroom.world.channels.email_message import build
+
+
+def a_batch(notifications: Sequence[Notification], zone: str = "UTC") -> Batch:
+    return Batch(
+        id="b1",
+        fence=1,
+        attempts=0,
+        user_id="ada",
+        address="ada@example.com",
+        zone=zone,
+        notifications=notifications,
+    )
+
+
+def test_one_notification_is_its_own_letter() -> None:
+    note = a_notification(message="Milk\nand bread", link="https://example.com/list")
+    sent = notify_document(outgoing(a_batch([note])))
+
+    assert (sent["origin_butler"], sent["idempotency_key"]) == ("inbox", "inbox-email:b1")
+    assert sent["delivery"] == {
+        "intent": "send",
+        "channel": "email",
+        "recipient": "ada@example.com",
+        "subject": "Reminder: Milk and bread",
+        "message": "Milk\nand bread\n\nhttps://example.com/list",
+    }
+
+
+def test_several_are_listed_with_their_local_times_and_travel_as_urgently_as_the_most_urgent() -> None:
+    first = a_notification(message="One")
+    second = a_notification(message="Two", type=NotificationType.WARNING, priority=Priority.HIGH)
+    sent = notify_document(outgoing(a_batch([first, second], "Europe/Berlin")))
+
+    assert sent["priority"] == "high"
+    assert sent["delivery"]["subject"] == "2 notifications"
+    assert "Thu 01 Jan, 01:00  Reminder\nOne\n\nThu 01 Jan, 01:00  Warning\nTwo" in sent["delivery"]["message"]
+
+
+def test_the_same_batch_is_the_same_letter() -> None:
+    notes = [a_notification(), a_notification()]
+
+    assert outgoing(a_batch(notes)) == outgoing(a_batch(notes))
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=500)
+
+
+@given(texts.filter(str.strip))
+def test_whatever_a_model_writes_makes_a_letter_that_the_channel_takes(text: str) -> None:
+    sent = outgoing(a_batch([a_notification(message=text.strip())]))
+    notify = parse_notify(notify_document(sent), frozenset({"email"}))
+    message = Message(
+        delivery_id=DeliveryId("d1"),
+        intent=Intent.SEND,
+        address="ada@example.com",
+        text=notify.message,
+        subject=notify.subject,
+    )
+
+    build(message, sender="postroom@example.com", now=to_datetime(0))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("short", "short", id="short"),
+        pytest.param("0123456789", "0123456789", id="exactly"),
+        pytest.param("01234567890", "0123456...", id="cut"),
+        pytest.param("a\r\nBcc: x", "a Bcc: x", id="one line"),
+        pytest.param("=?utf-8?b?", "= ?utf-...", id="no encoded word"),
+    ],
+)
+def test_a_preview_is_one_short_line(text: str, expected: str) -> None:
+    assert shortened(text, 10) == expected

@@ -1,0 +1,213 @@
+"""An office that works on intents: a real store, a clock the test turns, and a post that keeps what it is given."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clock import FakeClock
+from tests.opened_database import KINDS, opened_database
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.contact import Contact
+from postroom.domain.errors import OverloadRejected, TargetUnavailable
+from postroom.domain.ids import IdMint
+from postroom.domain.intent import Intent
+from postroom.domain.notify import notify_document
+from postroom.domain.notify_response import notify_error, read_response
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.time import to_text
+from postroom.system.signal import Signal
+from postroom.work.intents.directory import Directory
+from postroom.work.intents.intake import Intake, Submission
+from postroom.work.intents.runner import Runner
+from postroom.work.intents.step_runner import Courier
+from postroom.work.intents.threads import Threads
+from postroom.work.intents.webhooks import Webhooks
+from postroom.work.people.new_contact import new_contact
+from postroom.work.people.normalise import keys_of
+from postroom.world.store.engine.database import Database
+from postroom.world.store.intents.intents import StoredIntents
+from postroom.world.store.intents.threads import StoredInbox
+from postroom.world.store.intents.webhooks import StoredWebhooks
+from postroom.world.store.people.contacts import StoredContacts
+
+MINT = IdMint()
+
+
+@dataclass(slots=True)
+class Post:
+    """The way out: keeps every envelope, and answers as told."""
+
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    breaks_for: dict[str, Exception] = field(default_factory=dict)  # by recipient
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        envelope = notify_document(outgoing)
+        self.sent.append({**envelope["delivery"], "key": envelope["idempotency_key"], "request_id": request_id})
+        if error := self.breaks_for.get(outgoing.recipient or ""):
+            raise error
+        return read_response(self.answers.pop(0) if self.answers else {"status": "ok"})
+
+    @property
+    def said(self) -> list[tuple[str, str]]:
+        return [(one["recipient"], one["message"].split("\n")[0]) for one in self.sent]
+
+
+@dataclass(slots=True)
+class Butlers:
+    """Butlers that answer as told, or cannot be reached."""
+
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    routes: list[dict[str, Any]] = field(default_factory=list)
+
+    async def route(self, butler: str, route: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+        self.routes.append({"butler": butler, **route})
+        if not self.answers:
+            raise TargetUnavailable(f"{butler} cannot be reached")
+        return self.answers.pop(0)
+
+
+@dataclass(slots=True)
+class Subscribers:
+    """What was posted to whom, and what they answered."""
+
+    posted: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        self.posted.append((url, body, dict(headers)))
+        return self.answers.pop(0) if self.answers else 200
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class NobodysHousehold:
+    async def addresses(self, name: str, channel: str) -> list[str]:
+        return []
+
+    async def owner(self, channel: str) -> str | None:
+        return "1000" if channel == "telegram" else None
+
+
+@dataclass(slots=True)
+class Office:
+    database: Database
+    contacts: StoredContacts
+    store: StoredIntents
+    subscriptions: StoredWebhooks
+    intake: Intake
+    threads: Threads
+    runner: Runner
+    post: Post
+    butlers: Butlers
+    subscribers: Subscribers
+    clock: FakeClock
+
+    async def person(self, name: str, telegram: str | None = None, email: str | None = None) -> Contact:
+        new = new_contact(name=name, telegram_chat_id=telegram, email=email)
+        return await self.contacts.create(HOUSEHOLD_OWNER, new, source="api", now_us=self.clock.now_us())
+
+    async def ask(
+        self, to_agent: str, question: str = "Late?", *, sender: str = HOUSEHOLD_OWNER, **more: Any
+    ) -> Intent:
+        """`more` goes to the submission where it has such a field, else into the payload."""
+        now = self.clock.now_us()
+        how = {name: more.pop(name) for name in ("reply_to", "deadline_at", "reminders") if name in more}
+        envelope = {
+            name: more.pop(name)
+            for name in ("idempotency_key", "correlation_id", "intent_type", "intent_id")
+            if name in more
+        }
+        asked = {"question": question, "requested_by": sender, "requested_at": to_text(now)}
+        answered = {"answer": question, "status": "answered", "responded_by": sender, "responded_at": to_text(now)}
+        payload = answered if envelope.get("intent_type") == "intent.reply.v1" else asked
+        document = {
+            "version": "v1",
+            "intent_type": "intent.ask.v1",
+            "intent_id": MINT.mint(now),
+            "correlation_id": MINT.mint(now),
+            "created_at": to_text(now),
+            "from_agent": sender,
+            "to_agent": to_agent,
+            "payload": {**payload, **more},
+            **envelope,
+        }
+        intent, _ = await self.intake.submit(Submission(envelope=document, submitted_by=f"test of {sender}", **how))
+        return intent
+
+    async def work(self) -> None:
+        """Everything that is due now, until nothing is left to do at this moment."""
+        async with asyncio.timeout(20):
+            for _ in range(10):
+                await self.runner.tick()
+                await self.runner.idle()
+
+    async def later(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+        await self.work()
+
+    async def now(self, intent: Intent) -> Intent:
+        found = await self.store.get(intent.id)
+        assert found is not None
+        return found
+
+    async def events(self, intent: Intent) -> list[str]:
+        found = await self.store.events(intent.id, since=0, limit=100)
+        assert [event.seq for event in found] == list(range(1, len(found) + 1))
+        return [str(event.event_type).removeprefix("intent.") for event in found]
+
+
+def overloaded(retry_after_seconds: float) -> dict[str, Any]:
+    return notify_error(OverloadRejected("too many", limit_type="recipient", retry_after_seconds=retry_after_seconds))
+
+
+def build_office(database: Database, clock: FakeClock) -> Office:
+    contacts, store = StoredContacts(database, MINT.mint, keys_of), StoredIntents(database, MINT.mint)
+    subscriptions, signal = StoredWebhooks(database), Signal()
+    post, butlers, subscribers = Post(), Butlers(), Subscribers()
+    directory = Directory(
+        contacts=contacts, household=NobodysHousehold(), butlers=frozenset({"health"}), owner_name="Olivia"
+    )
+    tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
+    courier = Courier(store=store, directory=directory, outbound=post, routes=butlers, **tools)
+    return Office(
+        database=database,
+        contacts=contacts,
+        store=store,
+        subscriptions=subscriptions,
+        intake=Intake(store=store, directory=directory, **tools),
+        threads=Threads(store=store, inbox=StoredInbox(database), directory=directory, **tools),
+        runner=Runner(
+            agenda=store,
+            courier=courier,
+            webhooks=Webhooks(store=subscriptions, poster=subscribers, clock=clock),
+            **tools,
+        ),
+        post=post,
+        butlers=butlers,
+        subscribers=subscribers,
+        clock=clock,
+    )
+
+
+@asynccontextmanager
+async def opened_office(
+    kind: str, folder: Path, request: pytest.FixtureRequest, clock: FakeClock
+) -> AsyncIterator[Office]:
+    async with opened_database(kind, folder, request) as database:
+        yield build_office(database, clock)
+
+
+@pytest.fixture(params=KINDS)
+async def office(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Office]:
+    async with opened_office(request.param, tmp_path, request, clock) as opened:
+        yield opened

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from tests.work.intents.conftest import MINT, Office
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.intent import Intent, IntentStatus
+from postroom.work.intents.replies import InboundReply, Replies
+
+GROUP = "-100500"
+APPROVAL = {"macro_id": "macro.approval.v1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Which intent stands behind every message."""
+
+    intent_id: str
+
+    async def behind(self, channel: str, address: str, provider_id: str) -> str | None:
+        return self.intent_id if channel == "telegram" else None
+
+
+def replies(office: Office, intent: Intent) -> Replies:
+    return Replies(
+        store=office.store,
+        sent=Sent(intent.id),
+        directory=office.threads.directory,
+        signal=office.runner.signal,
+        clock=office.clock,
+        mint=MINT.mint,
+    )
+
+
+def written(sender: str, text: str = "Here I am", chat: str | None = None) -> InboundReply:
+    return InboundReply(channel="telegram", address=chat or sender, sender=sender, provider_id="7", text=text)
+
+
+async def test_the_person_asked_answers_and_is_named(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    intent = await office.ask(bob.agent_address)
+
+    answered = await replies(office, intent).take(written("2001"))
+
+    assert answered is not None and answered.result is not None
+    assert (answered.status, answered.result["responded_by"]) == (IntentStatus.COMPLETED, bob.agent_address)
+
+
+async def test_in_a_group_only_the_person_asked_answers(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    family = await office.person("Family", telegram=GROUP)
+    recipients = [bob.agent_address, family.agent_address]
+    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": recipients}}
+    intent = await office.ask(bob.agent_address, workflow=workflow)
+    await office.work()
+
+    assert await replies(office, intent).take(written("6666", chat=GROUP)) is None
+    assert await replies(office, intent).take(written("100500", chat=GROUP)) is None
+    assert (await office.now(intent)).is_open
+    answered = await replies(office, intent).take(written("2001", chat=GROUP))
+
+    assert answered is not None and answered.result is not None
+    assert answered.result["responded_by"] == bob.agent_address
+
+
+async def test_a_person_who_was_not_asked_answers_nothing(office: Office) -> None:
+    await office.person("Eve", telegram="2002")
+    bob = await office.person("Bob", telegram="2001")
+    intent = await office.ask(bob.agent_address)
+
+    assert await replies(office, intent).take(written("2002", chat="2001")) is None
+    assert (await office.now(intent)).result is None
+
+
+async def test_a_person_who_is_in_nobodys_book_any_more_answers_nothing(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    intent = await office.ask(bob.agent_address)
+    await office.contacts.delete(HOUSEHOLD_OWNER, bob.id)
+
+    assert await replies(office, intent).take(written("2001")) is None
+
+
+@pytest.mark.parametrize("text", ["ok", "OK!", "👍", "okay", "agreed", "да", "yes please", "I approve"])
+async def test_less_than_the_exact_word_approves_nothing(office: Office, text: str) -> None:
+    intent = await office.ask(HOUSEHOLD_OWNER, "May I?", sender="agent://x/y", workflow=APPROVAL)
+
+    seen = await replies(office, intent).take(written("1000", text))
+
+    assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [("approve", "approved"), ("Approve.", "approved"), (" reject", "rejected"), ("no", "rejected")],
+)
+async def test_the_word_on_the_question_decides(office: Office, text: str, decision: str) -> None:
+    intent = await office.ask(HOUSEHOLD_OWNER, "May I?", sender="agent://x/y", workflow=APPROVAL)
+    await office.work()
+
+    decided = await replies(office, intent).take(written("1000", text))
+
+    assert '"approve" or "reject"' in office.post.sent[0]["message"]
+    assert decided is not None and decided.result is not None
+    assert (decided.result["decision"], decided.result["responded_by"]) == (decision, HOUSEHOLD_OWNER)

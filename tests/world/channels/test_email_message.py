@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default as default_policy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postroom.domain.delivery import Intent, Message
+from postroom.domain.errors import ValidationError
+from postroom.domain.ids import DeliveryId
+from postroom.world.channels.email_message import Mail, as_data, build
+
+NOW = datetime(2026, 3, 1, 13, 0, 0, tzinfo=timezone(timedelta(hours=1)))
+
+
+def mail(**changes: Any) -> Mail:
+    given_fields: dict[str, Any] = {
+        "delivery_id": DeliveryId("0198c0de-0000-7000-8000-000000000001"),
+        "intent": Intent.SEND,
+        "address": "ada@Example.org",
+        "text": "hello",
+    }
+    return build(Message(**(given_fields | changes)), sender="bot@post.example", now=NOW)
+
+
+def parsed(**changes: Any) -> EmailMessage:
+    return message_from_bytes(mail(**changes).content, policy=default_policy)
+
+
+def test_a_message_is_plain_and_complete() -> None:
+    assert mail().content == (
+        b"From: bot@post.example\r\n"
+        b"To: ada@example.org\r\n"
+        b"Subject: Notification\r\n"
+        b"Auto-Submitted: auto-generated\r\n"
+        b"Date: Sun, 01 Mar 2026 12:00:00 +0000\r\n"
+        b"Message-ID: <0198c0de-0000-7000-8000-000000000001@post.example>\r\n"
+        b"MIME-Version: 1.0\r\n"
+        b'Content-Type: text/plain; charset="utf-8"\r\n'
+        b"Content-Transfer-Encoding: 7bit\r\n"
+        b"\r\n"
+        b"hello\r\n"
+    )
+
+
+def test_the_message_id_is_the_same_whenever_it_is_built() -> None:
+    later = build(
+        Message(delivery_id=DeliveryId("d1"), intent=Intent.SEND, address="ada@example.org", text="other"),
+        sender="bot@post.example",
+        now=datetime(2027, 1, 1, tzinfo=UTC),
+    )
+
+    assert later.message_id == mail(delivery_id=DeliveryId("d1")).message_id == "<d1@post.example>"
+
+
+@pytest.mark.parametrize(
+    ("intent", "subject", "expected"),
+    [
+        (Intent.SEND, None, "Notification"),
+        (Intent.SEND, "  ", "Notification"),
+        (Intent.SEND, "Tea", "Tea"),
+        (Intent.REPLY, "Tea", "Re: Tea"),
+        (Intent.REPLY, "RE: Tea", "RE: Tea"),
+        (Intent.REPLY, "re:Tea", "re:Tea"),
+        (Intent.REPLY, "Recipe", "Re: Recipe"),
+        (Intent.REPLY, None, "Re: Notification"),
+        (Intent.SEND, "Grüße 👨‍👩‍👧 " * 20, ("Grüße 👨‍👩‍👧 " * 20).strip()),
+    ],
+)
+def test_subjects(intent: Intent, subject: str | None, expected: str) -> None:
+    assert parsed(intent=intent, subject=subject)["subject"] == expected
+
+
+def test_a_reply_joins_its_thread() -> None:
+    answer = parsed(intent=Intent.REPLY, thread="<origin@mail.example>")
+
+    assert (answer["in-reply-to"], answer["references"]) == ("<origin@mail.example>", "<origin@mail.example>")
+    assert answer["auto-submitted"] == "auto-replied"
+
+
+@pytest.mark.parametrize("thread", [None, "", "18c2f0a77"])
+def test_a_thread_that_is_no_message_id_leaves_no_header(thread: str | None) -> None:
+    answer = parsed(intent=Intent.REPLY, thread=thread)
+
+    assert answer["in-reply-to"] is answer["references"] is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"intent": Intent.REACT, "emoji": "👍"},
+        {"subject": "x\r\nBcc: eve@evil.example"},
+        {"subject": "=?utf-8?q?x=0D=0ABcc:_eve@evil.example?="},
+        {"intent": Intent.REPLY, "thread": "<a@b>\r\nBcc: eve@evil.example"},
+        {"address": "ada@example.org, eve@evil.example"},
+        {"delivery_id": DeliveryId("d1>\r\nBcc: eve")},
+        {"delivery_id": DeliveryId("d 1")},
+    ],
+    ids=["reaction", "subject", "encoded word", "thread", "two recipients", "id with a line break", "id with a space"],
+)
+def test_what_cannot_be_one_clean_mail_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        mail(**changes)
+
+
+@given(st.text(min_size=1, max_size=400).filter(str.strip).filter(lambda text: "\x00" not in text))
+def test_the_text_arrives_with_only_its_line_ends_unified(text: str) -> None:
+    expected = re.sub(r"\r\n|\r|\n", "\n", text)
+    arrived = parsed(text=text).get_content().replace("\r\n", "\n")
+
+    assert arrived == expected + ("" if expected.endswith("\n") else "\n")
+
+
+@given(st.text(min_size=1, max_size=400).filter(str.strip).filter(lambda text: "\x00" not in text))
+def test_the_bytes_are_ascii_lines_of_legal_length(text: str) -> None:
+    content = mail(text=text, subject="Grüße").content
+    lines = content.split(b"\r\n")
+
+    assert content.isascii()
+    assert lines[-1] == b""
+    assert all(len(line) <= 998 and b"\r" not in line and b"\n" not in line for line in lines)
+
+
+def test_an_over_long_line_is_encoded() -> None:
+    message = parsed(text="x" * 5000)
+
+    assert message["content-transfer-encoding"] == "base64"
+    assert message.get_content().strip() == "x" * 5000
+
+
+@pytest.mark.parametrize("text", [".", "..", "a\n.\nb", "a\n.\n", ".leading\n..two"])
+def test_no_line_of_the_message_can_be_the_closing_dot(text: str) -> None:
+    data = as_data(mail(text=text).content)
+
+    assert data.endswith(b"\r\n.\r\n")
+    assert data.count(b"\r\n.\r\n") == 1

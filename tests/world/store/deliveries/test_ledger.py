@@ -1,0 +1,638 @@
+"""The ledger: one suite for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
+from tests.opened_database import KINDS, opened_database
+from tests.world.store.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
+
+from postroom.domain.delivery import TRANSITIONS, AttemptResult, Event, Failure, Priority, Receipt, Status
+from postroom.domain.errors import ErrorClass
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal
+from postroom.domain.ports import Ledger
+from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
+from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.world.store.tables.deliveries import (
+    delivery_attempts,
+    delivery_dead_letter,
+    delivery_receipts,
+    delivery_refusals,
+    delivery_requests,
+)
+
+EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    database: Database
+    ledger: Ledger
+
+    async def rows(self, table: Any) -> list[dict[str, Any]]:
+        def work(connection: Connection) -> list[dict[str, Any]]:
+            return [dict(row) for row in connection.execute(select(table)).mappings()]
+
+        return await self.database.read(work)
+
+    async def row(self, delivery_id: str) -> dict[str, Any]:
+        return next(row for row in await self.rows(delivery_requests) if row["id"] == delivery_id)
+
+    async def claim(self, channel: str = "telegram", *, now_us: int = NOON_US, limit: int = 10) -> Sequence[Claim]:
+        return await self.ledger.claim(channel, now_us=now_us, lease_until_us=now_us + 30 * SECOND, limit=limit)
+
+    async def leased(self, new: NewDelivery) -> Claim:
+        inserted = await self.ledger.insert(new, LEASE)
+        assert inserted.claim is not None
+        return inserted.claim
+
+
+@pytest.fixture(params=KINDS)
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield Store(
+            database, SqliteLedger(database) if isinstance(database, SqliteDatabase) else PostgresLedger(database)
+        )
+
+
+# -- insert ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_row_written_with_a_lease_belongs_to_the_one_who_wrote_it(store: Store) -> None:
+    new = new_delivery(subject="S", emoji=None, thread="9", trace_id="t" * 32, priority=Priority.HIGH)
+
+    inserted = await store.ledger.insert(new, LEASE)
+
+    assert inserted.created
+    assert inserted.snapshot.status is Status.IN_PROGRESS
+    assert inserted.claim is not None
+    assert inserted.claim.fence == 1
+    row = await store.row(new.id)
+    assert (row["status"], row["fence"], row["lease_until"], row["sending"]) == ("in_progress", 1, LEASE_US, False)
+    assert await store.claim() == []
+
+
+async def test_a_row_that_is_sent_at_once_is_written_with_the_mark_unless_something_is_ahead_of_it(
+    store: Store,
+) -> None:
+    first, behind = new_delivery(address="1"), new_delivery(address="1")
+
+    inserted, waiting = await asyncio.gather(*(store.ledger.insert(one, AT_ONCE) for one in (first, behind)))
+
+    assert inserted.claim is not None
+    assert (inserted.claim, waiting.claim) == (first.claimed(sending=True), None)
+    rows = [await store.row(one.id) for one in (first, behind)]
+    assert [(row["status"], row["fence"], row["sending"]) for row in rows] == [
+        ("in_progress", 1, True),
+        ("pending", 1, False),
+    ]
+    [taken] = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US + 1, lease_until_us=LEASE_US + SECOND, limit=10
+    )
+    assert taken.sending, "nobody can know whether it has left"
+
+
+async def test_a_marked_row_found_again_has_to_be_marked_again(store: Store) -> None:
+    new = new_delivery()
+    await store.ledger.insert(new, AT_ONCE)
+
+    assert (await store.ledger.insert(new, AT_ONCE)).claim == new.claimed(sending=False)
+
+
+async def test_a_row_written_again_because_the_answer_was_lost_is_still_one_row_and_one_claim(store: Store) -> None:
+    new, waiting = new_delivery(), new_delivery()
+    first = await store.leased(new)
+    await store.ledger.insert(waiting, None)
+
+    again, waiting_again = await store.ledger.insert(new, LEASE), await store.ledger.insert(waiting, LEASE)
+
+    assert (again.created, again.claim) == (True, first)
+    assert (waiting_again.created, waiting_again.claim) == (True, None)
+    assert len(await store.rows(delivery_requests)) == 2
+
+
+@pytest.mark.parametrize("lease", [None, LEASE, AT_ONCE], ids=["no lease", "leased", "marked"])
+async def test_a_row_that_waited_and_was_claimed_before_it_is_found_again_belongs_to_the_one_who_claimed_it(
+    store: Store, lease: Lease | None
+) -> None:
+    new = new_delivery()
+    await store.ledger.insert(new, None)
+    [claimed] = await store.claim()
+
+    again = await store.ledger.insert(new, lease)
+
+    ours = again.claim or new.claimed(sending=True)
+    assert not await store.ledger.mark_sending(ours, now_us=NOON_US, lease_until_us=LEASE_US)
+    assert not await store.ledger.settle(ending(ours, Event.RELEASE))
+    assert await store.ledger.mark_sending(claimed, now_us=NOON_US, lease_until_us=LEASE_US)
+
+
+async def test_a_claim_given_at_insert_is_the_claim_that_a_later_reader_would_get(store: Store) -> None:
+    new = new_delivery(subject="S", emoji="👍", thread="9", trace_id="t" * 32, priority=Priority.LOW)
+    given = await store.leased(new)
+
+    [taken] = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US, lease_until_us=LEASE_US + SECOND, limit=5
+    )
+
+    assert replace(taken, fence=1) == given
+
+
+async def test_a_row_written_without_a_lease_waits_to_be_claimed(store: Store) -> None:
+    new = new_delivery()
+
+    inserted = await store.ledger.insert(new, None)
+
+    assert (inserted.created, inserted.claim, inserted.snapshot.status) == (True, None, Status.PENDING)
+    [claim] = await store.claim()
+    assert (claim.id, claim.fence) == (new.id, 2)
+
+
+async def test_a_row_that_awaits_approval_is_never_leased_nor_claimed(store: Store) -> None:
+    new = new_delivery(status=Status.AWAITING_APPROVAL)
+
+    inserted = await store.ledger.insert(new, LEASE)
+
+    assert (inserted.claim, inserted.snapshot.status) == (None, Status.AWAITING_APPROVAL)
+    assert await store.claim() == []
+    assert await store.ledger.next_due_us(0) is None
+
+
+@pytest.mark.requirement("messenger:duplicate-detection", "messenger:idempotent-delivery-requests")
+async def test_a_second_row_under_one_key_is_the_first_one(store: Store) -> None:
+    first = new_delivery()
+    again = replace(first, id=DeliveryId(mint()), message="other")
+    await store.ledger.insert(first, LEASE)
+
+    inserted = await store.ledger.insert(again, LEASE)
+
+    assert (inserted.created, inserted.claim, inserted.snapshot.id) == (False, None, first.id)
+    assert len(await store.rows(delivery_requests)) == 1
+
+
+async def test_one_key_many_times_at_once_makes_one_row(store: Store) -> None:
+    keyed = [replace(new_delivery(), idempotency_key="same", address="1") for _ in range(200)]
+
+    inserted = await asyncio.gather(*(store.ledger.insert(one, LEASE) for one in keyed))
+
+    assert sum(one.created for one in inserted) == 1
+    assert sum(one.claim is not None for one in inserted) == 1
+    assert len({one.snapshot.id for one in inserted}) == 1
+    assert len(await store.rows(delivery_requests)) == 1
+
+
+async def test_a_bad_row_spoils_nothing_for_those_written_with_it(store: Store) -> None:
+    bad = new_delivery(priority=Priority.HIGH, created_at_us=None)
+    good = [new_delivery() for _ in range(5)]
+
+    results = await asyncio.gather(
+        *(store.ledger.insert(one, None) for one in [*good[:2], bad, *good[2:]]), return_exceptions=True
+    )
+
+    failed = [one for one in results if isinstance(one, BaseException)]
+    assert len(failed) == 1
+    assert all(isinstance(one, Inserted) and one.created for one in results if one is not failed[0])
+
+
+# -- find and get ------------------------------------------------------------------------------------------------
+
+
+async def test_what_was_never_written_is_not_found(store: Store) -> None:
+    assert await store.ledger.find("nothing") is None
+    assert await store.ledger.get(DeliveryId("nothing")) is None
+
+
+async def test_by_key_and_by_id_the_same_is_found(store: Store) -> None:
+    new = new_delivery()
+    await store.ledger.insert(new, None)
+
+    found = await store.ledger.find(new.idempotency_key)
+
+    assert found is not None
+    assert found == await store.ledger.get(new.id)
+    assert (found.id, found.fingerprint, found.status) == (new.id, "fingerprint", Status.PENDING)
+
+
+@pytest.mark.requirement("messenger:replay-lineage")
+async def test_after_a_successful_replay_the_original_key_answers_with_it(store: Store) -> None:
+    original = new_delivery()
+    await store.ledger.settle(ending(await store.leased(original), Event.EXHAUST))
+    replays = [
+        new_delivery(replay_of=original.id, replay_number=number, idempotency_key=f"{original.id}::replay-{number}")
+        for number in (1, 2)
+    ]
+    for replay in replays:
+        claim = await store.leased(replay)
+        before = await store.ledger.find(original.idempotency_key)
+        assert before is not None
+        assert before.id == original.id  # an unfinished or failed replay changes nothing
+        await store.ledger.settle(ending(claim, Event.EXHAUST if replay is replays[0] else Event.DELIVER))
+
+    found = await store.ledger.find(original.idempotency_key)
+    again = await store.ledger.insert(replace(original, id=DeliveryId(mint())), LEASE)
+
+    assert found is not None
+    assert (found.id, found.status) == (replays[1].id, Status.DELIVERED)
+    assert (again.created, again.snapshot.id) == (False, replays[1].id)
+
+
+# -- order -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_follower_is_not_leased_while_something_to_the_same_address_is_open(store: Store) -> None:
+    first, second = new_delivery(address="A"), new_delivery(address="a")
+    claim = await store.leased(first)
+
+    behind = await store.ledger.insert(second, LEASE)
+
+    assert (behind.claim, behind.snapshot.status) == (None, Status.PENDING)
+    assert await store.claim() == []
+    await store.ledger.settle(ending(claim, Event.RETRY, delay_seconds=60))
+    assert await store.claim() == []  # the first still has its turn, only later
+    [again] = await store.claim(now_us=NOON_US + 61 * SECOND)
+    assert again.id == first.id
+    await store.ledger.settle(ending(again, Event.DELIVER))
+    assert [one.id for one in await store.claim()] == [second.id]
+
+
+async def test_within_one_batch_only_the_first_to_an_address_is_leased(store: Store) -> None:
+    batch = [new_delivery(address="1") for _ in range(5)]
+
+    inserted = await asyncio.gather(*(store.ledger.insert(one, LEASE) for one in batch))
+
+    assert [one.snapshot.status for one in inserted] == [Status.IN_PROGRESS, *[Status.PENDING] * 4]
+    assert [one.claim is not None for one in inserted] == [True, False, False, False, False]
+
+
+async def test_one_pass_claims_only_the_first_to_each_address(store: Store) -> None:
+    for address in ("1", "2"):
+        for _ in range(3):
+            await store.ledger.insert(new_delivery(address=address), None)
+
+    claims = await store.claim()
+
+    assert sorted(claim.address for claim in claims) == ["1", "2"]
+
+
+async def test_an_earlier_one_that_was_written_later_does_not_overtake_what_is_being_sent(store: Store) -> None:
+    early, late = new_delivery(address="1"), new_delivery(address="1")
+    claim = await store.leased(late)
+    await store.ledger.insert(early, LEASE)
+
+    assert await store.claim() == []
+
+    await store.ledger.settle(ending(claim, Event.DELIVER))
+    assert [one.id for one in await store.claim()] == [early.id]
+
+
+async def test_the_same_address_on_another_channel_is_another_line(store: Store) -> None:
+    await store.leased(new_delivery(address="1"))
+
+    other = await store.ledger.insert(new_delivery(address="1", channel="email"), LEASE)
+
+    assert other.claim is not None
+
+
+# -- claim -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_claim_takes_its_channel_only_and_what_is_due_only(store: Store) -> None:
+    due, mail = new_delivery(), new_delivery(channel="email")
+    later = await store.leased(new_delivery())
+    await store.ledger.settle(ending(later, Event.POSTPONE, delay_seconds=10))
+    await store.ledger.insert(due, None)
+    await store.ledger.insert(mail, None)
+
+    assert [one.id for one in await store.claim()] == [due.id]
+    assert await store.claim(now_us=NOON_US + 10 * SECOND - 1) == []
+    assert [one.id for one in await store.claim(now_us=NOON_US + 10 * SECOND)] == [later.id]
+
+
+async def test_what_matters_more_is_claimed_first(store: Store) -> None:
+    ranked = [new_delivery(priority=priority) for priority in (Priority.LOW, Priority.HIGH, Priority.MEDIUM)]
+    for one in ranked:
+        await store.ledger.insert(one, None)
+
+    taken = [(await store.claim(limit=1))[0].priority for _ in ranked]
+
+    assert taken == [Priority.HIGH, Priority.MEDIUM, Priority.LOW]
+
+
+async def test_every_origin_gets_its_share_of_a_claim(store: Store) -> None:
+    for _ in range(50):
+        await store.ledger.insert(new_delivery(origin_butler="noisy"), None)
+    for origin in ("calm", "quiet"):
+        await store.ledger.insert(new_delivery(origin_butler=origin), None)
+
+    claims = await store.claim(limit=9)
+
+    origins = [claim.origin_butler for claim in claims]
+    assert {name: origins.count(name) for name in set(origins)} == {"noisy": 3, "calm": 1, "quiet": 1}
+
+
+async def test_two_who_claim_at_once_never_get_the_same(store: Store) -> None:
+    for _ in range(40):
+        await store.ledger.insert(new_delivery(), None)
+
+    passes = await asyncio.gather(*(store.claim(limit=10) for _ in range(8)))
+
+    taken = [claim.id for claims in passes for claim in claims]
+    assert len(taken) == len(set(taken)) == 40
+
+
+async def test_the_next_due_moment_is_the_earliest_that_lies_ahead(store: Store) -> None:
+    assert await store.ledger.next_due_us(NOON_US) is None
+    for delay in (20, 10, 30):
+        await store.ledger.settle(ending(await store.leased(new_delivery()), Event.POSTPONE, delay_seconds=delay))
+
+    assert await store.ledger.next_due_us(NOON_US) == NOON_US + 10 * SECOND
+    assert await store.ledger.next_due_us(NOON_US + 10 * SECOND) == NOON_US + 20 * SECOND
+    assert await store.ledger.next_due_us(NOON_US + 30 * SECOND) is None
+
+
+# -- mark, advance, reclaim --------------------------------------------------------------------------------------
+
+
+async def test_marking_and_advancing_leave_a_record_and_extend_the_lease(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+
+    assert await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US + 1)
+    assert await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US + 2)
+
+    row = await store.row(claim.id)
+    assert (row["sending"], row["parts_done"], row["lease_until"]) == (True, 1, LEASE_US + 2)
+    assert [(row["part"], row["provider_delivery_id"]) for row in await store.rows(delivery_receipts)] == [(1, "10")]
+
+
+async def test_advancing_again_after_a_lost_answer_is_not_a_lost_fence(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    assert await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
+
+    assert await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
+
+    assert (await store.row(claim.id))["parts_done"] == 1
+    assert len(await store.rows(delivery_receipts)) == 1
+
+
+async def test_only_an_expired_lease_is_taken_over(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
+
+    async def reclaim(expired_before_us: int) -> Sequence[Claim]:
+        return await store.ledger.reclaim(
+            expired_before_us=expired_before_us, now_us=LEASE_US, lease_until_us=LEASE_US + 30 * SECOND, limit=10
+        )
+
+    assert await reclaim(LEASE_US) == []
+    [taken] = await reclaim(LEASE_US + 1)
+    assert (taken.id, taken.fence, taken.sending) == (claim.id, 2, True)
+    assert await reclaim(LEASE_US + 1) == []
+
+
+async def test_nobody_takes_over_what_he_has_in_hand_himself(store: Store) -> None:
+    mine, lost = await store.leased(new_delivery()), await store.leased(new_delivery())
+
+    taken = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1,
+        now_us=LEASE_US,
+        lease_until_us=LEASE_US + 30 * SECOND,
+        limit=10,
+        in_hand=[mine.id],
+    )
+
+    assert [claim.id for claim in taken] == [lost.id]
+
+
+async def test_what_was_written_before_the_clock_was_set_back_is_dated_anew(store: Store) -> None:
+    retried, leased = await store.leased(new_delivery()), await store.leased(new_delivery())
+    await store.ledger.mark_sending(leased, now_us=NOON_US, lease_until_us=LEASE_US)
+    await store.ledger.settle(replace(ending(retried, Event.RETRY), at_us=NOON_US, not_before_us=NOON_US + 7 * SECOND))
+    yesterday = NOON_US - 86_400 * SECOND
+
+    assert (
+        await store.ledger.reclaim(
+            expired_before_us=yesterday, now_us=yesterday, lease_until_us=yesterday + 30 * SECOND, limit=10
+        )
+        == []
+    )
+
+    assert (await store.row(retried.id))["not_before"] == yesterday + 7 * SECOND
+    assert (await store.row(leased.id))["lease_until"] == yesterday + (LEASE_US - NOON_US)
+
+
+async def test_a_takeover_is_bounded_and_happens_once(store: Store) -> None:
+    for _ in range(6):
+        await store.leased(new_delivery())
+
+    async def reclaim() -> Sequence[Claim]:
+        return await store.ledger.reclaim(
+            expired_before_us=LEASE_US + 1, now_us=LEASE_US, lease_until_us=LEASE_US + 30 * SECOND, limit=4
+        )
+
+    passes = [await reclaim(), await reclaim(), await reclaim()]
+
+    assert [len(one) for one in passes] == [4, 2, 0]
+    assert len({claim.id for claims in passes for claim in claims}) == 6
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "mark",
+        "advance",
+        *(
+            event
+            for event in Event
+            if event
+            in (Event.DELIVER, Event.RETRY, Event.REJECT, Event.EXHAUST, Event.HOLD, Event.RELEASE, Event.POSTPONE)
+        ),
+    ],
+)
+async def test_a_stale_fence_changes_nothing(store: Store, step: str) -> None:
+    stale = await store.leased(new_delivery())
+    await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US, lease_until_us=LEASE_US + 30 * SECOND, limit=10
+    )
+    before = await store.row(stale.id)
+
+    match step:
+        case "mark":
+            changed = await store.ledger.mark_sending(stale, now_us=NOON_US, lease_until_us=LEASE_US)
+        case "advance":
+            changed = await store.ledger.advance(stale, Receipt("1"), now_us=NOON_US, lease_until_us=LEASE_US)
+        case _:
+            changed = await store.ledger.settle(ending(stale, Event(step)))
+
+    assert not changed
+    assert await store.row(stale.id) == before
+    for table in (delivery_attempts, delivery_receipts, delivery_dead_letter):
+        assert await store.rows(table) == []
+
+
+async def test_a_stale_fence_in_the_same_breath_as_the_valid_one_changes_nothing(store: Store) -> None:
+    stale = await store.leased(new_delivery())
+    [owner] = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US, lease_until_us=LEASE_US + 30 * SECOND, limit=10
+    )
+
+    marked = await asyncio.gather(
+        *(store.ledger.mark_sending(one, now_us=NOON_US, lease_until_us=LEASE_US) for one in (stale, owner))
+    )
+    settled = await asyncio.gather(
+        store.ledger.settle(ending(stale, Event.EXHAUST)), store.ledger.settle(ending(owner, Event.DELIVER))
+    )
+
+    assert (marked, settled) == ([False, True], [False, True])
+    assert (await store.row(owner.id))["status"] == "delivered"
+    assert len(await store.rows(delivery_attempts)) == 1
+    assert await store.rows(delivery_dead_letter) == []
+
+
+# -- settle ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_delivery_is_settled_with_its_attempt_and_its_receipt(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
+
+    assert await store.ledger.settle(ending(claim, Event.DELIVER))
+
+    row = await store.row(claim.id)
+    assert (row["status"], row["attempts"], row["calls"], row["provider_delivery_id"]) == ("delivered", 1, 1, "77")
+    assert (row["sending"], row["lease_until"], row["terminal_at"]) == (False, None, NOON_US + 1000)
+    [attempt] = await store.rows(delivery_attempts)
+    assert (attempt["attempt_number"], attempt["outcome"], attempt["latency_ms"]) == (1, "success", 1.0)
+    [receipt] = await store.rows(delivery_receipts)
+    assert (receipt["part"], receipt["provider_delivery_id"], receipt["receipt_type"]) == (1, "77", "sent")
+    assert not await store.ledger.settle(ending(claim, Event.DELIVER))  # once
+    assert len(await store.rows(delivery_attempts)) == 1
+
+
+async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    await store.ledger.settle(ending(claim, Event.RETRY, delay_seconds=2))
+
+    found = await store.ledger.get(claim.id)
+
+    assert found is not None
+    assert (found.status, found.attempts, found.not_before_us) == (Status.PENDING, 1, NOON_US + 2 * SECOND)
+    assert found.waiting_reason == "retry after target_unavailable: the provider answered 503"
+    assert found.failure is None
+    [again] = await store.claim(now_us=NOON_US + 2 * SECOND)
+    assert (again.fence, again.attempts, again.calls, again.sending) == (2, 1, 1, False)
+    await store.ledger.settle(ending(again, Event.DELIVER))
+    assert [row["attempt_number"] for row in await store.rows(delivery_attempts)] == [1, 2]
+
+
+@pytest.mark.requirement("messenger:dead-letter-management")
+@pytest.mark.parametrize(
+    ("event", "reason", "outcome"),
+    [
+        (Event.EXHAUST, "retries_exhausted", AttemptResult.RETRYABLE_ERROR),
+        (Event.HOLD, "outcome_uncertain", AttemptResult.UNCERTAIN),
+    ],
+)
+async def test_what_cannot_be_delivered_is_quarantined_with_its_reason(
+    store: Store, event: Event, reason: str, outcome: AttemptResult
+) -> None:
+    claim = await store.leased(new_delivery())
+
+    assert await store.ledger.settle(ending(claim, event))
+
+    [letter] = await store.rows(delivery_dead_letter)
+    assert (letter["delivery_request_id"], letter["quarantine_reason"]) == (claim.id, reason)
+    assert (letter["total_attempts"], letter["replay_count"], letter["created_at"]) == (1, 0, NOON_US)
+    [attempt] = await store.rows(delivery_attempts)
+    assert attempt["outcome"] == outcome
+    found = await store.ledger.get(claim.id)
+    assert found is not None
+    assert found.status is Status.DEAD_LETTERED
+    assert found.failure is not None
+    assert (found.failure.error_class, found.failure.message) == (letter["error_class"], letter["error_summary"])
+
+
+async def test_a_settlement_is_written_whole_or_not_at_all(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    done = ending(claim, Event.EXHAUST)
+    assert done.quarantine is not None
+    impossible = replace(done, quarantine=replace(done.quarantine, reason="no such reason"))
+
+    with pytest.raises(Exception, match="quarantine_reason"):
+        await store.ledger.settle(impossible)
+
+    assert (await store.row(claim.id))["status"] == "in_progress"
+    for table in (delivery_attempts, delivery_receipts, delivery_dead_letter):
+        assert await store.rows(table) == []
+    assert await store.ledger.settle(done)
+
+
+async def test_what_is_put_back_lost_nothing(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
+
+    await store.ledger.settle(ending(replace(claim, parts_done=1), Event.POSTPONE, delay_seconds=5))
+
+    row = await store.row(claim.id)
+    assert (row["attempts"], row["calls"], row["parts_done"]) == (0, 0, 1)
+    assert row["waiting_reason"] == "because of postpone"
+    assert await store.rows(delivery_attempts) == []
+
+
+async def test_a_refusal_leaves_a_trace_and_does_not_burn_its_key(store: Store) -> None:
+    new = new_delivery()
+    refusal = Refusal(
+        id=mint(),
+        idempotency_key=new.idempotency_key,
+        request_id=new.request_id,
+        origin_butler=new.origin_butler,
+        channel=new.channel,
+        intent=new.intent,
+        target_identity=new.target_identity,
+        failure=Failure(ErrorClass.OVERLOAD, "too many", 1.5),
+        limit_type="recipient",
+        trace_id=None,
+        created_at_us=NOON_US,
+    )
+
+    await asyncio.gather(store.ledger.refuse(refusal), store.ledger.refuse(replace(refusal, id=mint())))
+
+    rows = await store.rows(delivery_refusals)
+    assert [(row["error_class"], row["limit_type"], row["retry_after_seconds"]) for row in rows] == [
+        ("overload_rejected", "recipient", 1.5)
+    ] * 2
+    assert await store.ledger.find(new.idempotency_key) is None
+    assert (await store.ledger.insert(new, None)).created
+
+
+# -- the database's own guard ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", Status, ids=str)
+async def test_the_database_itself_refuses_every_move_that_is_not_in_the_table(store: Store, before: Status) -> None:
+    possible = []
+    for after in Status:
+        new = new_delivery(status=before)
+        await store.ledger.insert(new, None)
+        if await _moves(store.database, new.id, after):
+            possible.append((before, after))
+
+    assert set(possible) == {edge for edge in EDGES if edge[0] is before} | {(before, before)}
+
+
+async def _moves(database: Database, delivery_id: str, status: Status) -> bool:
+    changed = delivery_requests.update().where(delivery_requests.c.id == delivery_id).values(status=str(status))
+    try:
+        await database.write(lambda connection: connection.execute(changed).rowcount)
+    except DBAPIError:
+        return False
+    return True

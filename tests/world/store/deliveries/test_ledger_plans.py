@@ -1,0 +1,47 @@
+"""PostgreSQL finds a held delivery by its id, however little is in progress and however much has left that index."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from postroom.world.store.deliveries import ledger_postgres as ledger
+from postroom.world.store.engine.postgres import PostgresDatabase
+
+_DELIVERED = """
+    INSERT INTO messenger.delivery_requests (id, idempotency_key, fingerprint, request_id, origin_butler, channel,
+        intent, target_identity, address, order_key, message_content, request_envelope, priority, on_uncertain, status,
+        fence, attempts, calls, parts_done, sending, possible_duplicate, not_before, created_at, updated_at)
+    SELECT number::text, number::text, '', number::text, 'health', 'telegram', 'send', '1', '1', number::text, '', '{}',
+        1, 'resend', CASE number WHEN 1 THEN 'in_progress' ELSE 'delivered' END, 1, 1, 1, 0, false, false, 0, 0, 0
+    FROM generate_series(1, 5000) AS number
+"""
+STATEMENTS = {"mark": (ledger._MARK, 6), "settle": (ledger._SETTLE, 33), "advance": (ledger._ADVANCE, 6)}
+
+
+async def plan(connection: asyncpg.Connection, statement: str, arguments: int) -> str:
+    """The one that is kept for all calls to come."""
+    await connection.execute("SET plan_cache_mode = force_generic_plan")
+    await connection.execute(f"PREPARE asked AS {statement}")
+    lines = await connection.fetch(f"EXPLAIN EXECUTE asked ({', '.join(['NULL'] * arguments)})")
+    return "\n".join(line[0] for line in lines)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["before anything is known", "of a ledger that is known"])
+@pytest.mark.parametrize("name", STATEMENTS)
+async def test_what_is_held_is_found_by_its_id(postgres_url: str, name: str, known: bool) -> None:
+    database = PostgresDatabase(postgres_url)
+    await database.migrate()
+    await database.close()
+    connection = await asyncpg.connect(postgres_url)
+    try:
+        if known:
+            await connection.execute(_DELIVERED)
+            await connection.execute("ANALYZE messenger.delivery_requests")
+        found = await plan(connection, *STATEMENTS[name])
+    finally:
+        await connection.close()
+
+    assert "ix_delivery_requests_lease" not in found
+    if known:  # an empty table may be read whole; the plan is made anew once there is something in it
+        assert "pk_delivery_requests" in found

@@ -1,0 +1,285 @@
+"""The state machine of the real ledger against a plain model: nothing lost, one owner, only the table's moves."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Coroutine
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from sqlalchemy import select
+from tests.services.ready_file import ready_file
+from tests.world.store.sample_deliveries import NOON_US, SECOND, ending, new_delivery
+
+from postroom.domain.delivery import TERMINAL, TRANSITIONS, Event, Receipt, Status
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Claim, Lease
+from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.world.store.tables.deliveries import delivery_attempts, delivery_dead_letter, delivery_requests
+
+Result = TypeVar("Result")
+EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
+ENDINGS = [
+    Event.DELIVER,
+    Event.RETRY,
+    Event.REJECT,
+    Event.EXHAUST,
+    Event.HOLD,
+    Event.RELEASE,
+    Event.POSTPONE,
+]
+ADDRESSES = st.sampled_from(["1", "2", "3"])
+ORIGINS = st.sampled_from(["health", "general"])
+KEYS = st.sampled_from([f"key-{number}" for number in range(12)])
+
+
+@dataclass(slots=True)
+class Row:
+    """What the ledger should know about one delivery."""
+
+    key: str
+    address: str
+    origin: str
+    status: Status
+    fence: int
+    lease_until: int
+    not_before: int
+    attempts: int = 0
+    calls: int = 0
+    parts: int = 0
+    sending: bool = False
+
+
+@dataclass(slots=True)
+class Model:
+    rows: dict[str, Row] = field(default_factory=dict)
+    now: int = NOON_US
+
+    def by_key(self, key: str) -> str | None:
+        return next((one for one, row in self.rows.items() if row.key == key), None)
+
+    def open_ones(self, address: str) -> list[str]:
+        open_ = (Status.PENDING, Status.IN_PROGRESS)
+        return [one for one, row in self.rows.items() if row.address == address and row.status in open_]
+
+    def claimable(self) -> set[str]:
+        """Due, and nothing to the same address under way or ahead."""
+        return {
+            one
+            for one, row in self.rows.items()
+            if row.status is Status.PENDING
+            and row.not_before <= self.now
+            and not any(
+                other < one or self.rows[other].status is Status.IN_PROGRESS for other in self.open_ones(row.address)
+            )
+        }
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory(prefix="postroom-states-", ignore_cleanup_errors=True)
+        self.loop = asyncio.new_event_loop()
+        self.database = SqliteDatabase(ready_file(Path(self.folder.name) / "postroom.db"))
+        self.ledger = SqliteLedger(self.database)
+        self.model = Model()
+        self.claims: list[Claim] = []  # every claim ever handed out, stale ones too
+        self.seen: dict[str, Status] = {}
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return self.loop.run_until_complete(work)
+
+    def teardown(self) -> None:
+        if hasattr(self, "loop"):
+            self.run(self.database.close())
+            self.run(self.loop.shutdown_default_executor())
+            self.loop.close()
+            self.folder.cleanup()
+
+    # -- what can happen ---------------------------------------------------------------------------------------
+
+    @rule(key=KEYS, address=ADDRESSES, origin=ORIGINS, sending=st.sampled_from([None, False, True]))
+    def insert(self, key: str, address: str, origin: str, sending: bool | None) -> None:
+        model, known = self.model, self.model.by_key(key)
+        new = new_delivery(idempotency_key=key, address=address, origin_butler=origin, created_at_us=model.now)
+        lease = None if sending is None else Lease(until_us=model.now + 30 * SECOND, sending=sending)
+        expected_lease = lease is not None and not model.open_ones(address)
+
+        inserted = self.run(self.ledger.insert(new, lease))
+
+        assert inserted.created is (known is None)
+        if known is not None:
+            assert (inserted.snapshot.id, inserted.claim) == (known, None)
+            return
+        assert (inserted.claim is not None) is expected_lease
+        status = Status.IN_PROGRESS if expected_lease else Status.PENDING
+        model.rows[new.id] = Row(key, address, origin, status, 1, lease.until_us if lease else 0, model.now)
+        if inserted.claim is not None:
+            assert inserted.claim.sending is sending
+            model.rows[new.id].sending = inserted.claim.sending
+            self.claims.append(inserted.claim)
+
+    @rule(limit=st.integers(1, 6))
+    def claim(self, limit: int) -> None:
+        model, possible = self.model, self.model.claimable()
+        until = model.now + 30 * SECOND
+
+        claims = self.run(self.ledger.claim("telegram", now_us=model.now, lease_until_us=until, limit=limit))
+
+        taken = {claim.id for claim in claims}
+        assert len(taken) == len(claims)
+        assert taken <= possible
+        if possible:
+            assert taken, "something was due and nobody got it"
+        if limit >= 2 * len(possible):
+            assert taken == possible
+        for claim in claims:
+            row = model.rows[claim.id]
+            row.status, row.fence, row.lease_until = Status.IN_PROGRESS, row.fence + 1, until
+            assert (claim.fence, claim.attempts, claim.calls, claim.parts_done) == (
+                row.fence,
+                row.attempts,
+                row.calls,
+                row.parts,
+            )
+            self.claims.append(claim)
+
+    @rule()
+    def reclaim(self) -> None:
+        model = self.model
+        expired = {
+            one for one, row in model.rows.items() if row.status is Status.IN_PROGRESS and row.lease_until < model.now
+        }
+        until = model.now + 30 * SECOND
+
+        claims = self.run(
+            self.ledger.reclaim(expired_before_us=model.now, now_us=model.now, lease_until_us=until, limit=100)
+        )
+
+        assert {claim.id for claim in claims} == expired
+        for claim in claims:
+            row = model.rows[claim.id]
+            row.fence, row.lease_until = row.fence + 1, until
+            assert (claim.fence, claim.sending) == (row.fence, row.sending)
+            self.claims.append(claim)
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data())
+    def mark(self, data: st.DataObject) -> None:
+        claim = self.any_claim(data)
+        until = self.model.now + 45 * SECOND
+
+        marked = self.run(self.ledger.mark_sending(claim, now_us=self.model.now, lease_until_us=until))
+
+        assert marked is self.valid(claim)
+        if marked:
+            row = self.model.rows[claim.id]
+            row.sending, row.lease_until = True, until
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data())
+    def advance(self, data: st.DataObject) -> None:
+        claim = self.any_claim(data)
+        row = self.model.rows[claim.id]
+        claim = replace(claim, parts_done=row.parts)
+        until = self.model.now + 45 * SECOND
+
+        moved = self.run(
+            self.ledger.advance(claim, Receipt(str(row.parts)), now_us=self.model.now, lease_until_us=until)
+        )
+
+        assert moved is self.valid(claim)
+        if moved:
+            row.parts, row.lease_until = row.parts + 1, until
+
+    @precondition(lambda self: self.claims)
+    @rule(data=st.data(), event=st.sampled_from(ENDINGS), delay=st.sampled_from([0, 5, 60]))
+    def settle(self, data: st.DataObject, event: Event, delay: int) -> None:
+        claim, model = self.any_claim(data), self.model
+        row = model.rows[claim.id]
+        claim = replace(claim, attempts=row.attempts, calls=row.calls, parts_done=row.parts)
+        done = ending(claim, event, now_us=model.now, delay_seconds=delay)
+
+        settled = self.run(self.ledger.settle(done))
+
+        assert settled is self.valid(claim)
+        if settled:
+            row.status, row.sending, row.not_before = done.status, False, done.not_before_us
+            row.attempts, row.calls = done.attempts, row.calls + (1 if done.attempt else 0)
+
+    @rule(seconds=st.sampled_from([1, 31, 61]))
+    def time_passes(self, seconds: int) -> None:
+        self.model.now += seconds * SECOND
+
+    # -- what must always hold ---------------------------------------------------------------------------------
+
+    @invariant()
+    def the_ledger_is_as_the_model_says(self) -> None:
+        if not hasattr(self, "model"):
+            return
+        rows = {row["id"]: row for row in self.rows(delivery_requests)}
+        assert set(rows) == set(self.model.rows), "a delivery was lost or made up"
+        for one, expected in self.model.rows.items():
+            row = rows[one]
+            assert row["status"] == expected.status
+            assert (row["fence"], row["attempts"], row["calls"], row["parts_done"]) == (
+                expected.fence,
+                expected.attempts,
+                expected.calls,
+                expected.parts,
+            )
+            assert bool(row["sending"]) is expected.sending
+            assert (row["lease_until"] is not None) is (expected.status is Status.IN_PROGRESS)
+            assert (row["terminal_at"] is not None) is (expected.status in TERMINAL)
+            before = self.seen.get(one, expected.status)
+            assert before is expected.status or _reachable(before, expected.status)
+            self.seen[one] = expected.status
+
+    @invariant()
+    def every_call_and_every_dead_letter_is_on_record_once(self) -> None:
+        if not hasattr(self, "model"):
+            return
+        calls = sum(row.calls for row in self.model.rows.values())
+        dead = {one for one, row in self.model.rows.items() if row.status is Status.DEAD_LETTERED}
+        assert len(self.rows(delivery_attempts)) == calls
+        assert {row["delivery_request_id"] for row in self.rows(delivery_dead_letter)} == dead
+
+    @invariant()
+    def at_most_one_claim_on_each_delivery_is_valid(self) -> None:
+        if hasattr(self, "model"):
+            owners = [(claim.id, claim.fence) for claim in self.claims if self.valid(claim)]
+            assert len(owners) == len(set(owners)) == len({one for one, _ in owners})
+
+    # -- in words ----------------------------------------------------------------------------------------------
+
+    def any_claim(self, data: st.DataObject) -> Claim:
+        """Mostly on something under way, where a stale one could do harm; sometimes any at all."""
+        contested = [one for one in self.claims if self.model.rows[one.id].status is Status.IN_PROGRESS]
+        return data.draw(st.sampled_from(contested or self.claims) | st.sampled_from(self.claims))
+
+    def valid(self, claim: Claim) -> bool:
+        row = self.model.rows[DeliveryId(claim.id)]
+        return row.status is Status.IN_PROGRESS and row.fence == claim.fence
+
+    def rows(self, table: Any) -> list[Any]:
+        return self.run(self.database.read(lambda connection: list(connection.execute(select(table)).mappings())))
+
+
+def _reachable(before: Status, after: Status) -> bool:
+    """In one step: an operation makes one move, except the claim at insert."""
+    return (before, after) in EDGES
+
+
+LedgerMachine.TestCase.settings = settings(
+    max_examples=40,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+TestLedgerStates = LedgerMachine.TestCase

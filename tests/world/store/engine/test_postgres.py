@@ -1,0 +1,183 @@
+"""PostgreSQL away: told as such, and forgotten as soon as it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+from tests.services.ports import free_port
+from tests.world.store.deadlock import deadlock
+
+from postroom.domain.errors import StoreUnavailable
+from postroom.world.store.engine.postgres import PostgresDatabase
+
+_BODY = "the body of a letter"
+
+
+@pytest.fixture
+async def database(postgres_url: str) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(postgres_url, pool_size=2)
+    yield database
+    await database.close()
+
+
+def one(connection: Connection) -> int:
+    return int(connection.execute(text("SELECT 1")).scalar_one())
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    nowhere = PostgresDatabase(f"postgresql://postgres@127.0.0.1:{free_port()}/butlers")
+    try:
+        for ask in (nowhere.hot(lambda connection: connection.fetchval("SELECT 1")), nowhere.read(one)):
+            with pytest.raises(StoreUnavailable):
+                await ask
+        with pytest.raises(StoreUnavailable):
+            await nowhere.write(one)
+        with pytest.raises(StoreUnavailable):
+            await nowhere.connect()
+    finally:
+        await nowhere.close()
+
+
+async def test_a_connection_cut_in_the_middle_is_unavailable_and_the_next_call_works(
+    database: PostgresDatabase, postgres_url: str
+) -> None:
+    sleeping = asyncio.create_task(database.hot(lambda connection: connection.fetchval("SELECT pg_sleep(30)")))
+
+    await _cut(postgres_url)
+
+    with pytest.raises(StoreUnavailable):
+        await sleeping
+    assert await database.hot(lambda connection: connection.fetchval("SELECT 1")) == 1
+
+
+async def test_a_connection_to_a_server_that_does_not_write_any_more_is_not_used_again(postgres_url: str) -> None:
+    """After a switch to another server the old one may go on answering, and refuse every write for ever."""
+    database = PostgresDatabase(postgres_url, pool_size=1)
+    write = "CREATE TEMPORARY SEQUENCE written"
+    try:
+        await database.hot(lambda connection: connection.execute("SET default_transaction_read_only = on"))
+        with pytest.raises(StoreUnavailable):
+            await database.hot(lambda connection: connection.execute(write))
+
+        assert await database.hot(lambda connection: connection.execute(write)) == "CREATE SEQUENCE"
+    finally:
+        await database.close()
+
+
+async def test_the_same_holds_for_work_over_sqlalchemy(database: PostgresDatabase, postgres_url: str) -> None:
+    def sleep(connection: Connection) -> None:
+        connection.execute(text("SELECT pg_sleep(30)"))
+
+    sleeping = asyncio.create_task(database.write(sleep))
+
+    await _cut(postgres_url)
+
+    with pytest.raises(StoreUnavailable):
+        await sleeping
+    assert await database.read(one) == 1
+
+
+async def test_a_deadlock_is_an_outage_of_a_moment(database: PostgresDatabase, postgres_url: str) -> None:
+    async with deadlock(postgres_url):
+        with pytest.raises(StoreUnavailable, match="Deadlock"):
+            await database.hot(lambda connection: connection.execute("SELECT meet_deadlock()"))
+        assert await database.hot(lambda connection: connection.execute("SELECT meet_deadlock()")) == "SELECT 1"
+
+
+async def test_a_deadlock_is_one_over_sqlalchemy_too(database: PostgresDatabase, postgres_url: str) -> None:
+    async with deadlock(postgres_url):
+        with pytest.raises(StoreUnavailable):
+            await database.write(lambda connection: connection.execute(text("SELECT meet_deadlock()")))
+        await database.write(lambda connection: connection.execute(text("SELECT meet_deadlock()")))
+
+
+@pytest.mark.parametrize("state", ["40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57014"])
+async def test_what_passes_by_itself_is_an_outage_of_a_moment(database: PostgresDatabase, state: str) -> None:
+    statement = f"DO $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '{state}'; END $$"
+
+    with pytest.raises(StoreUnavailable):
+        await database.hot(lambda connection: connection.execute(statement))
+    with pytest.raises(StoreUnavailable):
+        await database.write(lambda connection: connection.execute(text(statement)))
+
+
+async def test_a_table_that_was_changed_under_a_prepared_statement_is_one_too(
+    database: PostgresDatabase, postgres_url: str
+) -> None:
+    other = await asyncpg.connect(postgres_url)
+    try:
+        await other.execute("create table changing (one int)")
+        await database.write(lambda connection: connection.execute(text("SELECT * FROM changing")))
+        await other.execute("alter table changing add column two int")
+
+        with pytest.raises(StoreUnavailable):
+            await database.write(lambda connection: connection.execute(text("SELECT * FROM changing")))
+        await database.write(lambda connection: connection.execute(text("SELECT * FROM changing")))
+    finally:
+        await other.execute("drop table changing")
+        await other.close()
+
+
+async def test_a_mistake_in_a_statement_is_no_outage_and_its_parameters_stay_hidden(database: PostgresDatabase) -> None:
+    with pytest.raises(DBAPIError) as caught:
+        await database.write(lambda connection: connection.execute(text("SELECT :body::int"), {"body": _BODY}))
+
+    assert _BODY not in str(caught.value).split("[SQL")[1]
+
+
+async def test_the_first_callers_at_once_share_one_pool(database: PostgresDatabase, postgres_url: str) -> None:
+    await asyncio.gather(*(database.hot(lambda connection: connection.fetchval("SELECT 1")) for _ in range(20)))
+
+    watcher = await asyncpg.connect(postgres_url)
+    try:
+        connected = await watcher.fetchval(
+            "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    finally:
+        await watcher.close()
+    assert connected <= 2
+
+
+async def _cut(url: str) -> None:
+    """As soon as the sleeper sleeps."""
+    connection = await asyncpg.connect(url)
+    try:
+        async with asyncio.timeout(20):
+            ended = 0
+            while not ended:
+                ended = await connection.fetchval(
+                    "select count(pg_terminate_backend(pid)) from pg_stat_activity "
+                    "where datname = current_database() and state = 'active' and query ilike 'SELECT pg_sleep%'"
+                )
+    finally:
+        await connection.close()
+
+
+async def test_a_reading_in_several_steps_sees_one_moment(database: PostgresDatabase, postgres_url: str) -> None:
+    other = await asyncpg.connect(postgres_url)
+    try:
+        await other.execute("create table moments (n int)")
+        await other.execute("select pg_advisory_lock(4711)")
+
+        def look_twice(connection: Connection) -> list[Any]:
+            counted = text("select count(*) from moments")
+            before = connection.execute(counted).scalar()
+            connection.execute(text("select pg_advisory_lock_shared(4711), pg_advisory_unlock_shared(4711)"))
+            return [before, connection.execute(counted).scalar()]
+
+        looking = asyncio.create_task(database.read(look_twice))
+        async with asyncio.timeout(20):
+            while not await other.fetchval("select count(*) from pg_locks where locktype = 'advisory' and not granted"):
+                await asyncio.sleep(0)
+            await other.execute("insert into moments values (1)")
+            await other.execute("select pg_advisory_unlock(4711)")
+            assert await looking == [0, 0]
+    finally:
+        await other.execute("drop table if exists moments")
+        await other.close()

@@ -1,0 +1,69 @@
+"""Deliveries, claims and endings for tests of the ledger, each with one line of what matters."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+from postroom.domain.delivery import Event, Intent, OnUncertain, Priority, Verdict
+from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.ids import DeliveryId, IdMint
+from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
+from postroom.work.delivery.settlement import delivered, failed, put_back
+
+NOON_US = 1_800_000_000_000_000
+SECOND = 1_000_000
+LEASE_US = NOON_US + 30 * SECOND
+LEASE = Lease(until_us=LEASE_US)
+AT_ONCE = Lease(until_us=LEASE_US, sending=True)
+
+_mint = IdMint()
+_count = itertools.count(1)
+
+ERRORS: dict[Event, PostroomError] = {
+    Event.RETRY: TargetUnavailable("the provider answered 503"),
+    Event.REJECT: ValidationError("chat not found"),
+    Event.EXHAUST: TargetUnavailable("the provider answered 503"),
+    Event.HOLD: OutcomeUncertain("no answer"),
+}
+
+
+def mint(now_us: int = NOON_US) -> str:
+    return _mint.mint(now_us)
+
+
+def new_delivery(**changes: Any) -> NewDelivery:
+    number = next(_count)
+    plain = NewDelivery(
+        id=DeliveryId(mint()),
+        idempotency_key=f"key-{number}-{mint()}",
+        fingerprint="fingerprint",
+        request_id=f"request-{number}",
+        origin_butler="health",
+        channel="telegram",
+        intent=Intent.SEND,
+        target_identity=str(number),
+        address=str(number),
+        thread=None,
+        message="Hello",
+        subject=None,
+        emoji=None,
+        envelope="{}",
+        priority=Priority.MEDIUM,
+        on_uncertain=OnUncertain.RESEND,
+        created_at_us=NOON_US,
+    )
+    return replace(plain, **changes)
+
+
+def ending(claim: Claim, event: Event, *, now_us: int = NOON_US, delay_seconds: float = 0.0) -> Settlement:
+    """The settlement that follows an event, as the pipeline would write it."""
+    match event:
+        case Event.DELIVER:
+            return delivered(claim, "77", started_us=now_us, now_us=now_us + 1000)
+        case Event.RELEASE | Event.POSTPONE:
+            return put_back(claim, event, now_us=now_us, delay_seconds=delay_seconds, reason=f"because of {event}")
+        case _:
+            verdict = Verdict(event, delay_seconds)
+            return failed(claim, ERRORS[event], verdict, started_us=now_us, now_us=now_us, dead_letter_id=mint())

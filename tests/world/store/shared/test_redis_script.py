@@ -1,0 +1,127 @@
+"""One Lua script on Redis: sharing round trips, and leaving a server alone that is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from redis.asyncio import Redis
+from tests.world.store.redis_server import RedisServer, own_redis
+from tests.world.store.turned_clock import TurnedClock
+
+from postroom.world.store.shared.redis_reach import PAUSE_SECONDS, RedisReach
+from postroom.world.store.shared.redis_script import RedisAway, RedisScript, connect, text
+
+
+@pytest.fixture
+def clock() -> TurnedClock:
+    return TurnedClock()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[RedisServer]:
+    with own_redis() as server:
+        yield server
+
+
+@pytest.fixture
+async def client(server: RedisServer) -> AsyncIterator[Redis]:
+    client = connect(server.url)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def reach(client: Redis, clock: TurnedClock) -> RedisReach:
+    return RedisReach(client, clock)
+
+
+@pytest.fixture
+def script(client: Redis, reach: RedisReach) -> RedisScript:
+    return RedisScript(client, "limits", reach)
+
+
+async def reserve(script: RedisScript, address: str = "42", now_us: int = 1_000_000) -> int:
+    """A call that writes: the first to an address gets 0, the next at the same moment its wait."""
+    keys = ["{t}:in-flight", "{t}:throttles", f"{{t}}:pace:{address}"]
+    answer = await script.run(keys, ["reserve", now_us, "telegram", 500_000])
+    return int(answer[0])
+
+
+async def test_answers_reach_those_who_asked(script: RedisScript) -> None:
+    addresses = [str(number % 150) for number in range(300)]
+    answers = await asyncio.gather(*(reserve(script, address) for address in addresses))
+    assert answers == [0] * 150 + [500_000] * 150
+
+
+async def test_callers_that_wait_together_share_a_round_trip(script: RedisScript, client: Redis) -> None:
+    before = (await client.info("stats"))["total_reads_processed"]
+    await asyncio.gather(*(reserve(script, str(number)) for number in range(200)))
+    assert (await client.info("stats"))["total_reads_processed"] - before < 40
+
+
+async def test_a_cancelled_caller_does_not_disturb_the_others(script: RedisScript) -> None:
+    calls = [asyncio.create_task(reserve(script, str(number))) for number in range(5)]
+    await asyncio.sleep(0)
+    calls[2].cancel()
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert [answer == 0 for answer in answers] == [True, True, False, True, True]
+
+
+async def test_the_script_is_loaded_again_after_it_was_flushed(
+    script: RedisScript, client: Redis, reach: RedisReach
+) -> None:
+    await reserve(script)
+    await client.script_flush()
+    assert await asyncio.gather(reserve(script), reserve(script, "43")) == [500_000, 0]
+    assert not reach.away
+
+
+async def test_a_server_that_lost_everything_is_no_outage_once_it_is_back(
+    script: RedisScript, server: RedisServer, reach: RedisReach
+) -> None:
+    await reserve(script)
+    server.stop()
+    server.start()
+    assert await reserve(script) == 0
+    assert not reach.away
+
+
+async def test_while_it_is_away_the_first_call_is_the_last_that_tries(
+    script: RedisScript, server: RedisServer, clock: TurnedClock, reach: RedisReach
+) -> None:
+    server.stop()
+    assert await attempts(script, 3) == [True, False, False]
+    clock.turn(PAUSE_SECONDS)
+    assert await attempts(script, 3) == [False, False, False]
+    server.start()
+    await reach.look()
+    assert await reserve(script) == 0
+
+
+async def test_a_server_that_does_not_answer_fails_everyone_who_waits_together(
+    script: RedisScript, server: RedisServer, reach: RedisReach
+) -> None:
+    await reserve(script)
+    with server.frozen():
+        async with asyncio.timeout(5):
+            calls = (reserve(script, str(number)) for number in range(300))
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(answer, RedisAway) and answer.attempted for answer in answers)
+    await reach.look()
+    assert await reserve(script, "late answers went to nobody") == 0
+
+
+@pytest.mark.parametrize("value", [b"caf\xc3\xa9", "café"], ids=["bytes", "decoded"])
+def test_text_is_text_whichever_way_the_client_decodes(value: str | bytes) -> None:
+    assert text(value) == "café"
+
+
+async def attempts(script: RedisScript, calls: int) -> list[bool]:
+    made = []
+    for _ in range(calls):
+        with pytest.raises(RedisAway) as away:
+            await reserve(script)
+        made.append(away.value.attempted)
+    return made
