@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -65,11 +66,13 @@ async def test_a_note_says_what_its_e_mail_waits_for_now(home: Path, monkeypatch
         now = datetime.now(UTC)
         quiet = {
             "delivery_channel": "both",
-            "email": "ada@example.org",
             "quiet_hours_start": f"{now - timedelta(hours=2):%H:%M}",
             "quiet_hours_end": f"{now + timedelta(hours=2):%H:%M}",
             "quiet_hours_timezone": "UTC",
         }
+        inbox = household.household.inbox
+        assert inbox is not None
+        await inbox.preferences.change("ada", lambda kept: replace(kept, email="ada@example.org"), 0)  # confirmed
         url, headers = household.household.addresses["api"], {"Authorization": f"Bearer {ada}"}
         async with household.http.put(f"{url}/notifications/preferences", json=quiet, headers=headers) as response:
             assert response.status == 200

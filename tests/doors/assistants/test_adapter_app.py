@@ -264,7 +264,8 @@ async def test_resolving_has_an_operation_of_its_own(line: Telephone, face: Face
 async def test_health_is_open_to_all(line: Telephone, face: Face) -> None:
     answer = await line.get("/health", None, part=face.name)
 
-    assert (answer.status, answer.body) == (200, {"status": "ok", "part": face.name})
+    assert answer.status == 200
+    assert (answer.body["status"], answer.body["part"]) == ("ok", face.name)
 
 
 async def test_the_openapi_document_suits_an_action(line: Telephone, face: Face) -> None:
