@@ -43,8 +43,8 @@ from pathlib import Path
 
 from tests.opened_database import ledger_of
 from tests.world.store.sample_deliveries import LEASE_US, NOON_US, new_delivery
-from {store}.postgres import PostgresDatabase
-from {store}.sqlite import SqliteDatabase
+from {store}.engine.postgres import PostgresDatabase
+from {store}.engine.sqlite import SqliteDatabase
 
 
 async def main(where: str) -> None:
