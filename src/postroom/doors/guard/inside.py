@@ -12,6 +12,7 @@ from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import Principal
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.system.overdue import Overdue
+from postroom.work.delivery.lineage import span
 
 
 class Takes(Protocol):
@@ -56,7 +57,8 @@ class InsideOutbound:
         patience = wait_seconds + door.margin_seconds
         work = door.takes(caller, outgoing, request_id=request_id, wait_seconds=wait_seconds)
         try:
-            return await door.overdue.limit(work, patience)
+            with span(f"tools/call {door.tool}", {"postroom.part": door.part}):  # as the SDK names it over a wire
+                return await door.overdue.limit(work, patience)
         except TimeoutError:
             raise DeliveryTimeout(
                 f"the {door.part} did not answer within {patience:.0f} s; it may still be delivered"
