@@ -45,6 +45,7 @@ from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.assistants.adapter_app import adapter_app
 from postroom.doors.assistants.assistant_tools import add_tools
+from postroom.doors.assistants.household_client import HouseholdClient
 from postroom.doors.assistants.profile import FACES
 from postroom.doors.assistants.standalone import adapter_parts
 from postroom.doors.butler.daemon import Butler
@@ -392,7 +393,6 @@ class _Builder:
 
     def _adapter(self, name: str) -> ASGIApp:
         face, elsewhere = FACES[name], self._settings.connector(name).household_url
-        api_url = self._listeners.url("api") if "api" in self._parts or not elsewhere else elsewhere
-        return adapter_app(
-            face, adapter_parts(face, self._settings, api_url=api_url, own_url=self._listeners.url(name))
-        )
+        own_url, built = self._listeners.url(name), self._correspondence
+        reached = built.at_home if built else HouseholdClient(elsewhere or self._listeners.url("api"))
+        return adapter_app(face, adapter_parts(face, self._settings, reached, own_url=own_url))

@@ -14,6 +14,7 @@ from postroom.app.channels import owner_of
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.doors.assistants.assistant_tools import AssistantParts
+from postroom.doors.assistants.direct import DirectHousehold
 from postroom.doors.assistants.standalone import agency_of
 from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.tool_policy import answers_for_themselves
@@ -58,6 +59,11 @@ class Correspondence:
     assistant: AssistantParts
     runner: Runner
     replies: Replies
+
+    @property
+    def at_home(self) -> DirectHousehold:
+        """For adapters in this process."""
+        return DirectHousehold(self.gateway, self.assistant.resolver, self.assistant.confirmer)
 
     @property
     def routers(self) -> list[APIRouter]:

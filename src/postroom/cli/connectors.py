@@ -47,9 +47,10 @@ def export(
 
 def _files(which: str, settings: Settings, url: str, mcp_url: str) -> dict[str, str]:
     from postroom.doors.assistants.export import chatgpt_files, gemini_files
+    from postroom.doors.assistants.household_client import HouseholdClient
     from postroom.doors.assistants.profile import CHATGPT, FACES
     from postroom.doors.assistants.standalone import adapter_parts, own_url
 
     api, face = web_address(settings.host, settings.ports.api), FACES[which]
-    parts = adapter_parts(face, settings, api_url=api, own_url=own_url(face, settings), public_url=url)
+    parts = adapter_parts(face, settings, HouseholdClient(api), own_url=own_url(face, settings), public_url=url)
     return chatgpt_files(parts) if face is CHATGPT else gemini_files(parts, mcp_url or f"{api}/mcp")

@@ -11,7 +11,10 @@ from tests.contract.pieces import Piecemeal
 
 from postroom.domain.contact import InputMode
 from postroom.domain.errors import Code, Refused
+from postroom.domain.principal import Principal, Role
 from postroom.doors.assistants.household_client import CallerClient, HouseholdClient
+
+CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -36,7 +39,7 @@ async def household(behaviour: Behaviour) -> AsyncIterator[CallerClient]:
     server = await asyncio.start_server(behaviour, "127.0.0.1", 0)
     client = HouseholdClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     try:
-        yield client.under("token")
+        yield client.under(CHATGPT, "token")
     finally:
         await client.close()
         server.close()
@@ -46,7 +49,7 @@ async def test_an_answer_that_arrives_in_pieces_is_read_whole() -> None:
     taken = {"intent_id": "i", "status": "accepted", "lifecycle_status": "SUBMITTED", "created_at": "now"}
     async with Piecemeal({"ok": True, **taken, "words": "word " * 50}) as server:
         client = HouseholdClient(server.url)
-        assert await client.under("token").submit({"payload": {}}) == taken
+        assert await client.under(CHATGPT, "token").submit({"payload": {}}) == taken
         await client.close()
 
 
@@ -74,7 +77,7 @@ async def test_looking_for_somebody_sends_nothing_however_it_ends(behaviour: Beh
 async def test_a_household_that_is_not_there_was_told_nothing(free_port: int) -> None:
     client = HouseholdClient(f"http://127.0.0.1:{free_port}")
     with pytest.raises(Refused) as refused:
-        await client.under("token").submit({"payload": {}})
+        await client.under(CHATGPT, "token").submit({"payload": {}})
     await client.close()
 
     assert "nothing was sent" in refused.value.message

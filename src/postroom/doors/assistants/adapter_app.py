@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import NAMESPACE_URL, uuid5
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
@@ -17,13 +17,12 @@ from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal, Role
 from postroom.doors.assistants.answers import AdaptAnswer, Health
-from postroom.doors.assistants.household_client import HouseholdClient
 from postroom.doors.assistants.profile import Face
 from postroom.doors.guard.answered_once import declare_key
 from postroom.doors.guard.depends import idempotency_key_of
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import JsonRoute, answer_in_one_shape, failures
-from postroom.work.intents.adapt import Adapter
+from postroom.work.intents.adapt import Adapter, GatewayPort, RegistryPort
 from postroom.work.intents.agency import Agency
 from postroom.work.intents.envelope import Call
 from postroom.work.intents.schemas import complaints_of, refuse, unsendable, validator
@@ -34,11 +33,23 @@ _PUBLIC: Final = ("/health", "/openapi.json", _ADAPT, "/v1/resolve")
 _REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
+class Household(RegistryPort, GatewayPort, Protocol):
+    """Its contacts and its intents, as one caller may use them."""
+
+
+class HouseholdAt(Protocol):
+    """Where the household is: in this process, or at an address."""
+
+    def under(self, caller: Principal, token: str, *, key: str | None = None) -> Household: ...
+
+    async def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdapterParts:
     verifier: Verifier
     agency: Agency
-    client: HouseholdClient
+    household_at: HouseholdAt
     clock: Clock
     mint: Callable[[int], str]
     public_url: str
@@ -51,7 +62,7 @@ def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
-        await parts.client.close()
+        await parts.household_at.close()
 
     app = FastAPI(
         title=face.title,
@@ -115,7 +126,8 @@ async def _answer(
     key = None if resolve_only else idempotency_key_of(request)
     if key is not None:
         call = _keyed(call, principal, key)
-    caller = parts.client.under(_token(request), key=call.idempotency_key if key else None)
+    submitted_under = call.idempotency_key if key else None
+    caller = parts.household_at.under(principal, _token(request), key=submitted_under)
     adapter = Adapter(registry=caller, gateway=caller, clock=parts.clock, mint=parts.mint, as_at_first=key is not None)
     try:
         return await adapter.adapt(call)

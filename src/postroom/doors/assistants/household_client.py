@@ -10,6 +10,7 @@ import aiohttp
 from postroom.domain.contact import InputMode, Resolution, read_resolution
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.idempotency_key import HEADER
+from postroom.domain.principal import Principal
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30.0, sock_connect=3.0)
 _UNSENT: Final = "the household cannot be reached; nothing was sent"
@@ -20,7 +21,7 @@ _MAYBE_SENT: Final = (
 
 
 class HouseholdClient:
-    """Shared connections; `under` gives a view for one caller."""
+    """A household in another process: shared connections; `under` gives a view for one caller."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url.rstrip("/")
@@ -31,8 +32,8 @@ class HouseholdClient:
             await self._session.close()
             self._session = None
 
-    def under(self, token: str, *, key: str | None = None) -> CallerClient:
-        """With the key under which the caller called, what is submitted is answered as at first."""
+    def under(self, caller: Principal, token: str, *, key: str | None = None) -> CallerClient:
+        """The household looks at the token itself; with the caller's key, a call again is answered as at first."""
         if self._session is None:
             self._session = aiohttp.ClientSession(timeout=_TIMEOUT)
         return CallerClient(self._session, self._base_url, token, key)

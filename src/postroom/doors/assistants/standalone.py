@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from postroom.domain.ids import IdMint
 from postroom.domain.web_address import web_address
-from postroom.doors.assistants.adapter_app import AdapterParts, adapter_app
+from postroom.doors.assistants.adapter_app import AdapterParts, HouseholdAt, adapter_app
 from postroom.doors.assistants.household_client import HouseholdClient
 from postroom.doors.assistants.profile import Face
 from postroom.doors.guard.tokens import TokenFile
@@ -20,7 +20,8 @@ def standalone(face: Face) -> FastAPI:
     """For uvicorn: the household is looked for where the settings say."""
     settings, _ = from_process()
     api_url = settings.connector(face.name).household_url or web_address(settings.host, settings.ports.api)
-    return adapter_app(face, adapter_parts(face, settings, api_url=api_url, own_url=own_url(face, settings)))
+    household_at = HouseholdClient(api_url)
+    return adapter_app(face, adapter_parts(face, settings, household_at, own_url=own_url(face, settings)))
 
 
 def own_url(face: Face, settings: Settings) -> str:
@@ -28,12 +29,14 @@ def own_url(face: Face, settings: Settings) -> str:
     return web_address(settings.host, getattr(settings.ports, face.name))
 
 
-def adapter_parts(face: Face, settings: Settings, *, api_url: str, own_url: str, public_url: str = "") -> AdapterParts:
+def adapter_parts(
+    face: Face, settings: Settings, household_at: HouseholdAt, *, own_url: str, public_url: str = ""
+) -> AdapterParts:
     tokens = TokenFile(settings.tokens_file)
     return AdapterParts(
         verifier=tokens,
         agency=agency_of(settings, tokens),
-        client=HouseholdClient(api_url),
+        household_at=household_at,
         clock=SystemClock(),
         mint=IdMint().mint,
         public_url=public_url or settings.connector(face.name).public_url or own_url,
