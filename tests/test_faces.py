@@ -1,0 +1,26 @@
+"""Paths that other people's programs import stay importable."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("postroom.agents", "send_notification"),
+        ("postroom.connectors.chatgpt_action_adapter.main", "app"),
+        ("postroom.connectors.gemini_extension_adapter.main", "app"),
+        ("postroom.channels.http_call", "HttpCall"),
+        ("postroom.channels.retry_after", "wait_seconds"),
+        ("postroom.domain.delivery", "Message"),
+        ("postroom.domain.delivery", "Receipt"),
+        ("postroom.domain.errors", "TargetUnavailable"),
+    ],
+)
+def test_a_public_path_is_there(module: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setenv("POSTROOM_HOME", str(tmp_path))
+
+    assert getattr(importlib.import_module(module), name) is not None
