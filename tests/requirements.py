@@ -1,4 +1,4 @@
-"""Every requirement and scenario of the five specifications, each with an id that tests name."""
+"""Every requirement of the five specifications, and promises beyond them, each with an id that tests name."""
 
 from __future__ import annotations
 
@@ -281,6 +281,30 @@ INTENT: Sections = {
 }
 
 
+# Promises beyond the specifications that hold already; each step of the next version adds its own.
+HOUSE: Sections = {
+    "The house": {
+        "one-loop": "A failure in any round of any background loop ends none of them.",
+        "one-table-of-columns": "A new column of a delivery touches the table, the domain and a migration only.",
+        "one-message": "A message passes the files that CONTRIBUTING lists, in that order.",
+        "inside-as-over-a-wire": "A part of the same process is asked under the same token and rule as over a wire.",
+        "same-path": "What an adapter at home sends passes the switchboard and no port of ours.",
+        "public-paths": "Paths that other programs import stay importable.",
+    },
+    "Tokens have kinds": {
+        "program-decides-nothing": "A program's token writes to its person's inbox and calls no other tool.",
+        "several-tokens": "A caller may have several tokens; revoking one leaves the others.",
+        "asker-never-answers": "A caller that asked does not answer, and responded_by is who acted.",
+        "only-people-approve": "Only a person can be an approver.",
+    },
+    "A plain door for scripts": {
+        "notify-over-http": "POST /v1/notify answers as notify does, under an Idempotency-Key.",
+        "notify-status": "A butler asks for its own deliveries and finds no other.",
+        "idempotency-everywhere": "Every POST that makes something is decided upon and says so in its document.",
+    },
+}
+
+
 def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
     return [
         Requirement(id=f"{prefix}:{slug}", spec=spec, requirement=heading, scenario=sentence)
@@ -298,5 +322,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         for name, sentence in requirements_popup.REQUIREMENTS.items()
     ),
     *_listed("intent", "intent-normalization.md", INTENT),
+    *_listed("house", "decisions", HOUSE),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

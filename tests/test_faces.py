@@ -7,6 +7,7 @@ import importlib
 import pytest
 
 
+@pytest.mark.requirement("house:public-paths")
 @pytest.mark.parametrize(
     ("module", "name"),
     [

@@ -17,6 +17,7 @@ PREFIXES = {
     "send-notification-tool.md": "inbox",
     "popup-notify-tool.md": "popup",
     "intent-normalization.md": "intent",
+    "decisions": "house",
 }
 
 

@@ -54,6 +54,7 @@ class StumblingLoops(Loops):
         return super().running(name, stumble, **options)
 
 
+@pytest.mark.requirement("house:one-loop")
 async def test_a_failure_in_any_loop_of_a_household_ends_none_of_them(
     home: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

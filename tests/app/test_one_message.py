@@ -9,6 +9,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 from tests.app.living import LIFTED, QUICK, living
 from tests.architecture.tree import ROOT, SOURCE
 
@@ -30,6 +32,7 @@ def following(passed: list[str]) -> Callable[[FrameType, str, Any], None]:
     return note
 
 
+@pytest.mark.requirement("house:one-message")
 async def test_a_message_passes_the_files_that_contributing_lists_in_that_order(tmp_path: Path) -> None:
     passed: list[str] = []
     async with living(tmp_path, LIFTED, QUICK) as home:

@@ -62,6 +62,7 @@ async def test_one_post_delivers_as_the_tokens_butler_and_answers_as_the_tool_do
     assert hops[1]["request_id"] == answer["request_context"]["request_id"]
 
 
+@pytest.mark.requirement("house:notify-over-http")
 async def test_a_key_in_the_header_sends_once_and_another_message_under_it_is_a_conflict(home: Path) -> None:
     async with living(home, QUICK) as household:
         key = {"Idempotency-Key": "backup-1"}

@@ -15,6 +15,7 @@ def never(*_given: object, **_named: object) -> None:
     raise AssertionError("a call to our own port")
 
 
+@pytest.mark.requirement("house:same-path")
 async def test_a_message_by_an_adapter_at_home_goes_through_the_switchboard_and_no_port_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,7 @@ async def test_a_dead_letter_that_was_replayed_answers_with_the_replay(home_life
     assert (answer["status"], answer["delivery"]["status"]) == ("ok", "delivered")
 
 
+@pytest.mark.requirement("house:notify-status")
 async def test_a_foreign_and_an_unknown_delivery_are_the_same_not_found(home_life: Living) -> None:
     told = await home_life.notify(recipient=OWNER)
     unknown = {"delivery": {"delivery_id": "0190a1b2-0000-7000-8000-000000000000"}}

@@ -80,6 +80,7 @@ async def named(line: Telephone, name: str) -> int:
     return sum(one["name"] == name for one in page.body["contacts"])
 
 
+@pytest.mark.requirement("house:idempotency-everywhere")
 async def test_every_post_route_is_decided_upon_and_says_so_in_its_document(line: Telephone) -> None:
     found: dict[str, bool] = {}
     for part in ("api", "chatgpt", "gemini"):

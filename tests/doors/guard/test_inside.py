@@ -63,6 +63,7 @@ async def test_the_part_learns_who_is_calling_from_the_token() -> None:
     assert (outcome, seen) == (TAKEN, [HEALTH])
 
 
+@pytest.mark.requirement("house:inside-as-over-a-wire")
 @pytest.mark.parametrize("token", ["", "nobody's", "ada's"])
 async def test_without_the_right_the_part_is_not_asked(token: str) -> None:
     seen: list[Principal] = []

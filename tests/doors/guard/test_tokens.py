@@ -69,6 +69,7 @@ def test_a_token_stands_for_its_principal_until_it_is_revoked(path: Path, princi
     assert principal not in shell.principals()
 
 
+@pytest.mark.requirement("house:several-tokens")
 @pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANN, CHATGPT, ADA, CI], ids=str)
 def test_revoking_one_token_leaves_the_others(path: Path, principal: Principal) -> None:
     running, shell = TokenFile(path, lambda: seconds(1)), TokenFile(path, lambda: seconds(1))

@@ -362,6 +362,7 @@ async def test_what_json_has_no_word_for_is_refused_with_its_place(line: Telepho
     assert refused.body["error"]["fields"][0]["field"] == "payload.workflow.params.many"
 
 
+@pytest.mark.requirement("house:asker-never-answers")
 @pytest.mark.parametrize("connector", [CHATGPT, GEMINI], ids=["itself", "another one of the same sender"])
 async def test_a_connector_does_not_answer_what_it_asked_and_the_owner_does(
     line: Telephone, connector: Principal
@@ -418,6 +419,7 @@ async def test_an_answer_that_comes_as_a_reply_names_who_sent_it(line: Telephone
     assert (await line.intent(intent_id))["result"]["responded_by"] == "agent://user/ann"
 
 
+@pytest.mark.requirement("house:only-people-approve")
 @pytest.mark.parametrize(
     ("to_agent", "params", "field"),
     [

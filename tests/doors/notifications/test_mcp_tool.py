@@ -75,6 +75,7 @@ async def test_wrong_arguments_get_the_contracts_answer(api: Api, arguments: dic
     assert await kept(api) == []
 
 
+@pytest.mark.requirement("house:program-decides-nothing")
 async def test_a_program_writes_to_its_person_and_calls_no_other_tool(api: Api) -> None:
     ci = Principal(Role.PROGRAM, "ci", person="ada")
     token = api.tokens.token_of(ci) or api.tokens.create(ci)

@@ -67,6 +67,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path / "src" / "postroom"
 
 
+@pytest.mark.requirement("house:one-table-of-columns")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_column_touches_the_table_the_domain_and_a_migration_only(
     copy: Path, kind: str, tmp_path: Path, request: pytest.FixtureRequest
