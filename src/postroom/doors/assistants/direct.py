@@ -11,7 +11,7 @@ from postroom.domain.contact_book import ConfirmSource
 from postroom.domain.principal import Principal
 from postroom.doors.intents.parts import GatewayParts
 from postroom.doors.intents.submit import submit
-from postroom.work.intents.receipt import receipt
+from postroom.work.intents.receipt import first_receipt, receipt
 from postroom.work.people.confirm import Confirmation, Confirmer
 from postroom.work.people.resolve import Resolver
 
@@ -22,6 +22,7 @@ class Direct:
     resolver: Resolver
     confirmer: Confirmer
     principal: Principal
+    as_at_first: bool = False
 
     async def resolve(self, owner_agent: str, query: str, input_mode: InputMode) -> Resolution:
         return await self.resolver.resolve(owner_agent, query, input_mode=input_mode)
@@ -39,7 +40,8 @@ class Direct:
         await self.confirmer.confirm(asked, by_person=self.principal.is_person)
 
     async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
-        return receipt(await submit(self.gateway, self.principal, envelope))
+        intent = await submit(self.gateway, self.principal, envelope)
+        return first_receipt(intent) if self.as_at_first else receipt(intent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ class DirectHousehold:
     confirmer: Confirmer
 
     def under(self, caller: Principal, token: str, *, key: str | None = None) -> Direct:
-        """The guard has looked at the token; the key stands in the envelope."""
-        return Direct(self.gateway, self.resolver, self.confirmer, caller)
+        """The guard has looked at the token; the key stands in the envelope, and its answer is the first one."""
+        return Direct(self.gateway, self.resolver, self.confirmer, caller, as_at_first=key is not None)
 
     async def close(self) -> None:
         """Nothing was opened."""
