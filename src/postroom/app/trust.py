@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from postroom.app.address_book import address_on
+from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.ports import Channel
 from postroom.system.settings import Contact, Owner
-from postroom.work.approvals.addresses import folded
 from postroom.world.store.people.contacts import StoredContacts
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from postroom.domain.address_folding import folded
 from postroom.domain.approval import Constraint, ConstraintKind, Content, Risk, StandingRule
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import Fields
-from postroom.work.approvals.addresses import folded
 from postroom.work.approvals.risk import RiskPolicy
 
 CONSTRAINABLE: Final = ("channel", "recipient", "origin_butler", "intent", "thread", "subject", "message", "emoji")

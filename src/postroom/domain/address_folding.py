@@ -1,4 +1,4 @@
-"""When two addresses are the same person for the purpose of trusting them."""
+"""When two addresses are the same: for trust, limits, idempotency and matching alike."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.work.approvals.addresses import folded
+from postroom.domain.address_folding import folded
 
 
 def test_ascii_case_does_not_matter() -> None:

@@ -1,0 +1,86 @@
+"""A person the household knows: one record, with addresses on any channel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+MAX_NAME_CHARACTERS: Final = 255
+MAX_ADDRESSES: Final = 50
+
+
+class PersonRole(StrEnum):
+    OWNER = "owner"  # one person, to whom the household belongs
+    APPROVER = "approver"  # may decide what waits for approval
+    MEMBER = "member"  # has an inbox here
+    CONTACT = "contact"  # can be written to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonAddress:
+    """Where a person is reached; rank 1 is tried first, and only a verified address may decide anything."""
+
+    channel: str
+    address: str
+    rank: int = 1
+    verified_at_us: int | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewPerson:
+    """A person as they are written down."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    agent_address: str | None = None
+    role: PersonRole = PersonRole.CONTACT
+    trusted: bool = False
+    zone: str | None = None
+    language: str | None = None
+    addresses: tuple[PersonAddress, ...] = ()
+
+    def address_on(self, channel: str) -> str | None:
+        return address_on(self.addresses, channel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person in a book; `agent_address` is their own or one made from the id."""
+
+    id: str
+    owner_agent: str
+    name: str
+    aliases: tuple[str, ...]
+    agent_address: str
+    role: PersonRole
+    trusted: bool
+    zone: str | None
+    language: str | None
+    addresses: tuple[PersonAddress, ...]
+    source: str
+    created_at_us: int
+    updated_at_us: int
+
+    @property
+    def is_reachable(self) -> bool:
+        return bool(self.addresses)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when a message to this person would arrive somewhere else."""
+        places = [[one.channel, one.address] for one in self.addresses]
+        return hashlib.sha256(json.dumps([self.agent_address, places]).encode()).hexdigest()[:32]
+
+    def address_on(self, channel: str) -> str | None:
+        return address_on(self.addresses, channel)
+
+
+def address_on(addresses: Sequence[PersonAddress], channel: str) -> str | None:
+    """The one that is tried first."""
+    here = [one for one in addresses if one.channel == channel]
+    return min(here, key=lambda one: one.rank).address if here else None
