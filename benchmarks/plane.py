@@ -28,6 +28,7 @@ from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.world.channels.kinds import KINDS, TELEGRAM
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
@@ -44,6 +45,7 @@ class NoChannel:
     """Takes everything and does nothing, so that what is measured is ours; remembers when it was called."""
 
     name = "telegram"
+    capabilities = TELEGRAM
 
     def __init__(self) -> None:
         self.called_at_us: dict[str, int] = {}
@@ -140,7 +142,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             acceptance=acceptance,
             dispatcher=dispatcher,
             outcomes=outcomes,
-            channel_names=frozenset(channels),
+            known_channels={name: KINDS[name] for name in channels},
         )
         async with dispatching(plane, Loops(clock, LoopMeter(registry).failed), drain_seconds=30):
             yield plane

@@ -9,6 +9,7 @@ from typing import Any
 from chaos.crash_points import Crash, Point
 from chaos.journal import Journal, Step
 from chaos.tokens import token_in
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain
 from postroom.domain.ports import Channel
@@ -27,6 +28,10 @@ class WatchedChannel:
     @property
     def name(self) -> str:
         return self._inner.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._inner.capabilities
 
     def address(self, text: str) -> str | None:
         return self._inner.address(text)

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
@@ -88,6 +89,7 @@ def refusal(answer: Answer) -> PostroomError:
 
 class Ntfy:
     name = "ntfy"
+    capabilities = Capabilities(max_units=4096, unit="bytes")  # sends, and nothing else
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")

@@ -302,6 +302,12 @@ HOUSE: Sections = {
         "notify-status": "A butler asks for its own deliveries and finds no other.",
         "idempotency-everywhere": "Every POST that makes something is decided upon and says so in its document.",
     },
+    "Channels": {
+        "channel-declares": "A shipped channel carries exactly what it declares.",
+        "channel-asked-by-capability": "Outside the channels and the sandbox nothing asks for a channel by name.",
+        "channel-settings-win": "A household's own timeouts, pauses and limits win over what a channel asks for.",
+        "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
+    },
 }
 
 

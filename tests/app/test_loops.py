@@ -25,7 +25,7 @@ LOOPS = {
     "approvals",
     "console_changes",
     "dispatcher",
-    "inbound",
+    "inbound:telegram",
     "inbox_emails",
     "inbox_feed",
     "intents",

@@ -20,6 +20,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.http import Guard
 from postroom.system.clock import SystemClock
+from postroom.world.channels.kinds import KINDS
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.over_wire import SwitchboardOverWire
 from tests.app.living import QUICK, Living, living
@@ -180,7 +181,7 @@ class Known:
     [(None, "email"), ("Bob", "telegram"), ("Nobody", "telegram"), ("a@b.org", "email"), ("@someone", "telegram")],
 )
 async def test_the_channel_is_one_on_which_the_recipient_is_known(recipient: str | None, channel: str) -> None:
-    assert await channel_for(recipient, Known(), ("telegram", "email")) == channel
+    assert await channel_for(recipient, Known(), KINDS) == channel
 
 
 class Programs:
@@ -203,6 +204,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
             messenger=messenger,
             clock=SystemClock(),
             mint=IdMint(),
+            channels=KINDS,
         )
         app = FastAPI()
         for router in door.routers():

@@ -17,10 +17,11 @@ from tests.contract.cases import CASES
 from tests.contract.connection import FakeProvider, closed_port
 from tests.contract.situations import REQUIRED, Case, Situation
 
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ports import Channel
+from postroom.domain.ports import Channel, Listen
 
 PATIENCE_SECONDS = 15.0
 EVERY_SITUATION = [
@@ -132,6 +133,19 @@ async def test_closing_twice_or_unused_is_harmless(case: Case) -> None:
 @each_case
 def test_the_name_is_the_one_envelopes_use(case: Case) -> None:
     assert case.connect(1).name == case.name
+
+
+@each_case
+def test_a_channel_says_what_it_can_and_refuses_the_rest_before_any_call(case: Case) -> None:
+    channel = case.connect(1)
+    can = channel.capabilities
+
+    assert isinstance(can, Capabilities)
+    assert "plain" in can.formats
+    assert can.inbound is isinstance(channel, Listen)
+    for intent in [Intent.REPLY] * (not can.replies) + [Intent.REACT] * (not can.reacts):
+        with pytest.raises(ValidationError):
+            channel.prepare(message(case, intent=intent, thread="55", emoji="👍"))
 
 
 @each_case

@@ -14,9 +14,10 @@ from tests.domain.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
 
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.errors import ValidationError
-from postroom.domain.notify import NotifyRequestContextInput, notify_document, parse_notify, split_telegram_thread
+from postroom.domain.notify import NotifyRequestContextInput, notify_document, parse_notify
+from postroom.world.channels.kinds import KINDS
 
-CHANNELS = frozenset({"telegram", "email"})
+CHANNELS = KINDS
 SCHEMA = jsonschema_rs.validator_for(
     json.loads(files("postroom").joinpath("domain/schemas/protocol/notify.v1.json").read_text()), validate_formats=True
 )
@@ -165,23 +166,6 @@ def test_the_typed_dict_lists_the_fields_of_a_context() -> None:
     assert NotifyRequestContextInput.__optional_keys__ == {"source_thread_identity", "received_at"}
     only_required = {name: value for name, value in CONTEXT.items() if name in required}
     assert parse_notify({**SEND, "request_context": only_required}, CHANNELS).context is not None
-
-
-@pytest.mark.parametrize(
-    ("thread", "split"),
-    [
-        ("1000:55", ("1000", 55)),
-        (" -100:1 ", ("-100", 1)),
-        ("@channel:9", ("@channel", 9)),
-        ("1000", None),
-        ("1000:", None),
-        ("a:1", None),
-        ("١:١", None),
-        ("1:2:3", None),
-    ],
-)
-def test_a_telegram_thread_is_a_chat_and_a_message(thread: str, split: tuple[str, int] | None) -> None:
-    assert split_telegram_thread(thread) == split
 
 
 @pytest.mark.requirement("messenger:envelope-validation")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from postroom.app.address_book import address_on, stored_contacts
-from postroom.app.channels import known_channels, owner_of
+from postroom.app.channels import owner_of
 from postroom.app.trust import HouseholdTrust, SettingsTrust
 from postroom.domain.ids import IdMint
 from postroom.domain.outcome import Outcome
@@ -62,7 +62,7 @@ def ask_channel(settings: Settings, channels: Mapping[str, Channel]) -> str | No
     """Where the owner is told that something waits; None when nobody is told."""
     if not settings.ask_owner_on:
         return None
-    wanted = [settings.approvals.ask_channel] if settings.approvals.ask_channel else ["telegram", "email"]
+    wanted = [settings.approvals.ask_channel] if settings.approvals.ask_channel else list(channels)
     owner = owner_of(settings)
     return next((name for name in wanted if name in channels and address_on(owner, name)), None)
 
@@ -80,13 +80,14 @@ async def approving(
     async def submit(outgoing: Outgoing) -> Outcome:
         return await plane.submit(outgoing, request_id=mint.mint(clock.now_us()), wait_seconds=0)
 
-    record = StoredApprovals(database, mint.mint, expiration)
+    record, asked_on = StoredApprovals(database, mint.mint, expiration), ask_channel(settings, channels)
     watch = Watch(
         record=record,
         policy=gate.policy,
         clock=clock,
         submit=submit,
-        ask_channel=ask_channel(settings, channels),
+        ask_channel=asked_on,
+        ask_style=channels[asked_on].capabilities.style if asked_on else "chat",
         signal=gate.signal,
     )
     async with loops.running("approvals", watch.look, wake=watch.signal):
@@ -94,7 +95,7 @@ async def approving(
             record=record,
             policy=gate.policy,
             channels=channels,
-            channel_names=known_channels(settings),
+            known_channels=plane.known_channels,
             clock=clock,
             mint=mint.mint,
             released=plane.dispatcher.wake,

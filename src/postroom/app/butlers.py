@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.app.channels import known_channels
 from postroom.app.endpoints import Endpoints
 from postroom.app.heartbeat import heartbeats
+from postroom.app.known_channels import known_channels
 from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
 from postroom.domain.ids import IdMint
@@ -51,14 +51,14 @@ def build_butler(
     modules: LoadedModules,
     verifier: Verifier,
 ) -> Butler:
-    wait = world.settings.delivery.notify_wait_seconds
+    wait, channels = world.settings.delivery.notify_wait_seconds, known_channels(world.settings)
 
     async def by_appointment(arguments: Mapping[str, Any]) -> dict[str, Any]:
         return await notify(
             NotifyArguments(**arguments),
             origin_butler=config.name,
             request_id=world.mint.mint(world.clock.now_us()),
-            channels=known_channels(world.settings),
+            channels=channels,
             outbound=outbound,
             switchboard=switchboard,
             default_wait_seconds=wait,
@@ -89,7 +89,7 @@ def build_butler(
         scheduler=scheduler,
         clock=world.clock,
         mint=world.mint.mint,
-        channels=known_channels(world.settings),
+        channels=channels,
         notify_wait_seconds=wait,
         started_at_us=world.clock.now_us(),
     )

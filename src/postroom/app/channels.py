@@ -15,7 +15,6 @@ from postroom.system.settings.model import EmailSettings, TelegramSettings
 from postroom.world.channels.email import Email
 from postroom.world.channels.telegram import Telegram
 
-KNOWN_CHANNELS: Final = frozenset({"telegram", "email"})
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
 
 
@@ -70,20 +69,6 @@ def _email(settings: EmailSettings) -> Email:
         settings.password.reveal() or None,
         settings.from_address or settings.address,
     )
-
-
-def known_channels(settings: Settings) -> frozenset[str]:
-    """What a message may name; one without credentials is known and unavailable."""
-    return KNOWN_CHANNELS | settings.channels.keys()
-
-
-def usable_channels(settings: Settings) -> tuple[str, ...]:
-    """Those with credentials, or the sandbox's, in the order they are tried; never none."""
-    if settings.in_sandbox:
-        return ("telegram", "email")
-    email = settings.email.address or settings.email.from_address
-    ours = [name for name, is_set in (("telegram", settings.telegram.token), ("email", email)) if is_set]
-    return (*ours, *settings.channels) or ("telegram",)
 
 
 def _sandboxed(sandbox: SandboxAddress) -> dict[str, Channel]:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from postroom.app.channels import known_channels
-from postroom.app.policy import delivery_policy
+from postroom.app.known_channels import known_channels
+from postroom.app.policy import breaker_policy, retry_policy
 from postroom.domain.breaker import BreakerPolicy, Circuit, as_of
 from postroom.domain.dead_letter import DeadLetter
 from postroom.domain.delivery import Priority
@@ -40,7 +40,7 @@ class HouseholdOverview:
         self._circuits = StoredCircuits(database)
         self._figures = StoredFigures(database)
         self._deliveries = StoredDeliveries(database)
-        self._breaker: BreakerPolicy = delivery_policy(settings).breaker
+        self._breaker: BreakerPolicy = breaker_policy(settings)
         self.channels = sorted(known_channels(settings))
 
     async def tallies(self, since_us: int) -> Sequence[Tally]:
@@ -87,7 +87,7 @@ class HouseholdPulse:
 
 class HouseholdDeliveries:
     def __init__(self, settings: Settings, database: Database) -> None:
-        retry = delivery_policy(settings).retry
+        retry = retry_policy(settings)
         self.attempts_by_priority = {one: retry.attempts_for(one) for one in Priority}
         self.channels = sorted(known_channels(settings))
         self._database = database

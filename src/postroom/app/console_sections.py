@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from postroom.app.address_book import stored_contacts
-from postroom.app.channels import known_channels
 from postroom.app.inbox import Inbox
+from postroom.app.known_channels import known_channels
 from postroom.domain.ids import IdMint
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
@@ -36,9 +36,11 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
 
 
 def approvals_desk(settings: Settings, tools: Tools) -> Section:
-    is_on = settings.approvals_on
-    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known_channels(settings)))
-    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, approver(settings.approvals.approvers))
+    is_on, known = settings.approvals_on, known_channels(settings)
+    letters = frozenset(name for name, can in known.items() if can.style == "letter")
+    pages = ApprovalPages(tools=tools, is_on=is_on, letters=letters)
+    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known))
+    return approvals_section(pages, rules, approver(settings.approvals.approvers))
 
 
 def contacts_desk(database: Database, mint: IdMint, bulk: Bulk) -> Section:

@@ -24,6 +24,7 @@ from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
+from postroom.app.known_channels import known_channels
 from postroom.app.last_use import keeping_last_use
 from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
@@ -303,6 +304,7 @@ class _Builder:
             messenger=await self._peers.operator(MESSENGER),
             clock=self._clock,
             mint=self._mint,
+            channels=known_channels(self._settings),
         )
         self._routers += door.routers()
 

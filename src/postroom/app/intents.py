@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import APIRouter
 
 from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import owner_of
+from postroom.app.known_channels import known_channels
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.ports import Channel, Clock, Listen, Outbound
 from postroom.doors.assistants.assistant_tools import AssistantParts
 from postroom.doors.assistants.direct import DirectHousehold
 from postroom.doors.assistants.standalone import agency_of
@@ -27,7 +28,7 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.work.conversations.inbound import Inbound, Updates, hearing_handler, reply_handler
+from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
@@ -113,6 +114,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         signal=signal,
         clock=clock,
         mint=mint,
+        channels=known_channels(world.settings),
     )
     gateway = GatewayParts(
         intake=intake,
@@ -160,22 +162,17 @@ async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
 async def listening(
     world: World, channels: Mapping[str, Channel], replies: Replies, outbound: Outbound, loops: Loops
 ) -> AsyncIterator[None]:
-    """Reads what people write to the bot, for as long as there is one."""
-    bot = channels.get("telegram")
-    if not isinstance(bot, Updates):
-        yield
-        return
-    inbound = Inbound(
-        source="telegram",
-        bot=bot,
-        offsets=StoredIntents(world.database, world.mint.mint),
-        handlers=[
-            hearing_handler(StoredConversations(world.database), world.clock),
-            reply_handler(replies),
-            unhandled_handler(outbound, world.clock),
-        ],
-        clock=world.clock,
-    )
-    # A poll may wait for half a minute; what it would have fetched is fetched next time.
-    async with loops.running("inbound", inbound.look, cut_off=True):
+    """Reads what people write on every channel that hears them."""
+    handlers = [
+        hearing_handler(StoredConversations(world.database), world.clock),
+        reply_handler(replies),
+        unhandled_handler(outbound, world.clock),
+    ]
+    offsets = StoredIntents(world.database, world.mint.mint)
+    async with AsyncExitStack() as stack:
+        for name, channel in channels.items():
+            if isinstance(channel, Listen):
+                inbound = Inbound(source=name, bot=channel, offsets=offsets, handlers=handlers, clock=world.clock)
+                # A poll may wait for half a minute; what it would have fetched is fetched next time.
+                await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
         yield

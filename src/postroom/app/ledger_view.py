@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from postroom.app.policy import delivery_policy
+from postroom.app.policy import retry_policy
 from postroom.app.store import connect_store
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
@@ -85,7 +85,7 @@ def _of_note(connection: Connection, settings: Settings, identifier: str, now_us
 
 
 def _of_delivery(connection: Connection, settings: Settings, delivery: dict[str, Any], now_us: int) -> dict[str, str]:
-    attempts = delivery_policy(settings).retry.attempts_for(Priority(delivery["priority"]))
+    attempts = retry_policy(settings).attempts_for(Priority(delivery["priority"]))
     around = Around(**surroundings(connection, delivery["id"], delivery["channel"]), max_attempts=attempts)
     return {"id": delivery["id"], "why": why(delivery, delivery["attempts"], now_us, around)}
 

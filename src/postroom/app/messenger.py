@@ -32,7 +32,7 @@ def messenger_parts(
     approvals: Approvals | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
-    path, names = plane.acceptance, plane.channel_names
+    path, names = plane.acceptance, frozenset(plane.known_channels)
     wait_seconds = settings.delivery.notify_wait_seconds
     return MessengerParts(
         execute=Execute(plane=plane, status=sender_status(store, plane), clock=clock),
@@ -55,7 +55,7 @@ def messenger_parts(
             channel_names=names,
             clock=clock,
         ),
-        dry_run=DryRun(acceptance=path, channel_names=names, clock=clock, mint=mint.mint),
+        dry_run=DryRun(acceptance=path, known_channels=plane.known_channels, clock=clock, mint=mint.mint),
         verifier=verifier,
         approvals=approvals,
         approvers=settings.approvals.approvers,

@@ -2,12 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from postroom.domain.ports import Channel
+from postroom.domain.capabilities import UNDECLARED, Capabilities
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ports import Channel, Probe
 from postroom.system.settings import SettingsError
 from postroom.system.settings.model import ChannelSettings
+
+
+class Undeclared:
+    """A channel written before channels declared what they can: it goes on as it did."""
+
+    def __init__(self, channel: Any, capabilities: Capabilities) -> None:
+        self._channel = channel
+        self.name: str = channel.name
+        self.capabilities = capabilities
+
+    def __repr__(self) -> str:
+        return repr(self._channel)
+
+    def address(self, text: str) -> str | None:
+        found: str | None = self._channel.address(text)
+        return found
+
+    def prepare(self, message: Message) -> Sequence[Any]:
+        parts: Sequence[Any] = self._channel.prepare(message)
+        return parts
+
+    async def send(self, part: Any, timeout_seconds: float) -> Receipt:
+        receipt: Receipt = await self._channel.send(part, timeout_seconds)
+        return receipt
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+
+class UndeclaredProbe(Undeclared):
+    """One that can be asked whether its credentials work."""
+
+    async def probe(self, timeout_seconds: float) -> str:
+        who: str = await self._channel.probe(timeout_seconds)
+        return who
 
 
 def own_channel(name: str, settings: ChannelSettings) -> Channel:
@@ -15,12 +53,36 @@ def own_channel(name: str, settings: ChannelSettings) -> Channel:
     factory = _factory(name, settings.factory)
     options = {option: value.reveal() for option, value in settings.options.items()}
     try:
-        channel: Channel = factory(**options)
+        channel = factory(**options)
     except (TypeError, ValueError) as error:
         raise SettingsError(f"channels.{name}: {settings.factory} does not take these options ({error}).") from None
     if getattr(channel, "name", None) != name:
         raise SettingsError(f"channels.{name}: {settings.factory} makes a channel of another name.")
-    return channel
+    return _declaring(name, channel, _said(name, factory) or UNDECLARED)
+
+
+def declared(name: str, settings: ChannelSettings) -> Capabilities:
+    """What its factory says of it, for parts that never make it; they need not even have its module."""
+    try:
+        return _said(name, _factory(name, settings.factory)) or UNDECLARED
+    except Exception:  # somebody else's module; the part that sends with it says what is wrong
+        return UNDECLARED
+
+
+def _declaring(name: str, channel: Any, otherwise: Capabilities) -> Channel:
+    if _said(name, channel) is not None:
+        made: Channel = channel
+        return made
+    return UndeclaredProbe(channel, otherwise) if isinstance(channel, Probe) else Undeclared(channel, otherwise)
+
+
+def _said(name: str, speaker: Any) -> Capabilities | None:
+    said = getattr(speaker, "capabilities", None)
+    if isinstance(said, property) or said is None:
+        return None
+    if not isinstance(said, Capabilities):
+        raise SettingsError(f"channels.{name}: capabilities must be a postroom.domain.capabilities.Capabilities.")
+    return said
 
 
 def _factory(name: str, where: str) -> Any:

@@ -11,7 +11,8 @@ from prometheus_client import CollectorRegistry
 
 from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts, stored_contacts
 from postroom.app.approvals import build_gate
-from postroom.app.channels import known_channels, owner_of
+from postroom.app.channels import owner_of
+from postroom.app.known_channels import known_channels
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore, sole_worker
@@ -45,7 +46,8 @@ def build_plane(
     clock: Clock,
     mint: IdMint,
 ) -> Plane:
-    policy = delivery_policy(settings)
+    known = known_channels(settings, channels)
+    policy = delivery_policy(settings, known)
     meter = DeliveryMeter(registry)
     outcomes = Outcomes(store.ledger, clock)
     pipeline = Pipeline(
@@ -77,9 +79,7 @@ def build_plane(
         mint=mint.mint,
         gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
     )
-    return Plane(
-        acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=known_channels(settings)
-    )
+    return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
 
 
 @asynccontextmanager

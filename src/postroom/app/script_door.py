@@ -10,9 +10,11 @@ from fastapi import APIRouter
 from sqlalchemy import Connection
 
 from postroom.app.address_book import HouseholdAddressBook, stored_contacts
-from postroom.app.channels import known_channels, owner_of, usable_channels
+from postroom.app.channels import owner_of
+from postroom.app.known_channels import usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
 from postroom.app.peers import Nobody
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.notify_response import notify_error
@@ -44,6 +46,7 @@ class ScriptDoor:
     messenger: Reached
     clock: Clock
     mint: IdMint
+    channels: KnownChannels
 
     def routers(self) -> list[APIRouter]:
         may_decide = rules(self.settings.approvals.approvers)["approve_action"]
@@ -64,7 +67,7 @@ class ScriptDoor:
             arguments,
             origin_butler=sender_of(caller) or "",
             request_id=request_id,
-            channels=known_channels(self.settings),
+            channels=self.channels,
             outbound=self.outbound,
             switchboard=self.switchboard,
             default_wait_seconds=self.settings.delivery.notify_wait_seconds,
@@ -75,7 +78,8 @@ class ScriptDoor:
         book = HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint))
         channel = asked.pop("channel", None)
         if channel is None:
-            channel = await channel_for(recipient, book, usable_channels(self.settings))
+            tried = usable_channels(self.settings)
+            channel = await channel_for(recipient, book, {name: self.channels[name] for name in tried})
         return NotifyArguments(channel=channel, recipient=recipient, **asked)
 
     async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def recipient_of(caller: Principal, to: object) -> object:
     return None if isinstance(wanted, str) and wanted.strip().lower() in _OWNER else wanted
 
 
-async def channel_for(recipient: object, book: AddressBook, channels: tuple[str, ...]) -> str:
+async def channel_for(recipient: object, book: AddressBook, channels: KnownChannels) -> str:
     """The first that reaches the recipient; when none does, the first, whose refusal says what is wrong."""
     for name in channels:
         if recipient is None:
@@ -112,4 +116,5 @@ async def channel_for(recipient: object, book: AddressBook, channels: tuple[str,
         if reached:
             return name
     looks_like_mail = isinstance(recipient, str) and "@" in recipient.strip()[1:]
-    return "email" if looks_like_mail and "email" in channels else channels[0]
+    letters = [name for name, can in channels.items() if can.style == "letter"] if looks_like_mail else []
+    return next(iter([*letters, *channels]))

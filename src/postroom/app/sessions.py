@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 from postroom.app.endpoints import Endpoints
+from postroom.app.known_channels import known_channels
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.doors.butler.daemon import ButlerSessions
@@ -43,6 +44,7 @@ def build_sessions(
             runtime=RUNTIMES[config.runtime.type],
             mcp_url=endpoints.url(config.name) or "",
             workspace=settings.home / "sessions" / config.name,
+            conversations=frozenset(name for name, can in known_channels(settings).items() if can.replies),
             model=limits.model,
             arguments=limits.args,
             credentials={

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from postroom.app.policy import delivery_policy
+from postroom.app.policy import breaker_policy
 from postroom.domain.ports import Breakers, Clock, Limits, Pace
 from postroom.system.settings import Settings
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
@@ -24,7 +24,7 @@ class SharedState:
 
 @asynccontextmanager
 async def shared_state(settings: Settings, clock: Clock) -> AsyncIterator[SharedState]:
-    policy = delivery_policy(settings).breaker
+    policy = breaker_policy(settings)
     if not settings.redis_url:
         limits = MemoryLimits(clock)
         yield SharedState(limits=limits, pace=limits, breakers=MemoryBreakers(policy, clock, _token))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from postroom.app.butlers import ButlerWorld
-from postroom.app.channels import known_channels
+from postroom.app.known_channels import known_channels
 from postroom.doors.switchboard.deliver import Deliver
 from postroom.doors.switchboard.route import Router
 from postroom.doors.switchboard.server import Switchboard

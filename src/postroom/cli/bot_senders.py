@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 from postroom.app.endpoints import port_for
 from postroom.cli.doctor_checks.ports import household_at
@@ -13,11 +13,17 @@ from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.settings import Settings
-from postroom.work.conversations.inbound import Updates
 from postroom.world.channels.telegram import AnotherReader
 
 _POLL_SECONDS: Final = 25.0
 _LONGEST_NAME: Final = 64
+
+
+@runtime_checkable
+class Updates(Protocol):
+    """A bot whose updates can be read as they come, with the names of those who wrote."""
+
+    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]: ...
 
 
 class BotTaken(UserError):

@@ -14,10 +14,12 @@ from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.nearest import did_you_mean
 from postroom.system.settings import SettingsError
 from postroom.system.settings.glance import Glance, glance_from_process
+from postroom.system.settings.shipped import DEFAULT_CHANNEL, SPOKEN
 
-_CHANNEL, _BUTLER = "telegram", "general"
+_BUTLER = "general"
 Channel = Annotated[
-    str | None, typer.Option("--channel", "-c", help="telegram or email; telegram, or what POSTROOM_URL finds best.")
+    str | None,
+    typer.Option("--channel", "-c", help=f"Such as {SPOKEN}; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds best."),
 ]
 As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
@@ -79,11 +81,11 @@ def _here(
 ) -> dict[str, Any]:
     from postroom.cli.household_peer import NotRunning, call, call_at
 
-    asked["channel"] = channel = asked["channel"] or _CHANNEL
+    asked["channel"] = channel = asked["channel"] or DEFAULT_CHANNEL
     if (url := settings.url_of(butler)) is not None and channel in settings.channels:
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
             return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
-    from postroom.app.channels import known_channels
+    from postroom.app.known_channels import known_channels
     from postroom.system.settings.load import from_process
 
     whole, _ = from_process(overrides)

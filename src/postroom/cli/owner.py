@@ -64,9 +64,8 @@ async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
     from postroom.app.channels import build_channels
     from postroom.app.credentials import with_credentials
     from postroom.app.roster import load_roster
-    from postroom.cli.bot_senders import new_senders, refuse_while_running
+    from postroom.cli.bot_senders import Updates, new_senders, refuse_while_running
     from postroom.system.clock import SystemClock
-    from postroom.work.conversations.inbound import Updates
 
     roster = load_roster(settings, os.environ)
     settings = with_credentials(settings, roster, os.environ)

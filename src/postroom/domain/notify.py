@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from typing import Any, Final, TypedDict
 
+from postroom.domain.capabilities import Capabilities, KnownChannels
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.fields import Fields
 from postroom.domain.outgoing import Outgoing, RequestContext
@@ -27,7 +28,7 @@ _INTENTS: Final = {str(one): one for one in Intent}
 _PRIORITIES: Final = {str(one): one for one in Priority}
 _ON_UNCERTAIN: Final = {str(one): one for one in OnUncertain}
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
-_THREAD = re.compile(r"(-?\d{1,20}|@\w{1,64}):(\d{1,20})", re.ASCII)
+_UNKNOWN: Final = Capabilities()  # of a channel that is complained about already
 
 
 class _Lineage(TypedDict):
@@ -44,7 +45,7 @@ class NotifyRequestContextInput(_Lineage, total=False):
     received_at: str
 
 
-def parse_notify(payload: object, channels: frozenset[str]) -> Outgoing:
+def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     """Raises ValidationError listing every field that is wrong."""
     top = Fields(payload, whole="notify_request")
     top.refuse_unknown(_FIELDS)
@@ -57,7 +58,8 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Outgoing:
     delivery = top.nested("delivery")
     delivery.refuse_unknown(_DELIVERY_FIELDS)
     intent = delivery.choice("intent", _INTENTS)
-    channel = delivery.choice("channel", channels)
+    channel = delivery.choice("channel", channels.keys())
+    can = channels.get(channel, _UNKNOWN)
     message = _message(delivery, intent)
     subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
     if subject and _NO_LINE.search(subject):
@@ -65,12 +67,14 @@ def parse_notify(payload: object, channels: frozenset[str]) -> Outgoing:
     recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
     emoji = delivery.optional_text("emoji", maximum=32)
 
-    context = _context(top, intent, channel)
+    context = _context(top, intent, can)
     if intent == Intent.REACT:
         if not emoji and not delivery.has("emoji"):
             delivery.complain("emoji", "is required for a reaction", "react_emoji_required")
-        if channel and channel != "telegram":
+        if channel and not can.reacts:
             delivery.complain("intent", f"{channel} has no reactions", "react_unsupported")
+    if intent == Intent.REPLY and channel and not can.replies:
+        delivery.complain("intent", f"{channel} has no replies", "reply_unsupported")
     top.finish()
     return Outgoing(
         origin_butler=origin,
@@ -124,7 +128,7 @@ def _message(delivery: Fields, intent: str) -> str:
     return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS)
 
 
-def _context(top: Fields, intent: str, channel: str) -> RequestContext | None:
+def _context(top: Fields, intent: str, can: Capabilities) -> RequestContext | None:
     if not top.has("request_context"):
         if intent in (Intent.REPLY, Intent.REACT):
             top.complain("request_context", f"is required for a {intent}", f"{intent}_context_required")
@@ -141,7 +145,7 @@ def _context(top: Fields, intent: str, channel: str) -> RequestContext | None:
     )
     if context.received_at is not None:
         _check_received_at(given, given.raw("received_at"))
-    _check_thread(given, intent, channel, context.source_thread_identity)
+    _check_thread(given, intent, can, context.source_thread_identity)
     return context
 
 
@@ -152,17 +156,13 @@ def _check_received_at(fields: Fields, received_at: str) -> None:
         fields.complain("received_at", "must be an RFC 3339 time with an offset", "rfc3339_string_required")
 
 
-def _check_thread(fields: Fields, intent: str, channel: str, thread: str | None) -> None:
-    if intent == Intent.SEND or (intent == Intent.REPLY and channel != "telegram"):
+def _check_thread(fields: Fields, intent: str, can: Capabilities, thread: str | None) -> None:
+    form = can.thread_identity
+    if intent == Intent.SEND or (intent == Intent.REPLY and form is None):
         return
     name = "source_thread_identity"
     if thread is None:
         if not fields.has(name):
             fields.complain(name, f"is required for a {intent or 'reply'}", f"{intent}_thread_required")
-    elif channel == "telegram" and split_telegram_thread(thread) is None:
-        fields.complain(name, "must be <chat_id>:<message_id>", "thread_format")
-
-
-def split_telegram_thread(thread: str) -> tuple[str, int] | None:
-    match = _THREAD.fullmatch(thread.strip())
-    return (match[1], int(match[2])) if match else None
+    elif form is not None and form.split(thread) is None:
+        fields.complain(name, f"must be {form.words}", "thread_format")

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from postroom.domain.breaker import Circuit, Permit, Report
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
+from postroom.domain.inbound_message import Heard
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
 from postroom.domain.limits import Admission, Decision
 from postroom.domain.outcome import Outcome
@@ -46,6 +48,11 @@ class Channel(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do; the same for as long as it lives."""
+        ...
+
     def address(self, text: str) -> str | None:
         """The text as a canonical address of this channel, or None when it is not one."""
         ...
@@ -65,6 +72,15 @@ class Probe(Protocol):
 
     async def probe(self, timeout_seconds: float) -> str:
         """Who the provider says we are; raises one of our errors."""
+        ...
+
+
+@runtime_checkable
+class Listen(Protocol):
+    """A channel that hears what people write there."""
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Heard:
+        """What came since `position`; waits up to `timeout_seconds` for something to come."""
         ...
 
 

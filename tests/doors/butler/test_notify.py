@@ -23,10 +23,11 @@ from postroom.domain.fields import text_problem
 from postroom.domain.route import build_notify_route
 from postroom.doors.butler.notify import NotifyArguments, notify, read_arguments, wait_seconds
 from postroom.doors.butler.server import CORE_TOOL_NAMES
+from postroom.world.channels.kinds import KINDS
 from postroom.world.peers.over_wire import SwitchboardOverWire
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-CHANNELS = frozenset({"telegram", "email"})
+CHANNELS = KINDS
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

@@ -9,9 +9,10 @@ import pytest
 from postroom.domain.errors import ValidationError
 from postroom.domain.time import parse_text
 from postroom.doors.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
+from postroom.world.channels.kinds import KINDS
 
 NOW = parse_text("2026-11-15T12:00:00Z")
-CHANNELS = frozenset({"telegram", "email"})
+CHANNELS = KINDS
 
 
 def plan(**arguments: object):

@@ -31,7 +31,7 @@ class AwaySandbox:
 
 
 async def test_approvals_without_the_messenger_are_not_nothing() -> None:
-    pages = ApprovalPages(tools=AwayTools(), is_on=True)
+    pages = ApprovalPages(tools=AwayTools(), is_on=True, letters=())
     shown = await opened(approvals_section(pages, RulePages(tools=AwayTools(), is_on=True, channels=["email"]), person))
 
     assert "This source is not available just now." in shown
@@ -39,7 +39,7 @@ async def test_approvals_without_the_messenger_are_not_nothing() -> None:
 
 
 async def test_approvals_that_are_off_say_so() -> None:
-    pages = ApprovalPages(tools=AwayTools(), is_on=False)
+    pages = ApprovalPages(tools=AwayTools(), is_on=False, letters=())
     shown = await opened(
         approvals_section(pages, RulePages(tools=AwayTools(), is_on=False, channels=["email"]), person)
     )

@@ -21,6 +21,7 @@ from postroom.domain.registry import Registration
 from postroom.domain.route import read_route_response
 from postroom.doors.switchboard import deliver
 from postroom.doors.switchboard.deliver import Deliver, check_origin
+from postroom.world.channels.kinds import KINDS
 from postroom.world.peers.over_wire import MessengerOverWire
 
 HEALTH = Principal(Role.BUTLER, "health")
@@ -91,7 +92,7 @@ def switchboard(messenger: Messenger, log: Log, roster: Roster | None = None) ->
         log=log,
         clock=FakeClock(),
         mint=IdMint().mint,
-        channels=frozenset({"telegram", "email"}),
+        channels=KINDS,
     )
 
 

@@ -23,6 +23,7 @@ from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.risk import RiskPolicy
 from postroom.work.approvals.rule_request import RuleRequest, parse_rule_request
 from postroom.work.approvals.ruling import expiration
+from postroom.world.channels.kinds import KINDS
 from postroom.world.store.approvals.approvals import StoredApprovals
 
 ANN = Principal(Role.USER, "ann")
@@ -56,7 +57,7 @@ async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
             record=record,
             policy=ApprovalPolicy(risk=RiskPolicy(by_channel={"email": Risk.HIGH})),
             channels=CHANNELS,
-            channel_names=frozenset(CHANNELS),
+            known_channels=KINDS,
             clock=clock,
             mint=MINT.mint,
             released=lambda: released.append(1),

@@ -12,13 +12,14 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ports import Channel
 from postroom.work.approvals.edit import edited
 from postroom.world.channels.email import Email
+from postroom.world.channels.kinds import KINDS
 from postroom.world.channels.telegram import Telegram
 
 CHANNELS: dict[str, Channel] = {
     "telegram": Telegram("1:token", "http://127.0.0.1:1"),
     "email": Email("127.0.0.1", 1, "none", None, None, "postroom@sandbox.example"),
 }
-KNOWN = frozenset(CHANNELS)
+KNOWN = KINDS
 MAIL = content(channel="email", address="bob@friends.example", subject="Dinner")
 REPLY = content(intent=Intent.REPLY, thread="7")
 CONTEXT = {

@@ -23,9 +23,10 @@ from postroom.domain.outgoing import Outgoing
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
 from postroom.work.approvals.watch import APPROVALS_ORIGIN, Watch, approval_request
+from postroom.world.channels.kinds import KINDS
 from postroom.world.store.approvals.approvals import StoredApprovals
 
-CHANNELS = frozenset({"telegram", "email"})
+CHANNELS = KINDS
 
 
 @dataclass
@@ -64,7 +65,7 @@ def test_the_owner_is_told_who_wants_what_and_not_the_message() -> None:
     action = pending_action()
     action = replace(action, content=replace(action.content, message="secret words", address="p\u0430ypal"))
 
-    sent = parse_notify(notify_document(approval_request(action, "email")), CHANNELS)
+    sent = parse_notify(notify_document(approval_request(action, "email", "letter")), CHANNELS)
 
     assert (sent.origin_butler, sent.recipient, sent.subject) == (APPROVALS_ORIGIN, None, "Approval needed")
     assert "secret words" not in sent.message

@@ -10,7 +10,9 @@ from postroom.work.butlers.session_prompt import request_text, session_prompt
 
 
 def prompt(context: dict[str, Any] | None) -> str:
-    return session_prompt(session(context), description="Looks after health.", server="general")
+    return session_prompt(
+        session(context), description="Looks after health.", server="general", conversations={"telegram", "email"}
+    )
 
 
 def test_the_request_stands_below_the_line_and_unchanged() -> None:

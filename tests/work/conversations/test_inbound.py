@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,22 +9,27 @@ from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 
 from postroom.domain.errors import TargetUnavailable
+from postroom.domain.inbound_message import Heard, InboundMessage
 from postroom.domain.time import seconds
-from postroom.work.conversations.inbound import Inbound, telegram_replies
+from postroom.work.conversations.inbound import Inbound, hearing_handler, replies_in
 
 
 class Bot:
-    def __init__(self, *batches: list[dict[str, Any]]) -> None:
+    """Numbers are messages; the position is the number after the last."""
+
+    def __init__(self, *batches: list[int]) -> None:
         self.batches = list(batches)
         self.offsets: list[int | None] = []
         self.broken = 0
 
-    async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
-        self.offsets.append(offset)
+    async def listen(self, position: int | None, timeout_seconds: float) -> Heard:
+        self.offsets.append(position)
         if self.broken:
             self.broken -= 1
             raise TargetUnavailable("away")
-        return self.batches.pop(0) if self.batches else []
+        numbers = self.batches.pop(0) if self.batches else []
+        messages = [InboundMessage(channel="pager", number=one, message_id="1", addresses=("5",)) for one in numbers]
+        return Heard(messages=messages, position=max(numbers) + 1 if numbers else None)
 
 
 class Offsets:
@@ -40,15 +44,15 @@ class Offsets:
 
 
 def reader(bot: Bot, seen: list[int], clock: FakeClock, mine: bool = True) -> Inbound:
-    async def handle(update: Mapping[str, Any]) -> bool:
-        seen.append(update["update_id"])
+    async def handle(message: InboundMessage) -> bool:
+        seen.append(message.number)
         return mine
 
-    return Inbound(source="telegram", bot=bot, offsets=Offsets(), handlers=[handle, handle], clock=clock)
+    return Inbound(source="pager", bot=bot, offsets=Offsets(), handlers=[handle, handle], clock=clock)
 
 
-async def test_updates_are_handed_over_in_order_and_once(clock: FakeClock) -> None:
-    bot, seen = Bot([{"update_id": 7}, {"update_id": 8}], [{"update_id": 9}]), list[int]()
+async def test_messages_are_handed_over_in_order_and_once(clock: FakeClock) -> None:
+    bot, seen = Bot([7, 8], [9]), list[int]()
     inbound = reader(bot, seen, clock)
 
     assert [await inbound.poll(0) for _ in range(3)] == [2, 1, 0]
@@ -57,16 +61,16 @@ async def test_updates_are_handed_over_in_order_and_once(clock: FakeClock) -> No
     assert bot.offsets == [None, 9, 10]
 
 
-async def test_an_update_that_is_nobodys_is_passed_over(clock: FakeClock) -> None:
+async def test_a_message_that_is_nobodys_is_passed_over(clock: FakeClock) -> None:
     seen: list[int] = []
 
-    await reader(Bot([{"update_id": 7}]), seen, clock, mine=False).poll(0)
+    await reader(Bot([7]), seen, clock, mine=False).poll(0)
 
     assert seen == [7, 7]
 
 
 async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None:
-    bot, seen = Bot([{"update_id": 7}]), list[int]()
+    bot, seen = Bot([7]), list[int]()
     bot.broken = 1
     inbound = reader(bot, seen, clock)
 
@@ -76,59 +80,51 @@ async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None
     assert seen == [7]
 
 
-ADA = {"id": 5, "is_bot": False, "first_name": "Ada"}
-
-
-def written(**more: Any) -> dict[str, Any]:
-    return {"message": {"text": "hi", "from": ADA, "chat": {"id": 5}, "reply_to_message": {"message_id": 3}, **more}}
-
-
-@pytest.mark.parametrize(
-    ("update", "addresses"),
-    [
-        ({}, []),
-        ({"message": {"text": "hi", "from": ADA, "chat": {"id": 5}}}, []),
-        ({"message": {"from": ADA, "chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, []),
-        ({"message": "nonsense"}, []),
-        (written(chat={"id": 5}), ["5"]),
-        (written(chat={"id": -5, "username": "Chan"}), ["-5", "@chan"]),
-    ],
-)
-def test_only_answers_to_messages_are_replies(update: dict[str, Any], addresses: list[str]) -> None:
-    assert [(one.address, one.provider_id) for one in telegram_replies(update)] == [(one, "3") for one in addresses]
-
-
-def test_the_sender_of_a_reply_is_who_wrote_it_and_not_the_chat() -> None:
-    (reply,) = telegram_replies(written(chat={"id": -100}))
-
-    assert (reply.address, reply.sender) == ("-100", "5")
+def written(text: str | None = "hi", **more: Any) -> InboundMessage:
+    values: dict[str, Any] = {"addresses": ("5",), "sender": "5", "replies_to": "3", **more}
+    return InboundMessage(channel="pager", number=7, message_id="9", text=text, **values)
 
 
 @pytest.mark.parametrize(
-    "how",
+    ("message", "addresses"),
     [
-        pytest.param({"from": None}, id="nobody"),
-        pytest.param({"from": {"id": "5", "is_bot": False}}, id="no number"),
-        pytest.param({"from": {**ADA, "is_bot": True}}, id="a bot"),
-        pytest.param({"from": {"id": 5}}, id="perhaps a bot"),
-        pytest.param({"forward_origin": {"type": "user"}}, id="forwarded"),
-        pytest.param({"forward_date": 1}, id="forwarded, in older words"),
-        pytest.param({"is_automatic_forward": True}, id="forwarded from a channel"),
-        pytest.param({"sender_chat": {"id": -5}}, id="an anonymous admin or a channel"),
-        pytest.param({"via_bot": {"id": 7, "is_bot": True}}, id="through another bot"),
-        pytest.param({"sender_business_bot": {"id": 7, "is_bot": True}}, id="a bot in somebody's name"),
+        (written(), ["5"]),
+        (written(addresses=("-5", "@chan")), ["-5", "@chan"]),
+        (written(addresses=()), []),
+        (written(replies_to=None), []),
+        (written(text=None), []),
+        (written(sender=None), []),
     ],
+    ids=["in a chat", "in a chat with a name", "nowhere", "to nothing of ours", "without words", "by no person"],
 )
-def test_what_no_person_wrote_there_is_no_reply(how: dict[str, Any]) -> None:
-    assert telegram_replies(written(**how)) == []
+def test_only_a_persons_answers_to_messages_are_replies(message: InboundMessage, addresses: list[str]) -> None:
+    found = [(one.channel, one.address, one.provider_id) for one in replies_in(message)]
+
+    assert found == [("pager", one, "3") for one in addresses]
 
 
-async def test_an_update_somebody_stumbles_over_holds_nobody_up(clock: FakeClock) -> None:
-    bot, seen = Bot([{"update_id": 7, "message": "odd"}, {"update_id": 8}]), list[int]()
+class Notebook:
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, str, str]] = []
+
+    async def hear(self, channel: str, address: str, thread: str, now_us: int) -> None:
+        self.heard.append((channel, address, thread))
+
+
+async def test_where_a_person_wrote_is_remembered_under_every_address_of_the_place(clock: FakeClock) -> None:
+    notebook = Notebook()
+
+    assert not await hearing_handler(notebook, clock)(written(addresses=("-5", "@chan")))
+
+    assert notebook.heard == [("pager", "-5", "9"), ("pager", "@chan", "9")]
+
+
+async def test_a_message_somebody_stumbles_over_holds_nobody_up(clock: FakeClock) -> None:
+    bot, seen = Bot([7, 8]), list[int]()
     inbound = reader(bot, seen, clock)
 
-    async def stumble(update: Mapping[str, Any]) -> bool:
-        return bool(update["message"]["chat"]) if "message" in update else False
+    async def stumble(message: InboundMessage) -> bool:
+        return bool(message.addresses[9]) if message.number == 7 else False
 
     await replace(inbound, handlers=[stumble, *inbound.handlers]).poll(0)
     await inbound.poll(0)
@@ -138,20 +134,20 @@ async def test_an_update_somebody_stumbles_over_holds_nobody_up(clock: FakeClock
 
 
 async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> None:
-    bot, seen, quiet = Bot([{"update_id": 7}]), list[int](), asyncio.Event()
+    bot, seen, quiet = Bot([7]), list[int](), asyncio.Event()
     inbound, loops = reader(bot, seen, clock), CountedLoops(clock)
-    answer, surprises = bot.updates, iter([RuntimeError("surprise")])
+    answer, surprises = bot.listen, iter([RuntimeError("surprise")])
 
-    async def updates(offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
+    async def listen(position: int | None, timeout_seconds: float) -> Heard:
         for surprise in surprises:
             raise surprise
-        found = await answer(offset, timeout_seconds)
-        if not found:
+        found = await answer(position, timeout_seconds)
+        if not found.messages:
             quiet.set()
             await asyncio.Event().wait()
         return found
 
-    bot.updates = updates  # type: ignore[method-assign]
+    bot.listen = listen  # type: ignore[method-assign]
     async with asyncio.timeout(10), loops.running("inbound", inbound.look, cut_off=True):
         await clock.parked()
         await clock.advance(6)

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.clock import FakeClock
 
+from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import Outcome
@@ -33,10 +34,10 @@ class Post:
         return read_response({"status": "accepted"})
 
 
-def update(chat: Any = None, sender: Any = None, **message: Any) -> dict[str, Any]:
-    chat = {"id": 77, "type": "private"} if chat is None else chat
-    sender = {"id": 77, "is_bot": False} if sender is None else sender
-    return {"update_id": 5, "message": {"message_id": 9, "chat": chat, "from": sender, "text": "secret", **message}}
+def written(message_id: str = "9", *, alone: bool = True) -> InboundMessage:
+    return InboundMessage(
+        channel="pager", number=5, message_id=message_id, addresses=("77", "@ada"), text="secret", alone=alone
+    )
 
 
 async def write(home: Living, text: str, chat_id: int = 4242) -> None:
@@ -68,52 +69,46 @@ async def test_somebody_who_writes_to_the_bot_gets_one_sentence_a_day(tmp_path: 
         assert [(row["origin_butler"], row["intent"]) for row in rows] == [("messenger", "reply")] * 2
 
 
-async def test_what_is_no_message_is_left_alone() -> None:
+async def test_the_sentence_is_a_reply_on_the_channel_and_in_the_place_it_came_from() -> None:
     post = Post()
-    handle = unhandled_handler(post, FakeClock())
 
-    assert not await handle({"update_id": 5, "callback_query": {}})
-    assert post.sent == []
+    assert await unhandled_handler(post, FakeClock())(written())
+
+    (envelope,) = post.sent
+    assert envelope["delivery"] == {"intent": "reply", "channel": "pager", "message": SENTENCE}
+    assert envelope["request_context"] == {
+        "request_id": "pager-update-5",
+        "source_channel": "pager",
+        "source_endpoint_identity": "bot",
+        "source_sender_identity": "77",
+        "source_thread_identity": "77:9",
+    }
 
 
 async def test_another_day_has_another_key(clock: FakeClock) -> None:
     post = Post()
     handle = unhandled_handler(post, clock)
 
-    await handle(update())
-    await handle(update(message_id=10))
+    await handle(written())
+    await handle(written("10"))
     await clock.advance(DAY_SECONDS)
-    await handle(update(message_id=11))
+    await handle(written("11"))
 
     keys = [envelope["idempotency_key"] for envelope in post.sent]
     assert keys[0] == keys[1] != keys[2]
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        update(chat={"id": -5, "type": "group"}),
-        update(chat={"id": -5, "type": "supergroup"}),
-        update(chat={"id": 77}),
-        update(chat={"id": "77", "type": "private"}),
-        update(chat="nonsense"),
-        update(sender={"id": 1, "is_bot": True}),
-        update(sender="nonsense"),
-        update(message_id=None),
-    ],
-    ids=str,
-)
-async def test_groups_bots_and_nonsense_are_not_answered(odd: dict[str, Any]) -> None:
+async def test_who_is_not_alone_with_us_is_not_answered() -> None:
     post = Post()
 
-    assert await unhandled_handler(post, FakeClock())(odd)
+    assert await unhandled_handler(post, FakeClock())(written(alone=False))
 
     assert post.sent == []
 
 
 async def test_the_log_has_a_line_and_not_a_word_of_it() -> None:
     with capture_logs() as lines:
-        await unhandled_handler(Post(), FakeClock())(update())
+        await unhandled_handler(Post(), FakeClock())(written())
 
     assert [line["event"] for line in lines] == ["inbound.unhandled"]
     assert "secret" not in json.dumps(lines)

@@ -23,7 +23,7 @@ async def test_a_channel_that_stumbles_is_told_without_the_words_it_stumbled_ove
     async with living_world(tmp_path / "p.db", clock, Parts(policy=generous())) as world:
         monkeypatch.setattr(world.telegram, "prepare", stumble)
         path = world.plane.acceptance
-        dry_run = DryRun(acceptance=path, channel_names=world.plane.channel_names, clock=clock, mint=path.mint)
+        dry_run = DryRun(acceptance=path, known_channels=world.plane.known_channels, clock=clock, mint=path.mint)
         delivery = {"intent": "send", "channel": "telegram", "message": "a secret", "recipient": "1000"}
 
         told = await dry_run.run({"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery})

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from postroom.app.policy import delivery_policy
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import OverloadRejected, ProviderThrottled
 from postroom.domain.limits import Decision, LimitType
+from postroom.system.settings import Settings
 from postroom.work.delivery.limits import LimitPolicy, admission, cost_millis, refusal, standing_tiers
+from postroom.world.channels.kinds import KINDS
 
-POLICY = LimitPolicy()
+POLICY = delivery_policy(Settings(home=Path("unused")), KINDS).limits
 
 
 @pytest.mark.requirement(

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from postroom.app.policy import delivery_policy
 from postroom.domain.delivery import OnUncertain
+from postroom.system.settings import Settings
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.world.channels.kinds import KINDS
+
+POLICY = delivery_policy(Settings(home=Path("unused")), KINDS)
 
 
 @pytest.mark.requirement("messenger:per-channel-timeouts")
@@ -13,12 +21,12 @@ from postroom.work.delivery.policy import DeliveryPolicy
     ("channel", "seconds"), [("telegram", 15.0), (" Telegram ", 15.0), ("email", 45.0), ("matrix", 30.0)]
 )
 def test_every_channel_has_its_deadline(channel: str, seconds: float) -> None:
-    assert DeliveryPolicy().timeout_seconds(channel) == seconds
+    assert POLICY.timeout_seconds(channel) == seconds
 
 
 @pytest.mark.parametrize("lease", [1.0, 30.0, 600.0])
 def test_a_lease_outlasts_the_call_it_covers(lease: float) -> None:
-    policy = DeliveryPolicy(lease_seconds=lease)
+    policy = replace(POLICY, lease_seconds=lease)
 
     for channel in ("telegram", "email", "matrix"):
         assert policy.sending_lease_seconds(channel) >= policy.timeout_seconds(channel) + 10

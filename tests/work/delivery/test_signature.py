@@ -12,12 +12,14 @@ from tests.clock import FakeClock
 from tests.domain.envelopes import REACT
 from tests.work.delivery.world import Parts, envelope, generous, living_world
 
+from postroom.domain.capabilities import UNDECLARED
 from postroom.domain.errors import ValidationError
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS, parse_notify
 from postroom.work.delivery.signature import signed
+from postroom.world.channels.kinds import KINDS
 from postroom.world.channels.telegram_text import TEXT_LIMIT
 
-CHANNELS = frozenset({"telegram", "email", "pager"})
+CHANNELS = {**KINDS, "pager": UNDECLARED}
 SIGNED = {"messages": {"sign": True}}
 
 
@@ -33,16 +35,18 @@ SIGNED = {"messages": {"sign": True}}
     ids=str,
 )
 def test_a_butler_s_chat_message_begins_with_its_name(fields: dict[str, Any], text: str) -> None:
-    assert signed(parse_notify(envelope(**fields), CHANNELS)) == text
+    outgoing = parse_notify(envelope(**fields), CHANNELS)
+
+    assert signed(outgoing, CHANNELS[outgoing.channel].style) == text
 
 
 def test_a_reaction_has_nothing_to_sign() -> None:
-    assert signed(parse_notify(REACT, CHANNELS)) == ""
+    assert signed(parse_notify(REACT, CHANNELS), "chat") == ""
 
 
 def test_the_name_counts_toward_the_length() -> None:
     with pytest.raises(ValidationError, match="with the butler's name before it"):
-        signed(parse_notify(envelope("x" * MAX_MESSAGE_CHARACTERS), CHANNELS))
+        signed(parse_notify(envelope("x" * MAX_MESSAGE_CHARACTERS), CHANNELS), "chat")
 
 
 async def test_the_same_message_is_the_same_request_signed_or_not(tmp_path: Path, clock: FakeClock) -> None:

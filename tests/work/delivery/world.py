@@ -15,6 +15,7 @@ from tests.clock import FakeClock
 from tests.services.ready_file import ready_file
 from tests.system.counted import CountedLoops
 
+from postroom.domain.capabilities import UNDECLARED
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ids import IdMint
@@ -31,6 +32,7 @@ from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.world.channels.kinds import KINDS
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
@@ -53,6 +55,7 @@ class ScriptedChannel:
 
     def __init__(self, name: str, clock: Clock) -> None:
         self.name = name
+        self.capabilities = KINDS.get(name, UNDECLARED)
         self._clock = clock
         self.script: deque[PostroomError | Exception | asyncio.Event] = deque()
         self.always: PostroomError | asyncio.Event | None = None
@@ -357,9 +360,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         meter=tally,
         mint=mint.mint,
     )
-    plane = Plane(
-        acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=frozenset({"telegram", "email"})
-    )
+    plane = Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=KINDS)
     return World(
         clock=clock,
         database=database,
@@ -382,5 +383,6 @@ def generous(**changes: Any) -> DeliveryPolicy:
         recipient_per_minute=free,
         channels={"telegram.bot": free, "email.bot": free},
     )
-    values: Mapping[str, Any] = {"limits": lifted, "spacing_seconds": {}, **changes}
+    timeouts = {name: one.timeout_seconds for name, one in KINDS.items()}
+    values: Mapping[str, Any] = {"limits": lifted, "spacing_seconds": {}, "timeouts_seconds": timeouts, **changes}
     return DeliveryPolicy(**values)

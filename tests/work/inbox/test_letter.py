@@ -17,6 +17,7 @@ from postroom.domain.notify import notify_document, parse_notify
 from postroom.domain.time import to_datetime
 from postroom.work.inbox.letter import outgoing, shortened
 from postroom.world.channels.email_message import build
+from postroom.world.channels.kinds import KINDS
 
 
 def a_batch(notifications: Sequence[Notification], zone: str = "UTC") -> Batch:
@@ -67,7 +68,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 @given(texts.filter(str.strip))
 def test_whatever_a_model_writes_makes_a_letter_that_the_channel_takes(text: str) -> None:
     sent = outgoing(a_batch([a_notification(message=text.strip())]))
-    notify = parse_notify(notify_document(sent), frozenset({"email"}))
+    notify = parse_notify(notify_document(sent), KINDS)
     message = Message(
         delivery_id=DeliveryId("d1"),
         intent=Intent.SEND,

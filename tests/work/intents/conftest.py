@@ -32,6 +32,7 @@ from postroom.work.intents.threads import Threads
 from postroom.work.intents.webhooks import Webhooks
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
+from postroom.world.channels import kinds
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
@@ -178,7 +179,7 @@ def build_office(database: Database, clock: FakeClock) -> Office:
         contacts=contacts, household=NobodysHousehold(), butlers=frozenset({"health"}), owner_name="Olivia"
     )
     tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
-    courier = Courier(store=store, directory=directory, outbound=post, routes=butlers, **tools)
+    courier = Courier(store=store, directory=directory, outbound=post, routes=butlers, channels=kinds.KINDS, **tools)
     return Office(
         database=database,
         contacts=contacts,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from postroom.app.address_book import address_on
-from postroom.app.channels import build_channels, known_channels
+from postroom.app.channels import build_channels
+from postroom.app.known_channels import known_channels
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Channel, Probe
@@ -26,7 +27,7 @@ async def look_at_channels(settings: Settings) -> list[Finding]:
         return [Finding("channels", False, str(error), "mend that setting, or the variable it comes from")]
     findings = [
         Finding(name, True, "not set up, so it cannot be used", f"to use it, set {_WHERE[name]}")
-        for name in sorted(known_channels(settings) - channels.keys())
+        for name in sorted(known_channels(settings).keys() - channels.keys())
     ]
     if not channels:
         findings.append(

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from mcp.server.mcpserver import MCPServer
 
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notify_response import argument_error, notify_error
 from postroom.domain.ports import Clock, Outbound, Peer
@@ -77,7 +78,7 @@ class Butler:
     scheduler: Scheduler
     clock: Clock
     mint: Callable[[int], str]
-    channels: frozenset[str]
+    channels: KnownChannels
     notify_wait_seconds: float
     started_at_us: int
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
@@ -40,7 +41,7 @@ class NotifyArguments:
     wait_seconds: object = None
 
 
-def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: frozenset[str]) -> Outgoing:
+def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
     """Raises ValidationError with the sentence the contract promises."""
     intent = arguments.intent if arguments.intent is not None else "send"
     if intent != Intent.REACT and _is_missing(arguments.message):
@@ -84,7 +85,7 @@ async def notify(
     *,
     origin_butler: str,
     request_id: str,
-    channels: frozenset[str],
+    channels: KnownChannels,
     outbound: Outbound,
     switchboard: Peer,
     default_wait_seconds: float,

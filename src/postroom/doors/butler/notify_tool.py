@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -12,9 +13,10 @@ from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.notify import NotifyArguments
 from postroom.doors.butler.reminders import RemindArguments
 from postroom.doors.guard.caller import caller
+from postroom.system.settings.shipped import SPOKEN
 
 NOTIFY_DESCRIPTION: Final = """\
-Deliver a message to a person over Telegram or e-mail, reply in the conversation a request came from, \
+Deliver a message to a person over {channels}, reply in the conversation a request came from, \
 or react to a message with an emoji.
 
 Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
@@ -30,7 +32,7 @@ The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried
 # Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
 # `[1, 2]` would arrive as a list. Not validated by it, so that a wrong type gets our answer and not its.
 Text = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
-Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": "telegram or email"})]
+Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": f"the name of a channel, such as {SPOKEN}"})]
 IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
 PriorityName = Annotated[
     Any, WithJsonSchema({"anyOf": [{"type": "string", "enum": ["high", "medium", "low"]}, {"type": "null"}]})
@@ -96,6 +98,10 @@ Store a message now and have it delivered at a moment: after `delay_minutes`, or
 an offset). It is sent even if this session, the model or the household is restarted meanwhile."""
 
 
+def _one_of(names: Sequence[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
 def given(text: object) -> object:
     """An empty text is one that was not given."""
     return None if text == "" else text
@@ -140,7 +146,9 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
             )
         )
 
-    server.add_tool(notify, description=NOTIFY_DESCRIPTION, annotations=_SENDS)
+    server.add_tool(
+        notify, description=NOTIFY_DESCRIPTION.format(channels=_one_of(list(butler.channels))), annotations=_SENDS
+    )
     _add_status_and_remind(server, butler)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.appointment import Appointment, AppointmentKind
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify import notify_document
 from postroom.domain.time import parse_text, seconds, to_text
@@ -29,7 +30,7 @@ class RemindArguments:
 
 
 def plan_reminder(
-    arguments: RemindArguments, *, butler: str, channels: frozenset[str], reminder_id: str, now_us: int
+    arguments: RemindArguments, *, butler: str, channels: KnownChannels, reminder_id: str, now_us: int
 ) -> Appointment:
     """Raises ValidationError: what could not be sent then is refused now."""
     due = due_at_us(arguments, now_us)

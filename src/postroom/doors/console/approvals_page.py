@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,10 +27,11 @@ Answer = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalPages:
-    """`is_on` False: this household sends without asking."""
+    """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
 
     tools: Tools
     is_on: bool
+    letters: Collection[str]
 
     async def show(self, visit: Visit) -> Response:
         typed = visit.query.get("status", "")
@@ -53,7 +54,7 @@ class ApprovalPages:
         action = await self._action(visit)
         if isinstance(action, Response):
             return action
-        return visit.show("approval.html", action=action, typed={}, complaint="")
+        return visit.show("approval.html", action=action, letters=self.letters, typed={}, complaint="")
 
     async def compare(self, visit: Visit) -> Response:
         """Nothing is done yet: this shows what the edit makes of the message."""
@@ -91,7 +92,9 @@ class ApprovalPages:
         action = await self._action(visit)
         if isinstance(action, Response):
             return action
-        return visit.show("approval.html", status=422, action=action, typed=typed, complaint=complaint)
+        return visit.show(
+            "approval.html", status=422, action=action, letters=self.letters, typed=typed, complaint=complaint
+        )
 
     async def _action(self, visit: Visit) -> dict[str, Any] | Response:
         """The action, or where to go when it cannot be shown."""

@@ -16,6 +16,7 @@ from pydantic import SkipValidation, WithJsonSchema
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.enquiry import DEFAULT_LIMIT, MAX_LIMIT, GroupBy
 from postroom.domain.errors import ErrorClass
+from postroom.system.settings.shipped import SPOKEN
 
 
 def _optional(**schema: Any) -> WithJsonSchema:
@@ -29,7 +30,7 @@ Uuid = Annotated[Any, WithJsonSchema({"type": "string", "format": "uuid"})]
 Text = Annotated[str, SkipValidation, WithJsonSchema({"type": "string"})]
 OptionalText = Annotated[str, SkipValidation, _optional(type="string")]
 Word = Annotated[Any, _optional(type="string")]
-ChannelName = Annotated[Any, _optional(type="string", description="telegram or email")]
+ChannelName = Annotated[Any, _optional(type="string", description=f"the name of a channel, such as {SPOKEN}")]
 IntentName = Annotated[Any, _optional(type="string", enum=[*Intent])]
 StatusName = Annotated[Any, _optional(type="string", enum=[*Status])]
 ErrorClassName = Annotated[Any, _optional(type="string", enum=[*ErrorClass])]

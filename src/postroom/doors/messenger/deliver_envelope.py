@@ -12,7 +12,7 @@ from postroom.work.delivery.plane import Plane
 
 async def deliver_envelope(plane: Plane, envelope: object, *, request_id: str, wait_seconds: float) -> dict[str, Any]:
     try:
-        outgoing = parse_notify(envelope, plane.channel_names)
+        outgoing = parse_notify(envelope, plane.known_channels)
     except ValidationError as error:
         return notify_error(error, request_id=request_id)
     return notify_response(await plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds))

@@ -33,7 +33,7 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
 
         `errors` lists every field that is wrong: `field` is its path, `error` a sentence, `code` for programs.
         """
-        return cast(Validation, validate(notify_request, dry_run.channel_names))
+        return cast(Validation, validate(notify_request, dry_run.known_channels))
 
     @answered(error_sentence)
     async def messenger_dry_run(notify_request: Envelope) -> DryRunAnswer:

@@ -9,12 +9,13 @@ from typing import Any, Final
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import printable
 from postroom.domain.nearest import did_you_mean
+from postroom.system.settings.shipped import SPOKEN
 
 _TEXT: Final = {"type": "string"}
 PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "message": {**_TEXT, "description": "What to say."},
     "to": {**_TEXT, "description": "A contact by exact name, or an address; the owner, or the token's own person."},
-    "channel": {**_TEXT, "description": "telegram or email; by default the first that reaches the recipient."},
+    "channel": {**_TEXT, "description": f"Such as {SPOKEN}; by default the first that reaches the recipient."},
     "subject": {**_TEXT, "description": "Of an e-mail."},
     "priority": {"type": "string", "enum": ["high", "medium", "low"]},
     "wait_seconds": {

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.hop import Hop
 from postroom.domain.notify import parse_notify
@@ -37,7 +38,7 @@ class Deliver:
     log: NotificationsLog
     clock: Clock
     mint: Callable[[int], str]
-    channels: frozenset[str]
+    channels: KnownChannels
 
     async def deliver(
         self,

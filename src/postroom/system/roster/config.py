@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from postroom.domain.errors import UserError
 from postroom.domain.field_words import words
+from postroom.system.settings.shipped import SHIPPED
 from postroom.system.settings.unknown_key import unknown_key
 
 MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
-SENDING_MODULES: Final = frozenset({"telegram", "email"})
+SENDING_MODULES: Final = frozenset(SHIPPED)
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"

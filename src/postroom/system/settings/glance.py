@@ -13,6 +13,7 @@ from postroom.domain.web_address import web_address
 from postroom.system import roster as shipped
 from postroom.system.settings.gather import gather
 from postroom.system.settings.secret import Secret
+from postroom.system.settings.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from postroom.system.settings.model import Settings
@@ -29,15 +30,13 @@ KEYS: Final = frozenset(
             "timeouts",
             "delivery",
             "messages",
-            "telegram",
-            "email",
+            *SHIPPED,
         ),
         *("approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
         *("channels", "ports", "telemetry"),
     }
 )
 _SHIPPED: Final = Path(shipped.__path__[0])
-_OURS: Final = frozenset({"telegram", "email"})
 _LONGEST_WAIT_SECONDS: Final = 600.0
 
 
@@ -50,7 +49,7 @@ class Glance:
     roster: Path = _SHIPPED
     endpoints: Mapping[str, str] = field(default_factory=dict)
     ports: Mapping[str, int] = field(default_factory=dict)
-    channels: frozenset[str] = _OURS
+    channels: frozenset[str] = frozenset(SHIPPED)
     notify_wait_seconds: float = 20.0
 
     @property
@@ -95,7 +94,7 @@ def of_settings(settings: Settings) -> Glance:
         roster=settings.roster or _SHIPPED,
         endpoints=settings.endpoints,
         ports={name: getattr(settings.ports, name) for name in settings.ports.model_fields_set},
-        channels=_OURS | settings.channels.keys(),
+        channels=frozenset(SHIPPED) | settings.channels.keys(),
         notify_wait_seconds=settings.delivery.notify_wait_seconds,
     )
 
@@ -113,7 +112,7 @@ def _glanced(values: Mapping[str, Any]) -> Glance:
         home=values["home"],
         endpoints={name: _text(url) for name, url in _table(values, "endpoints").items()},
         ports={name: _port(port) for name, port in _table(values, "ports").items()},
-        channels=_OURS | channels.keys(),
+        channels=frozenset(SHIPPED) | channels.keys(),
         **found,
     )
 

@@ -15,6 +15,7 @@ from postroom.domain.web_address import in_url, web_address
 from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import Positive, Seconds, Section
 from postroom.system.settings.serving import ServingSettings
+from postroom.system.settings.shipped import SHIPPED
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
@@ -347,7 +348,7 @@ class Settings(Section):
     @field_validator("channels")
     @classmethod
     def _ours_stay_ours(cls, channels: dict[str, ChannelSettings]) -> dict[str, ChannelSettings]:
-        if taken := {"telegram", "email"} & channels.keys():
+        if taken := set(SHIPPED) & channels.keys():
             raise ValueError(f"{', '.join(sorted(taken))} cannot be replaced")
         return channels
 

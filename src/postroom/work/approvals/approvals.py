@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroom.domain.approval import Action, ActionStatus, ApprovalEvent, Ruling, StandingRule
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Channel, Clock
@@ -32,7 +33,7 @@ class Approvals:
     record: Record
     policy: ApprovalPolicy
     channels: Mapping[str, Channel]
-    channel_names: frozenset[str]
+    known_channels: KnownChannels
     clock: Clock
     mint: Callable[[int], str]
     released: Callable[[], None]  # wakes whoever sends
@@ -64,7 +65,7 @@ class Approvals:
         def judge(action: Action) -> Ruling:
             if refused := ruling.closed(action, now_us):
                 return refused
-            wanted = edited(action, edits, self.channels, self.channel_names)
+            wanted = edited(action, edits, self.channels, self.known_channels)
             rule = self._rule(create_rule, action, wanted, rule_id, actor, now_us) if create_rule else None
             return ruling.approval(
                 action,

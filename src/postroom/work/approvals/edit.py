@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.approval import Action, Content
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import Fields
@@ -22,7 +23,7 @@ class Edited:
     fields: tuple[str, ...]
 
 
-def edited(action: Action, edits: object, channels: Mapping[str, Channel], known: frozenset[str]) -> Edited:
+def edited(action: Action, edits: object, channels: Mapping[str, Channel], known: KnownChannels) -> Edited:
     """Raises ValidationError when the result could not have been sent in the first place."""
     if edits is None:
         return Edited(content=action.content, fields=())
@@ -38,7 +39,7 @@ def edited(action: Action, edits: object, channels: Mapping[str, Channel], known
     return Edited(content=content, fields=_changed(action.content, content))
 
 
-def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: frozenset[str]) -> Content:
+def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: KnownChannels) -> Content:
     """The envelope as it would have come, had the sender written it so."""
     before = action.content
     fixed = {"intent": str(before.intent), "channel": before.channel}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from postroom.domain.approval import Action
+from postroom.domain.capabilities import Style
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
@@ -31,6 +32,7 @@ class Watch:
     clock: Clock
     submit: Submit
     ask_channel: str | None = None
+    ask_style: Style = "chat"
     signal: Signal = field(default_factory=Signal)
 
     async def look(self) -> int:
@@ -45,13 +47,13 @@ class Watch:
             return
         for action in await self.record.unasked(_ASK_BATCH):
             if action.origin_butler != APPROVALS_ORIGIN:  # asking about asking would never end
-                outcome = await self.submit(approval_request(action, self.ask_channel))
+                outcome = await self.submit(approval_request(action, self.ask_channel, self.ask_style))
                 if outcome.retryable:
                     return  # the limits or the provider say not now; the next round asks again
             await self.record.asked(action.id, self.clock.now_us())
 
 
-def approval_request(action: Action, channel: str) -> Outgoing:
+def approval_request(action: Action, channel: str, style: Style) -> Outgoing:
     """Who wants what from whom, and not a word of the message: it may not be fit for a lock screen."""
     content = action.content
     text = (
@@ -64,6 +66,6 @@ def approval_request(action: Action, channel: str) -> Outgoing:
         origin_butler=APPROVALS_ORIGIN,
         channel=channel,
         message=text,
-        subject="Approval needed" if channel == "email" else None,
+        subject="Approval needed" if style == "letter" else None,
         idempotency_key=f"approval:{action.id}",
     )

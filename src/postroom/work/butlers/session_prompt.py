@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection
 from typing import Final
 
 from postroom.domain.errors import FieldError, ValidationError
@@ -39,17 +39,14 @@ def request_text(prompt: str, material: object = None) -> str:
     return text
 
 
-def session_prompt(session: Session, *, description: str, server: str) -> str:
+def session_prompt(session: Session, *, description: str, server: str, conversations: Collection[str]) -> str:
+    """`conversations` are the channels on which one can reply."""
     channel = (session.context or {}).get("source_channel")
-    occasion = _ROUTED.format(channel=channel) if _is_conversation(session.context) else ""
+    occasion = _ROUTED.format(channel=channel) if channel in conversations else ""
     introduction = _INTRODUCTION.format(
         butler=session.butler, description=description, server=server, occasion=occasion
     )
     return introduction + session.prompt
-
-
-def _is_conversation(context: Mapping[str, object] | None) -> bool:
-    return context is not None and context.get("source_channel") in ("telegram", "email")
 
 
 def _as_data(material: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -87,6 +87,8 @@ class ModelSettings:
     runtime: Runtime
     mcp_url: str
     workspace: Path
+    conversations: Collection[str] = ()
+    """The channels on which one can reply."""
     model: str | None = None
     arguments: Sequence[str] = ()
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -241,7 +243,12 @@ class Sessions:
         settings, folder = self._settings, self._settings.workspace / session.id
         order = Order(
             session_id=session.id,
-            prompt=session_prompt(session, description=settings.description, server=settings.server),
+            prompt=session_prompt(
+                session,
+                description=settings.description,
+                server=settings.server,
+                conversations=settings.conversations,
+            ),
             server=settings.server,
             mcp_url=settings.mcp_url,
             token=token,

@@ -129,7 +129,7 @@ class Acceptance:
         channel = self._channel(outgoing.channel)
         target = await resolve_target(outgoing, channel, self.book)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
-        new = self._new(outgoing, target, identity, request_id)
+        new = self._new(outgoing, channel, target, identity, request_id)
         return Draft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     def _channel(self, name: str) -> Channel:
@@ -220,7 +220,9 @@ class Acceptance:
         with suppress(StoreUnavailable):  # the reason stands whether or not it could be noted
             await self.ledger.refuse(refusal)
 
-    def _new(self, outgoing: Outgoing, target: Target, identity: Identity, request_id: str) -> NewDelivery:
+    def _new(
+        self, outgoing: Outgoing, channel: Channel, target: Target, identity: Identity, request_id: str
+    ) -> NewDelivery:
         now = self.clock.now_us()
         delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
@@ -234,7 +236,7 @@ class Acceptance:
             target_identity=target.identity,
             address=target.address,
             thread=target.thread,
-            message=signed(outgoing) if self.policy.sign else outgoing.message,
+            message=signed(outgoing, channel.capabilities.style) if self.policy.sign else outgoing.message,
             subject=outgoing.subject,
             emoji=outgoing.emoji,
             envelope=_document(notify_document(outgoing)),

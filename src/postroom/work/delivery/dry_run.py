@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.error_shapes import error_object, field_list
 from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.limits import Decision
@@ -15,10 +16,10 @@ from postroom.work.delivery import limits
 from postroom.work.delivery.accept import Acceptance, Forecast
 
 
-def validate(envelope: object, channel_names: frozenset[str]) -> dict[str, Any]:
+def validate(envelope: object, known_channels: KnownChannels) -> dict[str, Any]:
     """The validator every door uses; nothing but the envelope is looked at."""
     try:
-        parse_notify(envelope, channel_names)
+        parse_notify(envelope, known_channels)
     except ValidationError as error:
         return {"valid": False, "errors": _listed(error)}
     return {"valid": True, "errors": []}
@@ -29,13 +30,13 @@ class DryRun:
     """Acceptance that does not commit, and what it would have said."""
 
     acceptance: Acceptance
-    channel_names: frozenset[str]
+    known_channels: KnownChannels
     clock: Clock
     mint: Callable[[int], str]
 
     async def run(self, envelope: object) -> dict[str, Any]:
         try:
-            outgoing = parse_notify(envelope, self.channel_names)
+            outgoing = parse_notify(envelope, self.known_channels)
         except ValidationError as error:
             return _invalid(error)
         told = {"intent": str(outgoing.intent), "channel_adapter": f"{outgoing.channel}.{limits.SCOPE}"}

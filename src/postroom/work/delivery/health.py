@@ -14,10 +14,9 @@ from postroom.domain.limits import Admission, Headroom, LimitType, Tier
 from postroom.domain.ports import Breakers, Clock, Limits
 from postroom.domain.time import SECOND_US, seconds, to_text
 from postroom.work.delivery.enquiries import read_choice, read_span
-from postroom.work.delivery.limits import SCOPE, LimitPolicy
+from postroom.work.delivery.limits import SCOPE, SCOPES, LimitPolicy
 from postroom.work.delivery.policy import DeliveryPolicy
 
-SCOPES: Final = (SCOPE, "user")
 _DEFAULT_WINDOW_SECONDS: Final = 24 * 3600.0
 
 

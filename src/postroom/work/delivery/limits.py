@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
 from typing import Final
 
 from postroom.domain.delivery import Intent
@@ -13,9 +12,7 @@ from postroom.domain.errors import OverloadRejected, PostroomError, ProviderThro
 from postroom.domain.limits import Admission, Decision, LimitType, Tier
 
 SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only
-DEFAULT_CHANNEL_LIMITS: Final = MappingProxyType(
-    {"telegram.bot": 30, "telegram.user": 20, "email.bot": 20, "email.user": 10}
-)
+SCOPES: Final = (SCOPE, "user")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +22,7 @@ class LimitPolicy:
     recipient_per_minute: int = 10
     reply_multiplier: float = 2.0
     other_channel_per_minute: int = 30
-    channels: Mapping[str, int] = field(default_factory=lambda: DEFAULT_CHANNEL_LIMITS)
+    channels: Mapping[str, int] = field(default_factory=dict)
 
     def channel_per_minute(self, scope: str) -> int:
         return self.channels.get(scope, self.other_channel_per_minute)

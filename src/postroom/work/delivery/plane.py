@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ledger import Snapshot
@@ -20,7 +21,7 @@ class Plane:
     acceptance: Acceptance
     dispatcher: Dispatcher
     outcomes: Outcomes
-    channel_names: frozenset[str]
+    known_channels: KnownChannels
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         """

@@ -18,11 +18,11 @@ class DeliveryPolicy:
     limits: LimitPolicy = field(default_factory=LimitPolicy)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     breaker: BreakerPolicy = field(default_factory=BreakerPolicy)
-    timeouts_seconds: Mapping[str, float] = field(default_factory=lambda: {"telegram": 15.0, "email": 45.0})
+    timeouts_seconds: Mapping[str, float] = field(default_factory=dict)
     default_timeout_seconds: float = 30.0
     on_uncertain: OnUncertain = OnUncertain.RESEND
     on_uncertain_by_channel: Mapping[str, OnUncertain] = field(default_factory=dict)
-    spacing_seconds: Mapping[str, float] = field(default_factory=lambda: {"telegram": 1.0})
+    spacing_seconds: Mapping[str, float] = field(default_factory=dict)
     lease_seconds: float = 30.0
     sweep_seconds: float = 5.0
     slots_per_channel: int = 32

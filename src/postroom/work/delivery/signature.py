@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from postroom.domain.capabilities import Style
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
@@ -12,9 +13,9 @@ from postroom.domain.outgoing import Outgoing
 _NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents"})  # their texts say themselves who speaks
 
 
-def signed(outgoing: Outgoing) -> str:
-    """A chat shows no sender but the bot; e-mail has a header for it."""
-    if outgoing.intent is Intent.REACT or outgoing.channel == "email" or outgoing.origin_butler in _NO_BUTLERS:
+def signed(outgoing: Outgoing, style: Style) -> str:
+    """A chat shows no sender but the bot; a letter has a header for it."""
+    if outgoing.intent is Intent.REACT or style == "letter" or outgoing.origin_butler in _NO_BUTLERS:
         return outgoing.message
     text = f"{outgoing.origin_butler}: {outgoing.message}"
     if len(text) > MAX_MESSAGE_CHARACTERS:

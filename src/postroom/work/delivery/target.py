@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, ValidationError
-from postroom.domain.notify import split_telegram_thread
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.ports import AddressBook, Channel
 
@@ -33,11 +32,11 @@ async def resolve_target(outgoing: Outgoing, channel: Channel, book: AddressBook
 
 def _thread_target(outgoing: Outgoing, context: RequestContext, channel: Channel) -> Target:
     thread = context.source_thread_identity
-    if outgoing.channel == "telegram":
-        split = split_telegram_thread(thread or "")
+    if form := channel.capabilities.thread_identity:
+        split = form.split(thread or "")
         if split is None:
-            raise _refused("request_context.source_thread_identity", "must be <chat_id>:<message_id>", "thread_format")
-        return Target(split[0], str(split[1]))
+            raise _refused("request_context.source_thread_identity", f"must be {form.words}", "thread_format")
+        return Target(*split)
     address = channel.address(context.source_sender_identity)
     if address is None:
         raise _refused(

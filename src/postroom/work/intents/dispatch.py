@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.intent import Intent, Step
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.route import ROUTE_V1
@@ -15,22 +16,23 @@ from postroom.work.intents.wording import Letter, answer_letter, letter
 ORIGIN: Final = "intents"
 
 
-def to_person(intent: Intent, step: Step, person: Person, sender: str) -> Outgoing:
+def to_person(intent: Intent, step: Step, person: Person, sender: str, can: Capabilities) -> Outgoing:
     """The same however often the step is tried."""
-    return _outgoing(letter(intent, step.kind, sender, person.channel), person, f"{intent.id}:{intent.position}")
+    written = letter(intent, step.kind, sender, heard=can.inbound)
+    return _outgoing(written, person, f"{intent.id}:{intent.position}", can)
 
 
-def completion(intent: Intent, person: Person, sender: str) -> Outgoing:
-    return _outgoing(answer_letter(intent, sender), person, f"{intent.id}:completion")
+def completion(intent: Intent, person: Person, sender: str, can: Capabilities) -> Outgoing:
+    return _outgoing(answer_letter(intent, sender), person, f"{intent.id}:completion", can)
 
 
-def _outgoing(written: Letter, person: Person, key: str) -> Outgoing:
+def _outgoing(written: Letter, person: Person, key: str, can: Capabilities) -> Outgoing:
     return Outgoing(
         origin_butler=ORIGIN,
         channel=person.channel,
         recipient=person.address,
         message=written.text,
-        subject=written.subject if person.channel == "email" else None,
+        subject=written.subject if can.style == "letter" else None,
         idempotency_key=key,
     )
 

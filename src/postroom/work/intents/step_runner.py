@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, assert_never
 
+from postroom.domain.capabilities import UNDECLARED, Capabilities, KnownChannels
 from postroom.domain.errors import Code, InternalError, PostroomError, Refused
 from postroom.domain.intent import (
     APPROVAL,
@@ -49,6 +50,7 @@ class Courier:
     signal: Signal
     clock: Clock
     mint: Callable[[int], str]
+    channels: KnownChannels
     wait_seconds: float = 15.0
     route_seconds: float = 120.0
 
@@ -87,7 +89,7 @@ class Courier:
                 return
             if isinstance(target, Person):
                 sender = await self.directory.display_name(intent.handler, book_of(intent.from_agent))
-                outgoing = completion(intent, target, sender)
+                outgoing = completion(intent, target, sender, self._can(target))
                 outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=0)
                 if outcome.retryable:
                     return
@@ -104,9 +106,12 @@ class Courier:
 
     async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
-        outgoing = to_person(intent, step, person, sender)
+        outgoing = to_person(intent, step, person, sender, self._can(person))
         outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=self.wait_seconds)
         await self._change(intent, lambda found: self._after(found, outcome))
+
+    def _can(self, person: Person) -> Capabilities:
+        return self.channels.get(person.channel, UNDECLARED)
 
     async def _to_butler(self, intent: Intent, butler: Butler) -> None:
         route = butler_route(intent, to_text(self.clock.now_us()))

@@ -16,15 +16,15 @@ class Letter:
     text: str
 
 
-def letter(intent: Intent, kind: StepKind, sender: str, channel: str) -> Letter:
-    """What was said comes first and unchanged; who says it and how to answer follow."""
+def letter(intent: Intent, kind: StepKind, sender: str, *, heard: bool) -> Letter:
+    """What was said comes first and unchanged; who says it follows and, where a reply is heard, how to answer."""
     if intent.intent_type == REPLY:
         return Letter(_line(f"Answer from {sender}"), f"{intent.text}\n\n— {sender}")
     opening = {StepKind.REMIND: "A reminder: ", StepKind.ESCALATE: "Nobody has answered yet: "}.get(kind, "")
     parts = [opening + intent.text]
     if context := intent.payload.get("context"):
         parts.append(str(context))
-    parts.append(f"— {sender}{_how_to_answer(intent, channel)}")
+    parts.append(f"— {sender}{_how_to_answer(intent) if heard else ''}")
     return Letter(_line(f"{opening}{sender} asks: {intent.text}"), "\n\n".join(parts))
 
 
@@ -33,9 +33,7 @@ def answer_letter(intent: Intent, sender: str) -> Letter:
     return Letter(_line(f"Answer from {sender}"), f"{said}\n\n— {sender}, to your question: {intent.text}")
 
 
-def _how_to_answer(intent: Intent, channel: str) -> str:
-    if channel != "telegram":
-        return ""
+def _how_to_answer(intent: Intent) -> str:
     if intent.macro_id == APPROVAL:
         return f' (reply to this message with "{APPROVE_WORD}" or "{REJECT_WORD}")'
     return " (reply to this message to answer)"

@@ -8,14 +8,17 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import ClassVar
 
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.world.channels.email_message import Mail, build
+from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.smtp_visit import Security, Server, Visit
 
 
 class Email:
     name: ClassVar[str] = "email"
+    capabilities: ClassVar[Capabilities] = EMAIL
 
     def __init__(
         self,

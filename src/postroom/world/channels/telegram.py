@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, assert_never
 from urllib.parse import urlsplit
 
+from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
@@ -20,10 +21,13 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
+from postroom.domain.inbound_message import Heard
 from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.world.channels.graphemes import is_single
+from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.telegram_text import marked, split
+from postroom.world.channels.telegram_updates import heard
 from postroom.world.http.http_call import Answer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
@@ -150,6 +154,7 @@ def _parse(body: bytes) -> Mapping[str, Any]:
 
 class Telegram:
     name: ClassVar[str] = "telegram"
+    capabilities: ClassVar[Capabilities] = TELEGRAM
 
     def __init__(
         self,
@@ -184,6 +189,9 @@ class Telegram:
         bot = (await self._ask("getMe", {}, timeout_seconds)).get("result")
         name = bot.get("username") if isinstance(bot, Mapping) else None
         return f"@{provider_words(name, secrets=[self._token])}"
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Heard:
+        return heard(self.name, await self.updates(position, timeout_seconds))
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
         """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""

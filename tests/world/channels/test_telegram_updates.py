@@ -1,0 +1,114 @@
+"""Telegram's updates become what people wrote; who wrote it is the person, never the chat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroom.domain.inbound_message import Heard, InboundMessage
+from postroom.domain.inbound_reply import InboundReply
+from postroom.work.conversations.inbound import replies_in
+from postroom.world.channels.telegram_updates import heard, inbound_message
+
+
+def replies(update: dict[str, Any]) -> list[InboundReply]:
+    message = inbound_message("telegram", update)
+    return replies_in(message) if message else []
+
+
+ADA = {"id": 5, "is_bot": False, "first_name": "Ada"}
+
+
+def written(**more: Any) -> dict[str, Any]:
+    return {"message": {"text": "hi", "from": ADA, "chat": {"id": 5}, "reply_to_message": {"message_id": 3}, **more}}
+
+
+@pytest.mark.parametrize(
+    ("update", "addresses"),
+    [
+        ({}, []),
+        ({"message": {"text": "hi", "from": ADA, "chat": {"id": 5}}}, []),
+        ({"message": {"from": ADA, "chat": {"id": 5}, "reply_to_message": {"message_id": 3}}}, []),
+        ({"message": "nonsense"}, []),
+        (written(chat={"id": 5}), ["5"]),
+        (written(chat={"id": -5, "username": "Chan"}), ["-5", "@chan"]),
+    ],
+)
+def test_only_answers_to_messages_are_replies(update: dict[str, Any], addresses: list[str]) -> None:
+    assert [(one.address, one.provider_id) for one in replies(update)] == [(one, "3") for one in addresses]
+
+
+def test_the_sender_of_a_reply_is_who_wrote_it_and_not_the_chat() -> None:
+    (reply,) = replies(written(chat={"id": -100}))
+
+    assert (reply.address, reply.sender) == ("-100", "5")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({"from": None}, id="nobody"),
+        pytest.param({"from": {"id": "5", "is_bot": False}}, id="no number"),
+        pytest.param({"from": {**ADA, "is_bot": True}}, id="a bot"),
+        pytest.param({"from": {"id": 5}}, id="perhaps a bot"),
+        pytest.param({"forward_origin": {"type": "user"}}, id="forwarded"),
+        pytest.param({"forward_date": 1}, id="forwarded, in older words"),
+        pytest.param({"is_automatic_forward": True}, id="forwarded from a channel"),
+        pytest.param({"sender_chat": {"id": -5}}, id="an anonymous admin or a channel"),
+        pytest.param({"via_bot": {"id": 7, "is_bot": True}}, id="through another bot"),
+        pytest.param({"sender_business_bot": {"id": 7, "is_bot": True}}, id="a bot in somebody's name"),
+    ],
+)
+def test_what_no_person_wrote_there_is_no_reply(how: dict[str, Any]) -> None:
+    assert replies(written(**how)) == []
+
+
+def private(**more: Any) -> dict[str, Any]:
+    return {"message_id": 9, "chat": {"id": 77, "type": "private"}, "from": {**ADA, "id": 77}, "text": "hi", **more}
+
+
+def test_a_message_has_its_place_its_writer_and_its_words() -> None:
+    update = {"update_id": 5, "message": private(chat={"id": 77, "type": "private", "username": "Ada"})}
+
+    assert inbound_message("telegram", update) == InboundMessage(
+        channel="telegram", number=5, message_id="9", addresses=("77", "@ada"), sender="77", text="hi", alone=True
+    )
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        private(chat={"id": -5, "type": "group"}),
+        private(chat={"id": -5, "type": "supergroup"}),
+        private(chat={"id": 77}),
+        private(chat={"id": "77", "type": "private"}),
+        private(chat="nonsense"),
+        private(**{"from": {"id": 1, "is_bot": True}}),
+        private(**{"from": "nonsense"}),
+        private(message_id=None),
+    ],
+    ids=str,
+)
+def test_groups_bots_and_nonsense_are_not_a_person_alone_with_the_bot(odd: dict[str, Any]) -> None:
+    message = inbound_message("telegram", {"update_id": 5, "message": odd})
+
+    assert message is not None and not message.alone
+
+
+def test_forwarded_words_come_from_a_person_alone_with_the_bot_and_are_not_their_own() -> None:
+    message = inbound_message("telegram", {"message": private(forward_date=1)})
+
+    assert message is not None
+    assert (message.alone, message.sender, message.number) == (True, None, 0)
+
+
+def test_what_is_no_message_moves_the_position_and_says_nothing() -> None:
+    assert heard("telegram", [{"update_id": 5, "callback_query": {}}, {"update_id": 8, "message": "odd"}]) == Heard(
+        messages=[], position=9
+    )
+    assert heard("telegram", [{"edited_message": {}}]) == Heard(messages=[], position=None)
+
+
+def test_the_words_stay_out_of_a_log() -> None:
+    assert "hi" not in repr(inbound_message("telegram", {"message": private(chat={"id": 7})}))
