@@ -307,6 +307,7 @@ HOUSE: Sections = {
         "channel-asked-by-capability": "Outside the channels and the sandbox nothing asks for a channel by name.",
         "channel-settings-win": "A household's own timeouts, pauses and limits win over what a channel asks for.",
         "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
+        "channels-listed": "GET /v1/channels and postroom channels list each account with capabilities and health.",
     },
 }
 

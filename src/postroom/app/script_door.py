@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from fastapi import APIRouter
 from sqlalchemy import Connection
 
+from postroom.app.accounts import Accounts
 from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import owner_of
 from postroom.app.known_channels import usable_channels
@@ -24,6 +25,7 @@ from postroom.doors.butler.notify import NotifyArguments, notify
 from postroom.doors.guard.sender import sender_of
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
+from postroom.doors.scripts.channel_routes import channel_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
 from postroom.system.settings import Settings
@@ -54,6 +56,7 @@ class ScriptDoor:
             notify_router(self.notify),
             delivery_router(self),
             approval_router(self.messengers_tool, may_decide),
+            channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
         ]
 
     async def notify(self, caller: Principal, asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,10 @@ _LISTED = {
         "owner:owner",
         "Show where the owner is reached, or find the owner's Telegram chat and write it into the settings.",
     ),
+    "channels": (
+        "channels:channels",
+        "List each channel with its kind, what it can do and its health; POSTROOM_URL names a household elsewhere.",
+    ),
     "doctor": (
         "doctor:doctor",
         "Check Python, files, ports, loops, database, Redis, credentials, clock and display; "

@@ -33,13 +33,17 @@ def call(
 def call_at(
     url: str, tokens_file: Path, part: str, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
 ) -> dict[str, Any]:
+    try:
+        return call_once(part, url, operator_token(tokens_file), tool, arguments, timeout_seconds)
+    except Unreachable:
+        raise NotRunning(f"{part} does not answer at {url}") from None
+
+
+def operator_token(tokens_file: Path) -> str:
     token = TokenFile(tokens_file).token_of(OPERATOR)
     if token is None:
         raise NotRunning(f"{tokens_file} holds no token for {OPERATOR}")
-    try:
-        return call_once(part, url, token, tool, arguments, timeout_seconds)
-    except Unreachable:
-        raise NotRunning(f"{part} does not answer at {url}") from None
+    return token
 
 
 def _url(settings: Settings, butler: str) -> str:

@@ -1,0 +1,54 @@
+"""The household's channels with what they can do, and their health as the messenger tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.app.known_channels import configured_channels, kind_of
+from postroom.domain.account import Account, AccountHealth
+from postroom.domain.capabilities import KnownChannels
+from postroom.domain.errors import PostroomError
+from postroom.domain.ports import Peer
+from postroom.system.settings import Settings
+
+_TOOL_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    settings: Settings
+    channels: KnownChannels
+    messenger: Peer
+
+    async def listed(self) -> list[Account]:
+        """Never fails: without the messenger everything is known but the health."""
+        circuits = (await self._told("messenger_circuit_status")).get("circuits", {})
+        throttles = (await self._told("messenger_rate_limit_status")).get("provider_throttles", {})
+        set_up = configured_channels(self.settings)
+        return [
+            Account(
+                name=name,
+                kind=kind_of(name),
+                configured=circuits.get(name, {}).get("configured", name in set_up),
+                capabilities=can,
+                health=_health(circuits[name], throttles.get(name)) if name in circuits else None,
+            )
+            for name, can in self.channels.items()
+        ]
+
+    async def _told(self, tool: str) -> dict[str, Any]:
+        try:
+            return await self.messenger.call(tool, {}, _TOOL_SECONDS)
+        except PostroomError:
+            return {}
+
+
+def _health(circuit: Mapping[str, Any], throttle: Mapping[str, Any] | None) -> AccountHealth:
+    return AccountHealth(
+        circuit=circuit["state"],
+        reason=circuit["trip_reason"],
+        retry_after_seconds=circuit["retry_after_seconds"],
+        throttled_seconds=throttle["retry_after_seconds"] if throttle else None,
+    )
