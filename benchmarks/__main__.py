@@ -11,8 +11,8 @@ import uvloop
 
 from benchmarks import delivery
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.app.garbage import collect_less_often
 from postroom.cli.progress import bar
+from postroom.system.garbage import collect_less_often
 from postroom.system.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))

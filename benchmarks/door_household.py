@@ -11,9 +11,9 @@ import uvloop
 
 from benchmarks.plane import LIFTED, NoChannel
 from postroom.app import household
-from postroom.app.garbage import collect_less_often
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
+from postroom.system.garbage import collect_less_often
 from postroom.system.settings.load import load
 from postroom.system.telemetry import log, trace
 

@@ -8,7 +8,7 @@ import uvloop
 
 from benchmarks import delivery
 from benchmarks.peers.child import CALLERS, PER_SECOND, asked_for
-from postroom.app.garbage import collect_less_often
+from postroom.system.garbage import collect_less_often
 from postroom.system.telemetry import log, trace
 
 

@@ -96,7 +96,7 @@ async def test_every_butler_has_the_core_tools(home: Path) -> None:
 )
 async def test_the_messenger_is_what_its_specification_says(home: Path) -> None:
     from postroom.app.parts import shipped
-    from postroom.app.roster import shipped_roster
+    from postroom.system.roster.load import shipped_roster
 
     messenger = {config.name: config for config in shipped(settings_for(home))}["messenger"]
 

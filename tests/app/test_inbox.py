@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from postroom.app.household import running
-from postroom.app.known_address import remember_address
+from postroom.cli.known_address import remember_address
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings.load import load

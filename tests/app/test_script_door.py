@@ -14,12 +14,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from postroom.app.script_door import ScriptDoor, channel_for, recipient_of
-from postroom.app.serving import bind, port_of, serving
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.http import Guard
 from postroom.system.clock import SystemClock
+from postroom.system.serving.server import bind, port_of, serving
 from postroom.world.channels.kinds import KINDS
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.over_wire import SwitchboardOverWire

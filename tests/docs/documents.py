@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from postroom.app.modules import check_modules
 from postroom.domain.delivery import Status
 from postroom.doors.assistants.profile import FACES
+from postroom.doors.butler.modules.loading import check_modules
 from postroom.system.roster.config import parse_butler
 from postroom.system.settings import Settings
 from postroom.work.approvals.rules import parse_constraints

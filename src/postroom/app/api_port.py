@@ -14,7 +14,6 @@ from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
-from postroom.app.part_health import Failing, part_health
 from postroom.domain.ports import Clock
 from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
@@ -22,6 +21,7 @@ from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
+from postroom.system.part_health import Failing, part_health
 from postroom.work.inbox.confirmation import PATH as CONFIRM
 
 PUBLIC = ("/health", "/openapi.json", "/metrics")

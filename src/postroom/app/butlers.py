@@ -7,20 +7,20 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.app.endpoints import Endpoints
-from postroom.app.heartbeat import heartbeats
 from postroom.app.known_channels import known_channels
-from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock, Outbound, Peer
 from postroom.domain.principal import Principal, Role
 from postroom.doors.butler.daemon import Butler, ButlerSessions
+from postroom.doors.butler.heartbeat import heartbeats
+from postroom.doors.butler.modules.loading import LoadedModules
 from postroom.doors.butler.notify import NotifyArguments, notify
 from postroom.doors.butler.session_answers import accepted
 from postroom.doors.guard.http import Verifier
 from postroom.system.loop import Loops
 from postroom.system.roster.config import ButlerConfig
+from postroom.system.roster.endpoints import Endpoints
 from postroom.system.settings import Settings
 from postroom.work.butlers.scheduler import Scheduler
 from postroom.world.store.butlers.appointments import StoredAppointments

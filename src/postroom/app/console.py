@@ -19,13 +19,11 @@ from postroom.app.console_readers import (
     HouseholdWaiting,
 )
 from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_desk
-from postroom.app.console_sessions import TokenSessions
 from postroom.app.inbox import Inbox
-from postroom.app.peers import Nobody
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
-from postroom.domain.principal import Principal
+from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.application import ConsoleParts, console_app
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.changes import Changes
@@ -34,13 +32,16 @@ from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
 from postroom.doors.console.health import health_section
 from postroom.doors.console.sandbox_page import sandbox_section
+from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.doors.console.today import today_section
+from postroom.doors.console.token_sessions import TokenSessions
 from postroom.doors.console.visit import Section
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
+from postroom.world.peers.nobody import Nobody
 from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.engine.database import Database
@@ -84,6 +85,11 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
         finally:
             changes.stop()
             await bulk.close()
+
+
+async def operators_link(world: ConsoleWorld, base_url: str) -> str:
+    links = StoredConsoleSessions(world.database)
+    return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
 
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:

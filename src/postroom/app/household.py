@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import uvicorn
 from fastapi import APIRouter
@@ -17,30 +18,21 @@ from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.calendars import google_calendars
 from postroom.app.channels import SandboxAddress, build_channels
-from postroom.app.connections import bounds_of
-from postroom.app.console import Console, ConsoleWorld, running_console
-from postroom.app.credentials import credentials_by_name
-from postroom.app.endpoints import Endpoints, port_for
+from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
 from postroom.app.known_channels import known_channels
-from postroom.app.last_use import keeping_last_use
-from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
-from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.sandbox import start_sandbox
 from postroom.app.script_door import ScriptDoor
-from postroom.app.serving import serving
 from postroom.app.sessions import build_sessions, start_sessions
-from postroom.app.sign_in import sign_in_link
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
-from postroom.app.user_tokens import warn_of_users
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -50,13 +42,17 @@ from postroom.doors.assistants.household_client import HouseholdClient
 from postroom.doors.assistants.profile import FACES
 from postroom.doors.assistants.standalone import adapter_parts
 from postroom.doors.butler.daemon import Butler
+from postroom.doors.butler.modules.credentials import credentials_by_name
+from postroom.doors.butler.modules.loading import check_modules, loaded_modules
 from postroom.doors.butler.modules.module import ModuleContext
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
 from postroom.doors.butler.session_tools import add_route_tool
 from postroom.doors.guard.guarded_server import GuardedServer
+from postroom.doors.guard.keep_last_use import keeping_last_use
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.tool_policy import ToolPolicy
+from postroom.doors.guard.user_tokens import warn_of_users
 from postroom.doors.guard.visitors import visitors
 from postroom.doors.messenger.server import build_server as build_messenger
 from postroom.doors.messenger.straight_to_delivery import StraightToDelivery
@@ -64,6 +60,10 @@ from postroom.doors.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.roster.endpoints import Endpoints, port_for
+from postroom.system.serving.connections import bounds_of
+from postroom.system.serving.listeners import Listeners
+from postroom.system.serving.server import serving
 from postroom.system.settings import Secret, Settings
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
@@ -320,9 +320,7 @@ class _Builder:
             sandbox_url=sandbox.control_url if sandbox else None,
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
-        self._household.sign_in = lambda: sign_in_link(
-            store.database, self._tokens, self._listeners.url("api"), OPERATOR, self._clock.now_us()
-        )
+        self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))
 
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane

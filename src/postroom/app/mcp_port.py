@@ -14,11 +14,11 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from postroom.app.part_health import Failing, part_health
 from postroom.domain.principal import Principal
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
+from postroom.system.part_health import Failing, part_health
 
 
 def mcp_app(

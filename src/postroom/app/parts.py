@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from postroom.app.roster import load_roster
 from postroom.doors.assistants.profile import FACES
 from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.roster.load import load_roster
 from postroom.system.settings import Settings
 
 SWITCHBOARD: Final = "switchboard"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
-from postroom.app.endpoints import Endpoints
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
@@ -15,8 +14,10 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.registry import Registration
 from postroom.doors.guard.inside import InsideDoor
 from postroom.doors.guard.tokens import TokenFile
+from postroom.system.roster.endpoints import Endpoints
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer, Part
+from postroom.world.peers.nobody import Nobody
 from postroom.world.peers.over_wire import MessengerOverWire, SwitchboardOverWire
 
 
@@ -119,18 +120,6 @@ class Peers:
 
     def _stop(self) -> None:
         self.stopped = True
-
-
-class Nobody:
-    """A part that this household has not."""
-
-    def __init__(self, target: str) -> None:
-        self._target = target
-
-    async def call(
-        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, *, token: str | None = None
-    ) -> dict[str, Any]:
-        raise TargetUnavailable(f"{self._target} is not running")
 
 
 class LatePeer:

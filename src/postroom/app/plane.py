@@ -15,7 +15,7 @@ from postroom.app.channels import owner_of
 from postroom.app.known_channels import known_channels
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
-from postroom.app.store import OpenedStore, sole_worker
+from postroom.app.store import OpenedStore
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Channel, Clock, Limits
 from postroom.system.clock import SystemClock
@@ -30,6 +30,7 @@ from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.sole_worker import sole_worker
 from postroom.world.store.inbox.preferences import StoredPreferences
 from postroom.world.store.shared.circuits import StoredCircuits
 from postroom.world.store.shared.limits_memory import MemoryLimits

@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 
 from postroom.app.channels import SandboxAddress
-from postroom.app.listeners import Listeners
 from postroom.app.parts import SANDBOX, SANDBOX_SMTP
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions
+from postroom.system.serving.listeners import Listeners
 from postroom.system.settings import Settings
 
 

@@ -14,7 +14,6 @@ from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import owner_of
 from postroom.app.known_channels import usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
-from postroom.app.peers import Nobody
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.ids import IdMint
@@ -31,6 +30,7 @@ from postroom.doors.scripts.notify_routes import notify_router
 from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
+from postroom.world.peers.nobody import Nobody
 from postroom.world.store.engine.database import Database
 
 Reached = MemoryPeer | HttpPeer | Nobody

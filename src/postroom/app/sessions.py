@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
-from postroom.app.endpoints import Endpoints
 from postroom.app.known_channels import known_channels
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -13,6 +12,7 @@ from postroom.doors.butler.daemon import ButlerSessions
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.system.loop import Loops
 from postroom.system.roster.config import ButlerConfig
+from postroom.system.roster.endpoints import Endpoints
 from postroom.system.settings import Settings
 from postroom.work.butlers.no_sessions import NoSessions
 from postroom.work.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions

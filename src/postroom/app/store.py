@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from postroom.domain.errors import UserError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Ledger
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.engine.sqlite import SqliteDatabase
-
-
-class HomeInUse(UserError):
-    """Another household works on the same data."""
-
 
 Listening = Callable[
     [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]], Loops],
@@ -64,11 +56,6 @@ def connect_store(settings: Settings) -> OpenedStore:
             raise SettingsError(f"database_url: '{scheme}' is not one of sqlite, postgresql.")
 
 
-def sqlite_path(settings: Settings) -> Path:
-    """sqlite:///relative.db or sqlite:////absolute.db"""
-    return Path(settings.database.removeprefix("sqlite:///")).expanduser()
-
-
 def _sqlite(settings: Settings) -> OpenedStore:
     path = sqlite_path(settings)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,23 +81,3 @@ def _postgres(settings: Settings) -> OpenedStore:
     )
     listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database)
     return OpenedStore(database=database, ledger=PostgresLedger(database), listening=listening)
-
-
-@asynccontextmanager
-async def sole_worker(settings: Settings) -> AsyncIterator[None]:
-    """One process works on a SQLite file; whatever it finds in progress at start is then its own."""
-    if not settings.database.startswith("sqlite"):
-        yield
-        return
-    path = sqlite_path(settings)
-    lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise HomeInUse(
-                f"Another household is already working on {path}; stop it or choose another home."
-            ) from None
-        yield
-    finally:
-        os.close(lock)

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
-from postroom.app.endpoints import port_for
 from postroom.cli.doctor_checks.ports import household_at
 from postroom.domain.errors import UserError
 from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.roster.endpoints import port_for
 from postroom.system.settings import Settings
 from postroom.world.channels.telegram import AnotherReader
 

@@ -47,8 +47,8 @@ def operator_token(tokens_file: Path) -> str:
 
 
 def _url(settings: Settings, butler: str) -> str:
-    from postroom.app.endpoints import Endpoints
-    from postroom.app.roster import load_roster
+    from postroom.system.roster.endpoints import Endpoints
+    from postroom.system.roster.load import load_roster
 
     roster = load_roster(settings, os.environ)
     url = Endpoints(settings, roster).url(butler)

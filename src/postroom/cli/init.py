@@ -37,7 +37,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Write an editable household: settings and one folder per butler."""
-    from postroom.app.roster import shipped_roster
+    from postroom.system.roster.load import shipped_roster
 
     roster = directory / "roster"
     if roster.exists() or (directory / "postroom.toml").exists():

@@ -33,16 +33,18 @@ def login(name: As = None, end: End = False, home: Home = None, database: Databa
 
 
 async def _link(settings: Settings, tokens: TokenFile, principal: Principal) -> str:
-    from postroom.app.sign_in import sign_in_link
     from postroom.app.store import open_store
+    from postroom.doors.console.sign_in_link import sign_in_link
     from postroom.system.clock import SystemClock
+    from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
     if not settings.url and settings.ports.api == 0:
         raise SettingsError("ports.api is 0, so only the household knows its port: use the link `postroom up` prints.")
     if principal == OPERATOR:
         tokens.ensure([OPERATOR])  # before the first start there is none
     async with open_store(settings) as store:
-        return await sign_in_link(store.database, tokens, settings.api_url, principal, SystemClock().now_us())
+        links = StoredConsoleSessions(store.database)
+        return await sign_in_link(links, tokens, settings.api_url, principal, SystemClock().now_us())
 
 
 async def _end(settings: Settings, principal: Principal) -> int:

@@ -62,10 +62,10 @@ def _show(settings: Settings, json: bool) -> None:
 
 async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
     from postroom.app.channels import build_channels
-    from postroom.app.credentials import with_credentials
-    from postroom.app.roster import load_roster
     from postroom.cli.bot_senders import Updates, new_senders, refuse_while_running
+    from postroom.doors.butler.modules.credentials import with_credentials
     from postroom.system.clock import SystemClock
+    from postroom.system.roster.load import load_roster
 
     roster = load_roster(settings, os.environ)
     settings = with_credentials(settings, roster, os.environ)

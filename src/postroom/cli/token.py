@@ -167,7 +167,7 @@ def _minute(moment: str | None) -> str:
 
 
 def _remember(principal: Principal, email: str, home: str | None, database: str | None) -> None:
-    from postroom.app.known_address import remember_address
+    from postroom.cli.known_address import remember_address
 
     inbox = inbox_of(principal)
     if principal.role not in (Role.PERSON, Role.USER) or inbox is None:

@@ -38,9 +38,9 @@ def up(
     no_sandbox: Annotated[bool, typer.Option("--no-sandbox", help="Never pretend: real providers only.")] = False,
 ) -> None:
     """Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."""
-    from postroom.app.credentials import with_credentials
     from postroom.app.parts import parts_of
-    from postroom.app.roster import load_roster
+    from postroom.doors.butler.modules.credentials import with_credentials
+    from postroom.system.roster.load import load_roster
 
     overrides: dict[str, Any] = {
         "home": home,
@@ -58,8 +58,8 @@ def up(
 
 def worker(home: Home = None, database: Database = None, redis: Redis = None, roster: Roster = None) -> None:
     """Add a delivery worker to a household on PostgreSQL."""
-    from postroom.app.credentials import with_credentials
-    from postroom.app.roster import load_roster
+    from postroom.doors.butler.modules.credentials import with_credentials
+    from postroom.system.roster.load import load_roster
 
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
     if settings.database.startswith("sqlite"):
@@ -84,8 +84,8 @@ def _parts(known: tuple[str, ...], only: list[str] | None) -> tuple[str, ...]:
 def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
     import uvloop
 
-    from postroom.app.connections import raise_descriptor_limit
-    from postroom.app.garbage import collect_less_often
+    from postroom.system.garbage import collect_less_often
+    from postroom.system.serving.connections import raise_descriptor_limit
     from postroom.system.telemetry import log, trace
 
     raise_descriptor_limit()

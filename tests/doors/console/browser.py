@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 from tests.app.living import Living, living
 
-from postroom.app.sign_in import sign_in_link
 from postroom.app.store import connect_store
 from postroom.domain.principal import OPERATOR, Principal
+from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.system.clock import SystemClock
+from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 CHROMIUM = "/usr/bin/chromium-headless-shell"
 PICTURES = Path(__file__).parents[3] / "artefacts" / "console"
@@ -46,7 +47,9 @@ class Site:
         store = connect_store(self.home.settings)
         try:
             base = self.home.household.addresses["api"]
-            return await sign_in_link(store.database, self.home.tokens, base, principal, SystemClock().now_us())
+            return await sign_in_link(
+                StoredConsoleSessions(store.database), self.home.tokens, base, principal, SystemClock().now_us()
+            )
         finally:
             await store.database.close()
 

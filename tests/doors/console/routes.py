@@ -9,10 +9,10 @@ from tests.app.living import Living
 from tests.system.counted import CountedLoops
 
 from postroom.app.console import ConsoleWorld, running_console
-from postroom.app.peers import Nobody
 from postroom.app.store import connect_store
 from postroom.domain.ids import IdMint
 from postroom.system.clock import SystemClock
+from postroom.world.peers.nobody import Nobody
 
 
 async def routes(home: Living, method: str) -> list[str]:

@@ -13,11 +13,11 @@ from tests.app.living import Living, living
 from tests.doors.console.http import Caller, calling, key_of
 from tests.opened_database import KINDS, opened_database
 
-from postroom.app.sign_in import sign_in_link
 from postroom.app.store import connect_store
 from postroom.domain.console_session import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.time import seconds
+from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.doors.guard.token_document import token_id
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.clock import SystemClock
@@ -178,7 +178,9 @@ class TestOverHttp:
         store = connect_store(home.settings)
         try:
             links = [
-                await sign_in_link(store.database, home.tokens, caller.base, who, SystemClock().now_us())
+                await sign_in_link(
+                    StoredConsoleSessions(store.database), home.tokens, caller.base, who, SystemClock().now_us()
+                )
                 for _ in range(2)
             ]
         finally:

@@ -19,23 +19,23 @@ from typing import Any
 from tests.system.counted import CountedLoops
 
 from postroom.app.butlers import ButlerWorld, build_butler
-from postroom.app.endpoints import Endpoints
 from postroom.app.household import Household, running
 from postroom.app.mcp_port import mcp_app
-from postroom.app.modules import LoadedModules
 from postroom.app.peers import Peers
-from postroom.app.serving import bind, port_of, serving
 from postroom.app.sessions import start_sessions
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.doors.butler.modules.loading import LoadedModules
 from postroom.doors.butler.server import build_server
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.visitors import visitors
 from postroom.system.clock import SystemClock
 from postroom.system.roster.config import parse_butler
+from postroom.system.roster.endpoints import Endpoints
+from postroom.system.serving.server import bind, port_of, serving
 from postroom.system.settings import Settings
 from postroom.system.settings.model import Ports
 from postroom.system.telemetry import log

@@ -6,9 +6,6 @@ import platform
 import sys
 from collections.abc import Mapping
 
-from postroom.app.credentials import with_credentials
-from postroom.app.modules import check_modules
-from postroom.app.roster import load_roster
 from postroom.cli.doctor_checks.clock import look_at_clock
 from postroom.cli.doctor_checks.credentials import look_at_channels, look_at_owner
 from postroom.cli.doctor_checks.display import look_at_display
@@ -17,7 +14,10 @@ from postroom.cli.doctor_checks.finding import Finding
 from postroom.cli.doctor_checks.loops import look_at_loops
 from postroom.cli.doctor_checks.ports import look_at_ports
 from postroom.cli.doctor_checks.servers import look_at_connections, look_at_database, look_at_redis
+from postroom.doors.butler.modules.credentials import with_credentials
+from postroom.doors.butler.modules.loading import check_modules
 from postroom.system.roster.config import ButlerConfig, RosterError
+from postroom.system.roster.load import load_roster
 from postroom.system.settings import Settings
 
 

@@ -7,9 +7,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from postroom.app.store import sqlite_path
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.system.settings import Settings
+from postroom.world.store.engine.sole_worker import sqlite_path
 
 
 def look_at_files(settings: Settings) -> list[Finding]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.endpoints import port_for
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.web_address import web_address
 from postroom.system.roster.config import ButlerConfig
+from postroom.system.roster.endpoints import port_for
 from postroom.system.settings import Settings
 
 _SECONDS = 2.0

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 
 import aiohttp
 
-from postroom.app.endpoints import port_for
-from postroom.app.serving import PortTaken, bind, where_set
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.web_address import web_address
 from postroom.programs.sandbox.smtp import BANNER
 from postroom.system.roster.config import ButlerConfig
+from postroom.system.roster.endpoints import port_for
+from postroom.system.serving.server import PortTaken, bind, where_set
 from postroom.system.settings import Settings
 
 _SECONDS = 2.0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy.exc import ArgumentError
 
-from postroom.app.store import connect_store, sqlite_path
+from postroom.app.store import connect_store
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError, UserError
 from postroom.system.settings import Settings
 from postroom.world.store.engine.migrate import about_newer, is_newer, newest, revision
 from postroom.world.store.engine.server_capacity import connection_room
+from postroom.world.store.engine.sole_worker import sqlite_path
 
 _REDIS_SECONDS = 2.0
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.app.living import settings_for
 
 from postroom.app.channels import build_channels
-from postroom.app.credentials import credentials_by_name, with_credentials
 from postroom.app.parts import shipped
+from postroom.doors.butler.modules.credentials import credentials_by_name, with_credentials
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings
-from tests.app.living import settings_for
 
 VARIABLES = {"OUR_BOT": "1:bot", "OUR_MAILBOX": "butler@example.org", "OUR_PASSWORD": "open sesame"}
 OWN_NAMES = {

@@ -15,8 +15,8 @@ from typing import cast
 import uvicorn
 from starlette.types import ASGIApp
 
-from postroom.app.connections import UNCROWDED, BoundedHttp, Connections
 from postroom.domain.errors import UserError
+from postroom.system.serving.connections import UNCROWDED, BoundedHttp, Connections
 from postroom.system.settings import Ports
 
 _BACKLOG = 2048

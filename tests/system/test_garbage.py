@@ -7,7 +7,7 @@ import sys
 
 _SCRIPT = """
 import gc, weakref
-from postroom.app.garbage import collect_less_often
+from postroom.system.garbage import collect_less_often
 
 collect_less_often()
 

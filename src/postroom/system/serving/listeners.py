@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from postroom.app.serving import bind_patiently, port_of
 from postroom.domain.web_address import web_address
+from postroom.system.serving.server import bind_patiently, port_of
 from postroom.system.settings import Settings
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from postroom.app.modules import section_of
 from postroom.doors.butler.modules.channels import EmailConfig, TelegramConfig
+from postroom.doors.butler.modules.loading import section_of
 from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.settings import Secret, Settings
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
+from tests.app.living import living
 
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
-from tests.app.living import living
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.console_session import Session
+from postroom.doors.console.ports import Sessions
 from postroom.doors.guard.tokens import TokenFile
-from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSessions:
     """Asks the token file at every request, so that a revoked token counts at once, whoever revoked it and how."""
 
-    stored: StoredConsoleSessions
+    stored: Sessions
     tokens: TokenFile
 
     async def redeem(self, link_secret: str, now_us: int) -> str | None:

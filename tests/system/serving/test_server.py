@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from postroom.app.serving import PortTaken, bind, bind_patiently, port_of
+from postroom.system.serving.server import PortTaken, bind, bind_patiently, port_of
 
 
 @pytest.mark.parametrize(

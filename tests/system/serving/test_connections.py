@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom.app.connections import Bounds, Connections, raise_descriptor_limit, room_for_callers
-from postroom.app.serving import bind, port_of, serving
+from postroom.system.serving.connections import Bounds, Connections, raise_descriptor_limit, room_for_callers
+from postroom.system.serving.server import bind, port_of, serving
 
 SOON = 10.0
 NEVER = 3600.0

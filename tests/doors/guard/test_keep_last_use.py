@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroom.app.last_use import keeping_last_use
-from postroom.domain.principal import Principal, Role
-from postroom.domain.time import to_text
-from postroom.doors.guard.last_use import WRITE_SECONDS
-from postroom.doors.guard.token_document import token_id
-from postroom.doors.guard.tokens import TokenFile
 from tests.app.living import living
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
+
+from postroom.domain.principal import Principal, Role
+from postroom.domain.time import to_text
+from postroom.doors.guard.keep_last_use import keeping_last_use
+from postroom.doors.guard.last_use import WRITE_SECONDS
+from postroom.doors.guard.token_document import token_id
+from postroom.doors.guard.tokens import TokenFile
 
 ADA = Principal(Role.PERSON, "ada")
 
