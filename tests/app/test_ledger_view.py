@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroom.app.ledger_view import reasons
+from postroom.app.ledger_view import ledger_view
 from postroom.work.inbox.request import Request
 from tests.app.living import living
 
@@ -16,9 +16,10 @@ async def test_attempts_are_counted_against_those_of_the_messages_own_priority(h
         await household.fault(channel="telegram", times=1, status=503)
         answer = await household.notify(priority="high", wait_seconds=1)
 
-        (told,) = await reasons(household.settings, answer["delivery"]["delivery_id"])
+        async with ledger_view(household.settings) as view:
+            (told,) = await view.why(answer["delivery"]["delivery_id"])
 
-    assert "Attempt 1 of 7" in told["why"]
+    assert "Attempt 1 of 7" in told.why
 
 
 async def test_a_note_is_explained_by_its_own_id(home: Path) -> None:
@@ -26,9 +27,10 @@ async def test_a_note_is_explained_by_its_own_id(home: Path) -> None:
         assert household.household.inbox is not None
         note = await household.household.inbox.notifications.send(Request(message="Tea is ready", user_id="ada"))
 
-        (told,) = await reasons(household.settings, note["notification_id"])
+        async with ledger_view(household.settings) as view:
+            (told,) = await view.why(note["notification_id"])
 
-    assert told["id"] == note["notification_id"]
-    assert told["why"].startswith("It is a note in the inbox of ada, stored ")
-    assert told["why"].endswith("It has no e-mail copy: e-mail is switched off.")
-    assert "Tea" not in told["why"]
+    assert told.id == note["notification_id"]
+    assert told.why.startswith("It is a note in the inbox of ada, stored ")
+    assert told.why.endswith("It has no e-mail copy: e-mail is switched off.")
+    assert "Tea" not in told.why

@@ -13,10 +13,10 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from postroom.app.script_door import ScriptDoor, channel_for, recipient_of
+from postroom.app.script_door import ScriptDoor
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint
-from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.http import Guard
 from postroom.system.clock import SystemClock
 from postroom.system.serving.server import bind, port_of, serving
@@ -147,41 +147,6 @@ async def test_without_a_channel_the_first_that_reaches_the_recipient_is_taken(h
 
     assert [one["delivery"]["channel"] for one in answers] == ["telegram", "telegram", "telegram", "email", "email"]
     assert chats == ["1000", "1000", "2001"]
-
-
-@pytest.mark.parametrize(
-    ("caller", "to", "recipient"),
-    [
-        (HEALTH, None, None),
-        (HEALTH, "Bob", "Bob"),
-        (CI, None, None),
-        (CI, "Owner", None),
-        (Principal(Role.PROGRAM, "ci", person="ada"), None, "ada"),
-        (Principal(Role.PROGRAM, "ci", person="ada"), "Bob", "Bob"),
-        (Principal(Role.PROGRAM, "ci"), None, None),
-        (OPERATOR, None, None),
-    ],
-)
-def test_a_program_writes_to_its_own_person_and_others_to_the_owner(
-    caller: Principal, to: str | None, recipient: str | None
-) -> None:
-    assert recipient_of(caller, to) == recipient
-
-
-class Known:
-    async def owner(self, channel: str) -> str | None:
-        return "owner@example.org" if channel == "email" else None
-
-    async def addresses(self, name: str, channel: str) -> list[str]:
-        return ["7"] if (name, channel) == ("Bob", "telegram") else []
-
-
-@pytest.mark.parametrize(
-    ("recipient", "channel"),
-    [(None, "email"), ("Bob", "telegram"), ("Nobody", "telegram"), ("a@b.org", "email"), ("@someone", "telegram")],
-)
-async def test_the_channel_is_one_on_which_the_recipient_is_known(recipient: str | None, channel: str) -> None:
-    assert await channel_for(recipient, Known(), KINDS) == channel
 
 
 class Programs:

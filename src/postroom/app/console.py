@@ -10,16 +10,11 @@ from typing import Any
 
 from starlette.applications import Starlette
 
-from postroom.app.console_readers import (
-    HouseholdDeadLetters,
-    HouseholdDeliveries,
-    HouseholdHealth,
-    HouseholdOverview,
-    HouseholdPulse,
-    HouseholdWaiting,
-)
 from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_desk
 from postroom.app.inbox import Inbox
+from postroom.app.known_channels import known_channels
+from postroom.app.policy import breaker_policy, retry_policy
+from postroom.domain.delivery import Priority
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -31,11 +26,13 @@ from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
 from postroom.doors.console.health import health_section
+from postroom.doors.console.pulse import HouseholdPulse
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.doors.console.today import today_section
 from postroom.doors.console.token_sessions import TokenSessions
 from postroom.doors.console.visit import Section
+from postroom.doors.console.waiting import WaitingWork
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
@@ -43,6 +40,12 @@ from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
 from postroom.world.peers.sandbox import HttpSandboxDoor
+from postroom.world.store.deliveries.console_readers import (
+    ConsoleDeadLetters,
+    ConsoleDeliveries,
+    ConsoleHealth,
+    ConsoleOverview,
+)
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
@@ -94,15 +97,18 @@ async def operators_link(world: ConsoleWorld, base_url: str) -> str:
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     """In the order of the navigation."""
-    settings, database = world.settings, world.database
+    settings, database, breaker = world.settings, world.database, breaker_policy(world.settings)
+    channels = sorted(known_channels(settings))
+    attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
+    waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
     return [
-        today_section(HouseholdOverview(settings, database), HouseholdWaiting(settings, database, world.inbox.notes)),
+        today_section(ConsoleOverview(database, channels, breaker), waiting),
         inbox_desk(database, world.inbox),
         approvals_desk(settings, tools),
-        deliveries_section(HouseholdDeliveries(settings, database), tools),
-        dead_letters_section(HouseholdDeadLetters(settings, database), tools, bulk),
-        health_section(HouseholdHealth(settings, database), tools),
+        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools),
+        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
+        health_section(ConsoleHealth(database, channels, breaker), tools),
         contacts_desk(database, world.mint, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]

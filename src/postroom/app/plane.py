@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from prometheus_client import CollectorRegistry
 
@@ -28,6 +29,7 @@ from postroom.work.delivery.first_write import FirstWrite
 from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
+from postroom.work.delivery.settled_elsewhere import SettledElsewhere
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sole_worker
@@ -124,16 +126,14 @@ async def dispatching(plane: Plane, loops: Loops, drain_seconds: float = DRAIN_S
 def settled_elsewhere(
     plane: Plane, database: Database, limits: Limits
 ) -> Callable[[list[DeliveryId] | None], Awaitable[None]]:
-    """None: notices may have been missed, so everything of ours is looked at."""
+    return SettledElsewhere(
+        dispatcher=plane.dispatcher,
+        outcomes=plane.outcomes,
+        limits=limits,
+        over=partial(_over, database, limits) if isinstance(limits, MemoryLimits) else None,
+    ).heard
 
-    async def settled(ids: list[DeliveryId] | None) -> None:
-        elsewhere = ids
-        if ids is not None:  # we hear of our own before any notice
-            elsewhere = [one for one in ids if not plane.dispatcher.has_in_hand(one)]
-        await plane.outcomes.refresh(elsewhere)
-        if isinstance(limits, MemoryLimits):  # on Redis the one who settled has released it
-            held = limits.held
-            for one in ids if ids is not None else await database.read(lambda read: settled_among(read, held)):
-                await limits.release(one)
 
-    return settled
+async def _over(database: Database, limits: MemoryLimits) -> list[DeliveryId]:
+    held = limits.held
+    return await database.read(lambda read: settled_among(read, held))

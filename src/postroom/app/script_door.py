@@ -1,32 +1,28 @@
-"""The plain doors of the API port: send a message, ask what became of it, decide what may be sent."""
+"""Put the plain doors of the API port together: send a message, ask what became of it, decide what may be sent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fastapi import APIRouter
-from sqlalchemy import Connection
 
 from postroom.app.accounts import Accounts
 from postroom.app.address_book import HouseholdAddressBook, stored_contacts
 from postroom.app.channels import owner_of
 from postroom.app.known_channels import usable_channels
-from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
+from postroom.app.ledger_view import LedgerView
 from postroom.domain.capabilities import KnownChannels
-from postroom.domain.errors import Code, PostroomError, Refused
+from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
-from postroom.domain.notify_response import notify_error
-from postroom.domain.ports import AddressBook, Clock, Outbound
-from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.butler.notify import NotifyArguments, notify
-from postroom.doors.guard.sender import sender_of
+from postroom.domain.ports import Clock, Outbound
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
 from postroom.doors.scripts.channel_routes import channel_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
+from postroom.doors.scripts.sending import Sending
 from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -34,8 +30,6 @@ from postroom.world.peers.nobody import Nobody
 from postroom.world.store.engine.database import Database
 
 Reached = MemoryPeer | HttpPeer | Nobody
-Result = TypeVar("Result")
-_OWNER: Final = frozenset({"owner", OPERATOR.name})  # names of the owner that need no contact
 _TOOL_SECONDS: Final = 30.0
 
 
@@ -53,71 +47,25 @@ class ScriptDoor:
     def routers(self) -> list[APIRouter]:
         may_decide = rules(self.settings.approvals.approvers)["approve_action"]
         return [
-            notify_router(self.notify),
-            delivery_router(self),
+            notify_router(self._sending().notify),
+            delivery_router(LedgerView(settings=self.settings, database=self.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
         ]
 
-    async def notify(self, caller: Principal, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """The butlers' own `notify`, through the same switchboard; the sender is the token's, whatever was asked."""
-        request_id = self.mint.mint(self.clock.now_us())
-        try:
-            arguments = await self._arguments(caller, dict(asked))
-        except PostroomError as error:
-            return notify_error(error, request_id=request_id)
-        return await notify(
-            arguments,
-            origin_butler=sender_of(caller) or "",
-            request_id=request_id,
-            channels=self.channels,
+    def _sending(self) -> Sending:
+        return Sending(
+            book=HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint)),
+            known_channels=self.channels,
+            usable_channels=usable_channels(self.settings),
             outbound=self.outbound,
             switchboard=self.switchboard,
             default_wait_seconds=self.settings.delivery.notify_wait_seconds,
+            clock=self.clock,
+            mint=self.mint,
         )
-
-    async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
-        recipient = recipient_of(caller, asked.pop("to", None))
-        book = HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint))
-        channel = asked.pop("channel", None)
-        if channel is None:
-            tried = usable_channels(self.settings)
-            channel = await channel_for(recipient, book, {name: self.channels[name] for name in tried})
-        return NotifyArguments(channel=channel, recipient=recipient, **asked)
 
     async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:
         if not self.settings.approvals_on:
             raise Refused(Code.NOT_FOUND, "approvals are off ([approvals] enabled = true turns them on)")
         return await self.messenger.call(tool, arguments, _TOOL_SECONDS, token=token)
-
-    async def why(self, identifier: str, origin: str | None) -> list[dict[str, str]]:
-        return await self._read(reasoning(self.settings, identifier, self.clock.now_us(), origin))
-
-    async def trace(self, identifier: str, origin: str | None) -> dict[str, Any]:
-        return await self._read(tracing(identifier, origin))
-
-    async def _read(self, work: Callable[[Connection], Result]) -> Result:
-        try:
-            return await self.database.read(work)
-        except (NothingKnown, SeveralMeant) as error:
-            raise Refused(Code.NOT_FOUND, str(error)) from None
-
-
-def recipient_of(caller: Principal, to: object) -> object:
-    """Without a name a program writes to its own person, everybody else to the owner; None is the owner."""
-    wanted = caller.person if to is None and caller.role is Role.PROGRAM else to
-    return None if isinstance(wanted, str) and wanted.strip().lower() in _OWNER else wanted
-
-
-async def channel_for(recipient: object, book: AddressBook, channels: KnownChannels) -> str:
-    """The first that reaches the recipient; when none does, the first, whose refusal says what is wrong."""
-    for name in channels:
-        if recipient is None:
-            reached = await book.owner(name) is not None
-        else:
-            reached = isinstance(recipient, str) and bool(await book.addresses(recipient, name))
-        if reached:
-            return name
-    looks_like_mail = isinstance(recipient, str) and "@" in recipient.strip()[1:]
-    letters = [name for name, can in channels.items() if can.style == "letter"] if looks_like_mail else []
-    return next(iter([*letters, *channels]))

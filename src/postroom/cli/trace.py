@@ -33,9 +33,14 @@ def _traced(settings: Settings, identifier: str, there: Elsewhere | None) -> dic
     if there is not None:
         found: dict[str, Any] = there.get(path_of("deliveries", identifier, "trace"))["trace"]
         return found
-    from postroom.app.ledger_view import traced
+    return asyncio.run(_from_ledger(settings, identifier))
 
-    return asyncio.run(traced(settings, identifier))
+
+async def _from_ledger(settings: Settings, identifier: str) -> dict[str, Any]:
+    from postroom.app.ledger_view import ledger_view
+
+    async with ledger_view(settings) as view:
+        return await view.trace(identifier)
 
 
 def timeline(found: dict[str, Any]) -> list[str]:

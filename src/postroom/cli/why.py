@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,11 @@ def _reasons(settings: Settings, identifier: str, there: Elsewhere | None) -> li
     if there is not None:
         found: list[dict[str, Any]] = there.get(path_of("deliveries", identifier, "why"))["reasons"]
         return found
-    from postroom.app.ledger_view import reasons
+    return asyncio.run(_from_ledger(settings, identifier))
 
-    return asyncio.run(reasons(settings, identifier))
+
+async def _from_ledger(settings: Settings, identifier: str) -> list[dict[str, Any]]:
+    from postroom.app.ledger_view import ledger_view
+
+    async with ledger_view(settings) as view:
+        return [asdict(one) for one in await view.why(identifier)]

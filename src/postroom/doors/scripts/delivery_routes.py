@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, HTTPException, Path
 from pydantic import BaseModel
 
+from postroom.domain.errors import Code, Refused
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller
 from postroom.doors.guard.json_door import JsonRoute, failures
 from postroom.doors.guard.sender import sender_of
+from postroom.work.delivery.history import NothingKnown, SeveralMeant
+from postroom.work.delivery.history import Reason as Explanation
 
 Identifier = Annotated[str, Path(max_length=128, description="Of a delivery or its request; its unique beginning.")]
 
 
 class Record(Protocol):
-    """With an `origin`, only what that sender has sent is known; raises Refused for anything else."""
+    """With an `origin`, only what that sender has sent is known; raises NothingKnown for anything else."""
 
-    async def why(self, identifier: str, origin: str | None) -> list[dict[str, str]]: ...
+    async def why(self, identifier: str, origin: str | None) -> list[Explanation]: ...
 
     async def trace(self, identifier: str, origin: str | None) -> dict[str, Any]: ...
 
@@ -48,7 +54,8 @@ def delivery_router(record: Record) -> APIRouter:
         response_model=WhyAnswer,
     )
     async def why(identifier: Identifier, caller: Caller) -> dict[str, Any]:
-        return {"ok": True, "reasons": await record.why(identifier, _origin(caller))}
+        with _not_found():
+            return {"ok": True, "reasons": [asdict(one) for one in await record.why(identifier, _origin(caller))]}
 
     @router.get(
         "/v1/deliveries/{identifier}/trace",
@@ -57,9 +64,18 @@ def delivery_router(record: Record) -> APIRouter:
         response_model=TraceAnswer,
     )
     async def trace(identifier: Identifier, caller: Caller) -> dict[str, Any]:
-        return {"ok": True, "trace": await record.trace(identifier, _origin(caller))}
+        with _not_found():
+            return {"ok": True, "trace": await record.trace(identifier, _origin(caller))}
 
     return router
+
+
+@contextmanager
+def _not_found() -> Iterator[None]:
+    try:
+        yield
+    except (NothingKnown, SeveralMeant) as error:
+        raise Refused(Code.NOT_FOUND, str(error)) from None
 
 
 def _origin(caller: Principal) -> str | None:

@@ -1,0 +1,26 @@
+"""The moments of the newest changes, by topic: what an open page is refreshed by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from postroom.work.inbox.ports import Notes
+
+_OVERLAP_US: Final = 10_000_000
+
+
+class LedgerPulse(Protocol):
+    async def pulse(self) -> dict[str, tuple[Any, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class HouseholdPulse:
+    record: LedgerPulse
+    notes: Notes
+
+    async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
+        inboxes = await self.notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
+        quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
+        return await self.record.pulse() | quiet | {f"inbox:{name}": pulse for name, pulse in inboxes.items()}

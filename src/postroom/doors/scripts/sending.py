@@ -1,0 +1,62 @@
+"""A message from a script takes the way of the butlers' own `notify`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.domain.capabilities import KnownChannels
+from postroom.domain.errors import PostroomError
+from postroom.domain.ids import IdMint
+from postroom.domain.notify_response import notify_error
+from postroom.domain.ports import AddressBook, Clock, Outbound, Peer
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.doors.butler.notify import NotifyArguments, notify
+from postroom.doors.guard.sender import sender_of
+from postroom.work.delivery.first_channel import first_channel
+
+_OWNER: Final = frozenset({"owner", OPERATOR.name})  # names of the owner that need no contact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    book: AddressBook
+    known_channels: KnownChannels
+    usable_channels: tuple[str, ...]
+    outbound: Outbound
+    switchboard: Peer
+    default_wait_seconds: float
+    clock: Clock
+    mint: IdMint
+
+    async def notify(self, caller: Principal, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Through the same switchboard; the sender is the token's, whatever was asked."""
+        request_id = self.mint.mint(self.clock.now_us())
+        try:
+            arguments = await self._arguments(caller, dict(asked))
+        except PostroomError as error:
+            return notify_error(error, request_id=request_id)
+        return await notify(
+            arguments,
+            origin_butler=sender_of(caller) or "",
+            request_id=request_id,
+            channels=self.known_channels,
+            outbound=self.outbound,
+            switchboard=self.switchboard,
+            default_wait_seconds=self.default_wait_seconds,
+        )
+
+    async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
+        recipient = recipient_of(caller, asked.pop("to", None))
+        channel = asked.pop("channel", None)
+        if channel is None:
+            tried = {name: self.known_channels[name] for name in self.usable_channels}
+            channel = await first_channel(recipient, self.book, tried)
+        return NotifyArguments(channel=channel, recipient=recipient, **asked)
+
+
+def recipient_of(caller: Principal, to: object) -> object:
+    """Without a name a program writes to its own person, everybody else to the owner; None is the owner."""
+    wanted = caller.person if to is None and caller.role is Role.PROGRAM else to
+    return None if isinstance(wanted, str) and wanted.strip().lower() in _OWNER else wanted
