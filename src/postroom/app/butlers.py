@@ -10,13 +10,13 @@ from typing import Any
 from postroom.app.known_channels import known_channels
 from postroom.app.peers import Peers
 from postroom.domain.ids import IdMint
+from postroom.domain.outcome import Outcome
 from postroom.domain.ports import Clock, Outbound, Peer
 from postroom.domain.principal import Principal, Role
 from postroom.doors.butler.daemon import Butler, ButlerSessions
 from postroom.doors.butler.heartbeat import heartbeats
 from postroom.doors.butler.modules.loading import LoadedModules
-from postroom.doors.butler.notify import NotifyArguments, notify
-from postroom.doors.butler.session_answers import accepted
+from postroom.doors.butler.notify import Notifier, NotifyArguments
 from postroom.doors.guard.http import Verifier
 from postroom.system.loop import Loops
 from postroom.system.roster.config import ButlerConfig
@@ -51,22 +51,19 @@ def build_butler(
     modules: LoadedModules,
     verifier: Verifier,
 ) -> Butler:
-    wait, channels = world.settings.delivery.notify_wait_seconds, known_channels(world.settings)
+    notifier = Notifier(
+        channels=known_channels(world.settings),
+        outbound=outbound,
+        switchboard=switchboard,
+        default_wait_seconds=world.settings.delivery.notify_wait_seconds,
+    )
 
-    async def by_appointment(arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return await notify(
-            NotifyArguments(**arguments),
-            origin_butler=config.name,
-            request_id=world.mint.mint(world.clock.now_us()),
-            channels=channels,
-            outbound=outbound,
-            switchboard=switchboard,
-            default_wait_seconds=wait,
-        )
+    async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:
+        request_id = world.mint.mint(world.clock.now_us())
+        return await notifier.submit(NotifyArguments(**arguments), origin_butler=config.name, request_id=request_id)
 
-    async def trigger(prompt: str, source: str) -> dict[str, Any]:
-        by = Principal(Role.BUTLER, config.name)
-        return accepted(await sessions.submit(prompt, trigger=source, caller=by))
+    async def trigger(prompt: str, source: str) -> None:
+        await sessions.submit(prompt, trigger=source, caller=Principal(Role.BUTLER, config.name))
 
     scheduler = Scheduler(
         butler=config.name,
@@ -80,8 +77,7 @@ def build_butler(
     return Butler(
         config=config,
         port=world.endpoints.port(config.name),
-        outbound=outbound,
-        switchboard=switchboard,
+        notifier=notifier,
         state=StoredState(world.database, config.name),
         sessions=sessions,
         modules=modules,
@@ -89,8 +85,6 @@ def build_butler(
         scheduler=scheduler,
         clock=world.clock,
         mint=world.mint.mint,
-        channels=channels,
-        notify_wait_seconds=wait,
         started_at_us=world.clock.now_us(),
     )
 

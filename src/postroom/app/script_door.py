@@ -17,6 +17,7 @@ from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock, Outbound
+from postroom.doors.butler.notify import Notifier
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
 from postroom.doors.scripts.channel_routes import channel_router
@@ -56,11 +57,13 @@ class ScriptDoor:
     def _sending(self) -> Sending:
         return Sending(
             book=HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint)),
-            known_channels=self.channels,
-            usable_channels=usable_channels(self.settings),
-            outbound=self.outbound,
-            switchboard=self.switchboard,
-            default_wait_seconds=self.settings.delivery.notify_wait_seconds,
+            channels={name: self.channels[name] for name in usable_channels(self.settings)},
+            notifier=Notifier(
+                channels=self.channels,
+                outbound=self.outbound,
+                switchboard=self.switchboard,
+                default_wait_seconds=self.settings.delivery.notify_wait_seconds,
+            ),
             clock=self.clock,
             mint=self.mint,
         )

@@ -11,6 +11,7 @@ from postroom.domain.errors import (
     CircuitOpenError,
     ErrorClass,
     FieldError,
+    InternalError,
     OverloadRejected,
     PostroomError,
     ProviderThrottled,
@@ -19,7 +20,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
-from postroom.domain.route import NOTIFY_RESPONSE_V1
+from postroom.domain.route import NOTIFY_RESPONSE_V1, Routed
 
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
 _ANSWERS: Final = {str(one): one for one in AnswerStatus}
@@ -80,6 +81,17 @@ def read_response(answer: Mapping[str, Any]) -> Outcome:
         waiting_reason=delivery.get("waiting_reason"),
         error=error,
         retryable=error is not None and bool(answer.get("retryable", _object(answer, "error").get("retryable"))),
+    )
+
+
+def read_routed(answer: Mapping[str, Any]) -> Routed:
+    """A route_response.v1; its errors are those of a notify."""
+    if answer.get("status") == AnswerStatus.ERROR:
+        told = read_response(answer)
+        return Routed(error=told.error or InternalError("the butler failed"), retryable=told.retryable)
+    result = answer.get("result")
+    return Routed(
+        result=result if isinstance(result, Mapping) else None, finished=answer.get("status") == AnswerStatus.OK
     )
 
 

@@ -44,6 +44,16 @@ class Route:
     request_context: Mapping[str, Any]
 
 
+@record
+class Routed:
+    """What a butler made of a route; `result` is there when it has finished, `error` when it did not take it."""
+
+    result: Mapping[str, Any] | None = None
+    finished: bool = False
+    error: PostroomError | None = None
+    retryable: bool = False
+
+
 def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[str, Any]) -> dict[str, Any]:
     """The route that carries a notify: its sender is the butler, its endpoint the switchboard."""
     work = {"prompt": NOTIFY_PROMPT, "context": {"notify_request": dict(envelope)}}

@@ -21,7 +21,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.fields import text_problem
 from postroom.domain.route import build_notify_route
-from postroom.doors.butler.notify import NotifyArguments, notify, read_arguments, wait_seconds
+from postroom.doors.butler.notify import Notifier, NotifyArguments, read_arguments, wait_seconds
 from postroom.doors.butler.server import CORE_TOOL_NAMES
 from postroom.world.channels.kinds import KINDS
 from postroom.world.peers.over_wire import SwitchboardOverWire
@@ -51,15 +51,13 @@ class Switchboard:
 
 
 async def asked(switchboard: Switchboard, **arguments: Any) -> dict[str, Any]:
-    return await notify(
-        NotifyArguments(**arguments),
-        origin_butler="health",
-        request_id="r-1",
+    notifier = Notifier(
         channels=CHANNELS,
         outbound=SwitchboardOverWire(switchboard),
         switchboard=switchboard,
         default_wait_seconds=20.0,
     )
+    return await notifier.notify(NotifyArguments(**arguments), origin_butler="health", request_id="r-1")
 
 
 # -- the tool ----------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from tests.opened_database import opened_file
 from tests.system.counted import CountedLoops
 
 from postroom.domain.appointment import Appointment, AppointmentKind
-from postroom.domain.errors import OverloadRejected
+from postroom.domain.errors import OverloadRejected, TargetUnavailable, ValidationError
 from postroom.domain.ids import IdMint
+from postroom.domain.outcome import AnswerStatus, Outcome, refused
 from postroom.domain.time import seconds
 from postroom.system.roster.config import NotifyTask, Schedule
 from postroom.work.butlers.scheduler import Scheduler
@@ -28,22 +29,21 @@ DAILY = Schedule(name="daily", cron="0 9 * * *", notify=NotifyTask(channel="tele
 class Desk:
     """Where a butler's work arrives; answers as it was told to, then with `ok`."""
 
-    def __init__(self, *answers: dict[str, Any]) -> None:
+    def __init__(self, *answers: Outcome) -> None:
         self.answers = list(answers)
         self.sent: list[Mapping[str, Any]] = []
         self.prompts: list[tuple[str, str]] = []
         self.arrived = asyncio.Event()
 
-    async def notify(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def notify(self, arguments: Mapping[str, Any]) -> Outcome:
         self.sent.append(arguments)
         self.arrived.set()
-        return self.answers.pop(0) if self.answers else {"status": "ok"}
+        return self.answers.pop(0) if self.answers else Outcome(status=AnswerStatus.OK, request_id=None)
 
-    async def trigger(self, prompt: str, source: str) -> dict[str, Any]:
+    async def trigger(self, prompt: str, source: str) -> None:
         self.prompts.append((prompt, source))
         if len(self.prompts) == 1:
             raise OverloadRejected("the queue is full", limit_type="sessions", retry_after_seconds=1)
-        return {"status": "accepted"}
 
 
 def scheduler(database: Database, clock: FakeClock, desk: Desk, *schedules: Schedule) -> Scheduler:
@@ -93,7 +93,7 @@ async def test_a_reminder_is_sent_once_when_its_time_has_come(database: Database
 async def test_a_reminder_survives_a_restart_and_keeps_its_key(database: Database, clock: FakeClock) -> None:
     await scheduler(database, clock, Desk()).remember(reminder(clock, 60))
     await clock.advance(3600)
-    desk = Desk({"status": "error", "error": {"message": "down"}, "retryable": True})
+    desk = Desk(refused(TargetUnavailable("down")))
     again = scheduler(database, clock, desk)
 
     await keep_due(again)
@@ -104,7 +104,7 @@ async def test_a_reminder_survives_a_restart_and_keeps_its_key(database: Databas
 
 
 async def test_a_final_error_ends_a_reminder(database: Database, clock: FakeClock) -> None:
-    desk = Desk({"status": "error", "error": "no such contact", "retryable": False})
+    desk = Desk(refused(ValidationError("no such contact")))
     one = scheduler(database, clock, desk)
     await one.remember(reminder(clock, 1))
     await clock.advance(2)

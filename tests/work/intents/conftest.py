@@ -19,9 +19,10 @@ from postroom.domain.errors import OverloadRejected, TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.intent import Intent
 from postroom.domain.notify import notify_document
-from postroom.domain.notify_response import notify_error, read_response
+from postroom.domain.notify_response import notify_error, read_response, read_routed
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.route import Route, Routed
 from postroom.domain.time import to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.directory import Directory
@@ -67,13 +68,13 @@ class Butlers:
     """Butlers that answer as told, or cannot be reached."""
 
     answers: list[dict[str, Any]] = field(default_factory=list)
-    routes: list[dict[str, Any]] = field(default_factory=list)
+    routes: list[tuple[str, Route]] = field(default_factory=list)
 
-    async def route(self, butler: str, route: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        self.routes.append({"butler": butler, **route})
+    async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed:
+        self.routes.append((butler, route))
         if not self.answers:
             raise TargetUnavailable(f"{butler} cannot be reached")
-        return self.answers.pop(0)
+        return read_routed(self.answers.pop(0))
 
 
 @dataclass(slots=True)

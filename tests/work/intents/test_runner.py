@@ -241,9 +241,9 @@ async def test_a_butler_is_asked_over_a_route_and_its_answer_completes_the_ask(o
     intent = await office.ask("agent://butler/health", "How many?")
     await office.work()
 
-    (route,) = office.butlers.routes
-    assert (route["butler"], route["input"]["prompt"]) == ("health", "How many?")
-    assert route["request_context"]["source_sender_identity"] == "agent://household/owner"
+    ((butler, route),) = office.butlers.routes
+    assert (butler, route.prompt) == ("health", "How many?")
+    assert route.request_context["source_sender_identity"] == "agent://household/owner"
     done = await office.now(intent)
     assert (done.status, done.result and done.result["answer"]) == (IntentStatus.COMPLETED, "Twelve")
 

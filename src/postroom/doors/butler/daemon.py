@@ -8,14 +8,13 @@ from typing import Any, Protocol
 
 from mcp.server.mcpserver import MCPServer
 
-from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notify_response import argument_error, notify_error
-from postroom.domain.ports import Clock, Outbound, Peer
+from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.domain.session import Session, Status
 from postroom.domain.time import SECOND_US
-from postroom.doors.butler.notify import NotifyArguments, notify
+from postroom.doors.butler.notify import Notifier, NotifyArguments
 from postroom.doors.butler.notify_status import notify_status
 from postroom.doors.butler.reminders import RemindArguments, plan_reminder, scheduled_answer
 from postroom.doors.guard.http import Verifier
@@ -69,8 +68,7 @@ class Butler:
 
     config: ButlerConfig
     port: int
-    outbound: Outbound
-    switchboard: Peer
+    notifier: Notifier
     state: State
     sessions: ButlerSessions
     modules: Modules
@@ -78,8 +76,6 @@ class Butler:
     scheduler: Scheduler
     clock: Clock
     mint: Callable[[int], str]
-    channels: KnownChannels
-    notify_wait_seconds: float
     started_at_us: int
 
     @property
@@ -87,24 +83,17 @@ class Butler:
         return self.config.name
 
     async def notify(self, arguments: NotifyArguments) -> dict[str, Any]:
-        return await notify(
-            arguments,
-            origin_butler=self.name,
-            request_id=self.mint(self.clock.now_us()),
-            channels=self.channels,
-            outbound=self.outbound,
-            switchboard=self.switchboard,
-            default_wait_seconds=self.notify_wait_seconds,
-        )
+        request_id = self.mint(self.clock.now_us())
+        return await self.notifier.notify(arguments, origin_butler=self.name, request_id=request_id)
 
     async def notify_status(self, delivery_id: object) -> dict[str, Any]:
-        return await notify_status(delivery_id, switchboard=self.switchboard)
+        return await notify_status(delivery_id, switchboard=self.notifier.switchboard)
 
     async def remind(self, arguments: RemindArguments) -> dict[str, Any]:
         now = self.clock.now_us()
         try:
             reminder = plan_reminder(
-                arguments, butler=self.name, channels=self.channels, reminder_id=self.mint(now), now_us=now
+                arguments, butler=self.name, channels=self.notifier.channels, reminder_id=self.mint(now), now_us=now
             )
             await self.scheduler.remember(reminder)
         except ValidationError as error:

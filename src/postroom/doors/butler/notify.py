@@ -14,6 +14,7 @@ from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.notify import NOTIFY_V1, parse_notify
 from postroom.domain.notify_response import argument_error, notify_response
+from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Outbound, Peer
 
@@ -80,38 +81,46 @@ def wait_seconds(asked: object, default: float) -> float:
     return float(asked)
 
 
-async def notify(
-    arguments: NotifyArguments,
-    *,
-    origin_butler: str,
-    request_id: str,
-    channels: KnownChannels,
-    outbound: Outbound,
-    switchboard: Peer,
-    default_wait_seconds: float,
-) -> dict[str, Any]:
-    try:
-        outgoing = read_arguments(arguments, origin_butler=origin_butler, channels=channels)
-        wait = wait_seconds(arguments.wait_seconds, default_wait_seconds)
-    except ValidationError as error:
-        await _note(switchboard, origin_butler, arguments, request_id, error)
-        return argument_error(error)
-    return notify_response(await outbound.submit(outgoing, request_id=request_id, wait_seconds=wait))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notifier:
+    """The way out of those who notify: the switchboard, and what they may ask of it."""
 
+    channels: KnownChannels
+    outbound: Outbound
+    switchboard: Peer
+    default_wait_seconds: float
 
-async def _note(
-    switchboard: Peer, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError
-) -> None:
-    """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
-    told = {"channel": arguments.channel, "intent": arguments.intent}
-    delivery = {name: text for name, text in told.items() if isinstance(text, str)}
-    call = {
-        "notify_request": {"origin_butler": origin_butler, "delivery": delivery},
-        "request_id": request_id,
-        "refusal": error.message[:_NOTED_CHARACTERS],
-    }
-    with suppress(PostroomError):
-        await switchboard.call("deliver", call, _NOTE_SECONDS)
+    async def notify(self, arguments: NotifyArguments, *, origin_butler: str, request_id: str) -> dict[str, Any]:
+        """As the tool answers."""
+        try:
+            outcome = await self.submit(arguments, origin_butler=origin_butler, request_id=request_id)
+        except ValidationError as error:
+            return argument_error(error)
+        return notify_response(outcome)
+
+    async def submit(self, arguments: NotifyArguments, *, origin_butler: str, request_id: str) -> Outcome:
+        """Raises ValidationError for arguments that are no message."""
+        try:
+            outgoing = read_arguments(arguments, origin_butler=origin_butler, channels=self.channels)
+            wait = wait_seconds(arguments.wait_seconds, self.default_wait_seconds)
+        except ValidationError as error:
+            await self._note(origin_butler, arguments, request_id, error)
+            raise
+        return await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait)
+
+    async def _note(
+        self, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError
+    ) -> None:
+        """Every notify is on the switchboard's record, also one that never becomes an envelope; its words stay here."""
+        told = {"channel": arguments.channel, "intent": arguments.intent}
+        delivery = {name: text for name, text in told.items() if isinstance(text, str)}
+        call = {
+            "notify_request": {"origin_butler": origin_butler, "delivery": delivery},
+            "request_id": request_id,
+            "refusal": error.message[:_NOTED_CHARACTERS],
+        }
+        with suppress(PostroomError):
+            await self.switchboard.call("deliver", call, _NOTE_SECONDS)
 
 
 def _decoded(context: object) -> object:

@@ -10,9 +10,9 @@ from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import PostroomError
 from postroom.domain.ids import IdMint
 from postroom.domain.notify_response import notify_error
-from postroom.domain.ports import AddressBook, Clock, Outbound, Peer
+from postroom.domain.ports import AddressBook, Clock
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.butler.notify import NotifyArguments, notify
+from postroom.doors.butler.notify import Notifier, NotifyArguments
 from postroom.doors.guard.sender import sender_of
 from postroom.work.delivery.first_channel import first_channel
 
@@ -22,11 +22,8 @@ _OWNER: Final = frozenset({"owner", OPERATOR.name})  # names of the owner that n
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
     book: AddressBook
-    known_channels: KnownChannels
-    usable_channels: tuple[str, ...]
-    outbound: Outbound
-    switchboard: Peer
-    default_wait_seconds: float
+    channels: KnownChannels
+    notifier: Notifier
     clock: Clock
     mint: IdMint
 
@@ -37,22 +34,13 @@ class Sending:
             arguments = await self._arguments(caller, dict(asked))
         except PostroomError as error:
             return notify_error(error, request_id=request_id)
-        return await notify(
-            arguments,
-            origin_butler=sender_of(caller) or "",
-            request_id=request_id,
-            channels=self.known_channels,
-            outbound=self.outbound,
-            switchboard=self.switchboard,
-            default_wait_seconds=self.default_wait_seconds,
-        )
+        return await self.notifier.notify(arguments, origin_butler=sender_of(caller) or "", request_id=request_id)
 
     async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
         recipient = recipient_of(caller, asked.pop("to", None))
         channel = asked.pop("channel", None)
         if channel is None:
-            tried = {name: self.known_channels[name] for name in self.usable_channels}
-            channel = await first_channel(recipient, self.book, tried)
+            channel = await first_channel(recipient, self.book, self.channels)
         return NotifyArguments(channel=channel, recipient=recipient, **asked)
 
 

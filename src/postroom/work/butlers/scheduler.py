@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from postroom.domain.appointment import Appointment, AppointmentKind, AppointmentStatus
 from postroom.domain.errors import PostroomError
+from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.roster.config import Schedule
@@ -40,6 +41,15 @@ class Appointments(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of an appointment, and the words it is noted with."""
+
+    status: AppointmentStatus
+    result: str
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scheduler:
     """
     Each run carries a key of its own, so a run that was begun before a crash and
@@ -51,8 +61,8 @@ class Scheduler:
     appointments: Appointments
     clock: Clock
     mint: Callable[[int], str]
-    notify: Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
-    trigger: Callable[[str, str], Awaitable[dict[str, Any]]]
+    notify: Callable[[Mapping[str, Any]], Awaitable[Outcome]]  # with arguments as they were stored
+    trigger: Callable[[str, str], Awaitable[object]]
     changed: Signal = field(default_factory=Signal)
 
     async def remember(self, reminder: Appointment) -> None:
@@ -74,25 +84,24 @@ class Scheduler:
 
     async def _keep(self, one: Appointment) -> None:
         try:
-            answer = await self._carry_out(one)
+            run = await self._carry_out(one)
         except PostroomError as error:
-            answer = {"status": "error", "error": error.message, "retryable": error.retryable}
+            run = _failed(error.message, retryable=error.retryable)
         except Exception as error:  # the others wait behind this one
-            answer = {"status": "error", "error": f"it cannot be carried out ({type(error).__name__})"}
-        status = str(answer.get("status"))
-        result = status if status != "error" else f"error: {_told(answer)}"
-        if status == "error" and answer.get("retryable") and one.tries < _MAX_TRIES:
+            run = _failed(f"it cannot be carried out ({type(error).__name__})")
+        if run.retryable and one.tries < _MAX_TRIES:
             pause = min(_PAUSE_SECONDS * 2.0 ** min(one.tries, 10), _LONGEST_PAUSE_SECONDS)
-            await self.appointments.postpone(one, self.clock.now_us() + seconds(pause), result)
+            await self.appointments.postpone(one, self.clock.now_us() + seconds(pause), run.result)
             return
-        ended = AppointmentStatus.FAILED if status == "error" else AppointmentStatus.DONE
-        await self.appointments.finish(one, ended, result, self._following(one))
+        await self.appointments.finish(one, run.status, run.result, self._following(one))
 
-    async def _carry_out(self, one: Appointment) -> dict[str, Any]:
+    async def _carry_out(self, one: Appointment) -> Run:
         work = json.loads(one.work)
         if "prompt" in work:
-            return await self.trigger(str(work["prompt"]), f"schedule:{one.name}")
-        return await self.notify({**work["notify"], "idempotency_key": f"{one.kind}:{one.id}", "wait_seconds": 5})
+            await self.trigger(str(work["prompt"]), f"schedule:{one.name}")
+            return Run(status=AppointmentStatus.DONE, result=str(AnswerStatus.ACCEPTED))
+        asked = {**work["notify"], "idempotency_key": f"{one.kind}:{one.id}", "wait_seconds": 5}
+        return _sent(await self.notify(asked))
 
     def _following(self, one: Appointment) -> Appointment | None:
         """After a time away a schedule runs once and goes on from now: it does not catch up run by run."""
@@ -123,6 +132,11 @@ def schedule_work(schedule: Schedule) -> str:
     return json.dumps(work, ensure_ascii=False, sort_keys=True)
 
 
-def _told(answer: Mapping[str, Any]) -> str:
-    error = answer.get("error")
-    return str(error.get("message")) if isinstance(error, Mapping) else str(error)
+def _sent(outcome: Outcome) -> Run:
+    if outcome.error is not None:
+        return _failed(outcome.error.message, retryable=outcome.retryable)
+    return Run(status=AppointmentStatus.DONE, result=str(outcome.status))
+
+
+def _failed(message: str, *, retryable: bool = False) -> Run:
+    return Run(status=AppointmentStatus.FAILED, result=f"error: {message}", retryable=retryable)

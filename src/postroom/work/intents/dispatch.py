@@ -1,4 +1,4 @@
-"""What leaves the household for an intent: a message to a person, a route.v1 to a butler."""
+"""What leaves the household for an intent: a message to a person, a route to a butler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.intent import Intent, Step
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.route import ROUTE_V1
+from postroom.domain.route import Route
 from postroom.domain.storable_text import storable
 from postroom.work.intents.directory import Person
 from postroom.work.intents.wording import Letter, answer_letter, letter
@@ -37,29 +37,28 @@ def _outgoing(written: Letter, person: Person, key: str, can: Capabilities) -> O
     )
 
 
-def butler_route(intent: Intent, received_at: str) -> dict[str, Any]:
+def butler_route(intent: Intent, received_at: str) -> Route:
     """What was said goes as the prompt, who said it as the sender: text stays data on both."""
-    return {
-        "schema_version": ROUTE_V1,
-        "request_context": {
+    return Route(
+        request_id=intent.id,
+        sender=intent.from_agent,
+        prompt=intent.text,
+        context={
+            "intent_id": intent.id,
+            "correlation_id": intent.correlation_id,
+            "intent_type": intent.intent_type,
+            "from_agent": intent.from_agent,
+            "context": intent.payload.get("context"),
+            "how_to_answer": "The last thing you say is given to the asker as your answer.",
+        },
+        request_context={
             "request_id": intent.id,
             "received_at": received_at,
             "source_channel": "mcp",
             "source_endpoint_identity": "gateway",
             "source_sender_identity": intent.from_agent,
         },
-        "input": {
-            "prompt": intent.text,
-            "context": {
-                "intent_id": intent.id,
-                "correlation_id": intent.correlation_id,
-                "intent_type": intent.intent_type,
-                "from_agent": intent.from_agent,
-                "context": intent.payload.get("context"),
-                "how_to_answer": "The last thing you say is given to the asker as your answer.",
-            },
-        },
-    }
+    )
 
 
 def butler_answer(result: Mapping[str, Any], agent: str, now: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, assert_never
 
 from postroom.domain.capabilities import UNDECLARED, Capabilities, KnownChannels
-from postroom.domain.errors import Code, InternalError, PostroomError, Refused
+from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.intent import (
     APPROVAL,
     REPLY,
@@ -19,9 +19,9 @@ from postroom.domain.intent import (
     StepKind,
     WaitingReason,
 )
-from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.ports import Clock, Outbound
+from postroom.domain.route import Route, Routed
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.directory import Butler, Correspondent, Directory, Person, book_of
@@ -36,8 +36,8 @@ _GIVE_UP_SECONDS: Final = 86_400.0
 
 
 class ButlerRoutes(Protocol):
-    async def route(self, butler: str, route: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
-        """A route.v1 in, a route_response.v1 out; raises one of our errors when the butler cannot be reached."""
+    async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed:
+        """Raises one of our errors when the butler cannot be reached."""
         ...
 
 
@@ -116,14 +116,14 @@ class Courier:
     async def _to_butler(self, intent: Intent, butler: Butler) -> None:
         route = butler_route(intent, to_text(self.clock.now_us()))
         try:
-            answer = await self.routes.route(butler.name, route, self.route_seconds)
+            routed = await self.routes.route(butler.name, route, self.route_seconds)
         except PostroomError as error:
             unreached = error
             await self._change(
                 intent, lambda found: self._not_delivered(found, unreached, retryable=unreached.retryable)
             )
             return
-        await self._change(intent, lambda found: self._routed(found, butler, answer))
+        await self._change(intent, lambda found: self._routed(found, butler, routed))
 
     async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
         def still(found: Intent) -> Change:
@@ -178,25 +178,20 @@ class Courier:
             )
         return then(advanced, lambda found: noted(found, EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload))
 
-    def _routed(self, intent: Intent, butler: Butler, answer: Mapping[str, Any]) -> Change:
-        if answer.get("status") == "error":
-            told = read_response(answer)
-            return self._not_delivered(
-                intent, told.error or InternalError("the butler failed"), retryable=told.retryable
-            )
-        finished = answer.get("status") == "ok"
+    def _routed(self, intent: Intent, butler: Butler, routed: Routed) -> Change:
+        if routed.error is not None:
+            return self._not_delivered(intent, routed.error, retryable=routed.retryable)
         advanced = then(
-            self._advanced(intent, carried=not finished),
+            self._advanced(intent, carried=not routed.finished),
             lambda found: (
                 moved(found, IntentStatus.IN_PROGRESS, self._moment(butler.agent))
                 if found.status is not IntentStatus.IN_PROGRESS
                 else unchanged(found)
             ),
         )
-        result = answer.get("result")
-        if not finished or not isinstance(result, Mapping):
+        if not routed.finished or routed.result is None:
             return advanced
-        done = butler_answer(result, butler.agent, to_text(self.clock.now_us()))
+        done = butler_answer(routed.result, butler.agent, to_text(self.clock.now_us()))
         says = {"author": butler.agent, "message": done["answer"]}
         return then(
             advanced,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from postroom.domain.errors import DeliveryTimeout, PostroomError, TargetUnavailable
 from postroom.domain.notify import notify_document
-from postroom.domain.notify_response import read_response
+from postroom.domain.notify_response import read_response, read_routed
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock, Peer
-from postroom.domain.route import build_notify_route, read_route_response
+from postroom.domain.route import Route, Routed, build_notify_route, read_route_response
 from postroom.domain.time import to_text
 
 SWITCHBOARD_MARGIN_SECONDS: Final = 10.0
@@ -61,14 +60,14 @@ class RoutesOverWire:
     def __init__(self, switchboard: Peer) -> None:
         self._switchboard = switchboard
 
-    async def route(self, butler: str, route: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
+    async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed:
         arguments = {
             "target_butler": butler,
-            "prompt": route["input"]["prompt"],
-            "input_context": route["input"]["context"],
-            "request_context": route["request_context"],
+            "prompt": route.prompt,
+            "input_context": route.context,
+            "request_context": route.request_context,
         }
-        return await self._switchboard.call("route", arguments, timeout_seconds)
+        return read_routed(await self._switchboard.call("route", arguments, timeout_seconds))
 
 
 def unanswered(error: PostroomError, patience_seconds: float) -> PostroomError:
