@@ -28,6 +28,7 @@ from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.recovery import Recovery
 from postroom.world.channels.kinds import KINDS, TELEGRAM
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
@@ -109,6 +110,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
         meter = DeliveryMeter(registry)
         outcomes = Outcomes(ledger, clock)
         channels: Mapping[str, Any] = {"telegram": channel}
+        stopping = asyncio.Event()
         pipeline = Pipeline(
             ledger=ledger,
             channels=channels,
@@ -121,9 +123,28 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             meter=meter,
             dice=random.random,
             mint=mint.mint,
-            stopping=asyncio.Event(),
+            stopping=stopping,
         )
-        dispatcher = Dispatcher(pipeline, outcomes)
+        recovery = Recovery(
+            ledger=ledger,
+            limits=limits,
+            retry=policy.retry,
+            clock=clock,
+            meter=meter,
+            dice=random.random,
+            mint=mint.mint,
+        )
+        dispatcher = Dispatcher(
+            ledger=ledger,
+            channels=channels,
+            pipeline=pipeline,
+            recovery=recovery,
+            outcomes=outcomes,
+            policy=policy,
+            clock=clock,
+            meter=meter,
+            stopping=stopping,
+        )
         acceptance = Acceptance(
             ledger=ledger,
             channels=channels,

@@ -18,7 +18,7 @@ from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ports import Channel, Clock, Limits
+from postroom.domain.ports import Channel, Clock, Ledger, Limits, Meter
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
@@ -29,6 +29,8 @@ from postroom.work.delivery.first_write import FirstWrite
 from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
+from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
@@ -53,6 +55,7 @@ def build_plane(
     policy = delivery_policy(settings, known)
     meter = DeliveryMeter(registry)
     outcomes = Outcomes(store.ledger, clock)
+    stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=store.ledger,
         channels=channels,
@@ -65,9 +68,19 @@ def build_plane(
         meter=meter,
         dice=random.random,
         mint=mint.mint,
-        stopping=asyncio.Event(),
+        stopping=stopping,
     )
-    dispatcher = Dispatcher(pipeline, outcomes)
+    dispatcher = Dispatcher(
+        ledger=store.ledger,
+        channels=channels,
+        pipeline=pipeline,
+        recovery=_recovery(store.ledger, shared.limits, policy, clock, meter, mint),
+        outcomes=outcomes,
+        policy=policy,
+        clock=clock,
+        meter=meter,
+        stopping=stopping,
+    )
     acceptance = Acceptance(
         ledger=store.ledger,
         channels=channels,
@@ -83,6 +96,20 @@ def build_plane(
         gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
+
+
+def _recovery(
+    ledger: Ledger, limits: Limits, policy: DeliveryPolicy, clock: Clock, meter: Meter, mint: IdMint
+) -> Recovery:
+    return Recovery(
+        ledger=ledger,
+        limits=limits,
+        retry=policy.retry,
+        clock=clock,
+        meter=meter,
+        dice=random.random,
+        mint=mint.mint,
+    )
 
 
 @asynccontextmanager

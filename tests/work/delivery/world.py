@@ -32,6 +32,7 @@ from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.recovery import Recovery
 from postroom.world.channels.kinds import KINDS
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.sqlite import SqliteDatabase
@@ -331,6 +332,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
     limits, pace = parts.limits or own, parts.pace or own
     breakers = parts.breakers or MemoryBreakers(parts.policy.breaker, clock, lambda: str(next(tokens)))
     ledger = parts.ledger or SqliteLedger(database)
+    stopping = asyncio.Event()
     pipeline = Pipeline(
         ledger=ledger,
         channels=channels,
@@ -343,10 +345,29 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         meter=tally,
         dice=lambda: 0.5,
         mint=mint.mint,
-        stopping=asyncio.Event(),
+        stopping=stopping,
     )
     outcomes = Outcomes(ledger, clock)
-    dispatcher = Dispatcher(pipeline, outcomes)
+    recovery = Recovery(
+        ledger=ledger,
+        limits=limits,
+        retry=parts.policy.retry,
+        clock=clock,
+        meter=tally,
+        dice=lambda: 0.5,
+        mint=mint.mint,
+    )
+    dispatcher = Dispatcher(
+        ledger=ledger,
+        channels=channels,
+        pipeline=pipeline,
+        recovery=recovery,
+        outcomes=outcomes,
+        policy=parts.policy,
+        clock=clock,
+        meter=tally,
+        stopping=stopping,
+    )
     acceptance = Acceptance(
         ledger=ledger,
         channels=channels,

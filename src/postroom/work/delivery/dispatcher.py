@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Collection, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -12,11 +12,13 @@ from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Lease, Settlement
+from postroom.domain.ports import Clock, Ledger, Meter
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.signal import Signal
 from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline, Ready
-from postroom.work.delivery.sweep import conclude
+from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.recovery import Recovery
 
 _SWEEP_BATCH = 200
 
@@ -31,13 +33,29 @@ class Dispatcher:
     notice from another process; and at every sweep, in case a notice was lost.
     """
 
-    def __init__(self, pipeline: Pipeline, outcomes: Outcomes) -> None:
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        channels: Collection[str],
+        pipeline: Pipeline,
+        recovery: Recovery,
+        outcomes: Outcomes,
+        policy: DeliveryPolicy,
+        clock: Clock,
+        meter: Meter,
+        stopping: asyncio.Event,
+    ) -> None:
+        """`stopping` is the pipeline's as well: what it has not yet sent then goes back."""
+        self._ledger = ledger
+        self._channels = channels
         self._pipeline = pipeline
-        self._ledger = pipeline.ledger
-        self._clock = pipeline.clock
-        self._policy = pipeline.policy
-        self.stopping = pipeline.stopping
+        self._recovery = recovery
         self._outcomes = outcomes
+        self._policy = policy
+        self._clock = clock
+        self._meter = meter
+        self.stopping = stopping
         self._busy: Counter[str] = Counter()
         self._running: set[asyncio.Task[None]] = set()
         self._in_hand: Counter[DeliveryId] = Counter()
@@ -125,7 +143,7 @@ class Dispatcher:
 
     async def _claim_due(self) -> None:
         now, crowded = self._clock.now_us(), False
-        for channel in self._pipeline.channels:
+        for channel in self._channels:
             if (free := self._free(channel)) <= 0:
                 crowded = True
             else:
@@ -150,7 +168,7 @@ class Dispatcher:
         except StoreUnavailable:
             pass  # not marked, so nothing was sent: the lease will run out and the sweep gives it back
         except Exception as error:
-            self._pipeline.meter.bug(claim, error)
+            self._meter.bug(claim, error)
         finally:
             self._let_go(claim)
         if done is not None:
@@ -187,18 +205,10 @@ class Dispatcher:
             in_hand=list(self._in_hand),
         ):
             for claim in claims:
-                await self._take_over(claim)
+                if done := await self._recovery.settle(claim):
+                    self._settled(done)
             if len(claims) < _SWEEP_BATCH:
                 return
-
-    async def _take_over(self, claim: Claim) -> None:
-        pipeline, now = self._pipeline, self._clock.now_us()
-        done = conclude(claim, self._policy.retry, now_us=now, dice=pipeline.dice(), dead_letter_id=pipeline.mint(now))
-        if await self._ledger.settle(done):
-            pipeline.meter.settled(done)
-            if done.status in TERMINAL:
-                await pipeline.limits.release(claim.id)
-            self._settled(done)
 
     def _hold(self, claim: Claim) -> None:
         self._busy[claim.channel] += 1
