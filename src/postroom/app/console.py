@@ -36,6 +36,7 @@ from postroom.doors.console.waiting import WaitingWork
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
+from postroom.work.approvals.approvals import Approvals
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
@@ -62,6 +63,7 @@ class ConsoleWorld:
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
     mint: IdMint
+    approvals: Approvals | None = None  # of the messenger, where it runs in this process
     sandbox_url: str | None = None  # of its control API, in sandbox mode
 
 
@@ -105,7 +107,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     return [
         today_section(ConsoleOverview(database, channels, breaker), waiting),
         inbox_desk(database, world.inbox),
-        approvals_desk(settings, tools),
+        approvals_desk(settings, tools, world.approvals),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools),
@@ -115,7 +117,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
 
 
 class MessengerTools:
-    """The messenger's tools with the token of the person who is signed in, whichever process it lives in."""
+    """As the person who is signed in: over a wire with that person's token, in this process without one."""
 
     def __init__(self, peer: MemoryPeer | HttpPeer | Nobody, tokens: TokenFile) -> None:
         self._peer = peer
@@ -124,6 +126,8 @@ class MessengerTools:
     async def call(
         self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0
     ) -> dict[str, Any]:
+        if isinstance(self._peer, MemoryPeer):
+            return await self._peer.call_as(caller, tool, arguments, timeout_seconds)
         token = self._tokens.token_of(caller)
         if token is None:
             raise TargetUnavailable(f"{caller} has no token any more")

@@ -10,6 +10,8 @@ from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
 from postroom.doors.console.contacts_page import ContactPages, contacts_section
+from postroom.doors.console.decisions import OwnDecisions
+from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
 from postroom.doors.console.inbox_preferences_page import PreferencePages, preference_pages
 from postroom.doors.console.ports import Tools
@@ -17,8 +19,8 @@ from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.visit import Section
 from postroom.doors.guard.tool_policy import approver
 from postroom.system.settings import Settings
+from postroom.work.approvals.approvals import Approvals
 from postroom.work.people.normalise import keys_of
-from postroom.world.channels.mailbox import mailbox
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.people.contacts_memory import StoredMemory
@@ -26,21 +28,23 @@ from postroom.world.store.people.contacts_search import StoredContactSearch
 
 
 def inbox_desk(database: Database, inbox: Inbox) -> Section:
-    pages = InboxPages(
-        shelves=StoredShelves(database), notes=inbox.notes, preferences=inbox.preferences, ring=inbox.feed.ring
-    )
-    preferences = PreferencePages(
-        book=inbox.preferences, address=mailbox, email_enabled=inbox.notifications.email_enabled
-    )
+    acts = inbox.acts()
+    pages = InboxPages(shelves=StoredShelves(database), preferences=inbox.preferences, acts=acts)
+    preferences = PreferencePages(book=inbox.preferences, acts=acts, email_enabled=inbox.notifications.email_enabled)
     return inbox_section(pages, preference_pages(preferences))
 
 
-def approvals_desk(settings: Settings, tools: Tools) -> Section:
-    is_on, known = settings.approvals_on, known_channels(settings)
+def approvals_desk(settings: Settings, tools: Tools, approvals: Approvals | None) -> Section:
+    """Straight to the work when the messenger runs in this process; over its tools when it does not."""
+    is_on, may_decide = settings.approvals_on, approver(settings.approvals.approvers)
+    decisions: OwnDecisions | DecisionsOverTools = DecisionsOverTools(tools)
+    if approvals is not None:
+        decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
+    known = known_channels(settings)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(tools=tools, is_on=is_on, letters=letters)
-    rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known))
-    return approvals_section(pages, rules, approver(settings.approvals.approvers))
+    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters)
+    rules = RulePages(standing=decisions, is_on=is_on, channels=sorted(known))
+    return approvals_section(pages, rules, may_decide)
 
 
 def contacts_desk(database: Database, mint: IdMint, bulk: Bulk) -> Section:

@@ -67,6 +67,7 @@ from postroom.system.serving.server import serving
 from postroom.system.settings import Secret, Settings
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.work.approvals.approvals import Approvals
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
@@ -130,6 +131,7 @@ class _Builder:
         self._listeners = Listeners(settings=settings, stack=stack)
         self._serving: list[uvicorn.Server] = []
         self._plane: Plane | None = None
+        self._approvals: Approvals | None = None
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -317,6 +319,7 @@ class _Builder:
             clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),
             mint=self._mint,
+            approvals=self._approvals,
             sandbox_url=sandbox.control_url if sandbox else None,
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
@@ -325,7 +328,7 @@ class _Builder:
     async def _build_messenger(
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
-        approvals = await self._stack.enter_async_context(
+        approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store.database, plane, self._mint, self._loops)
         )
         butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))

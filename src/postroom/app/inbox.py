@@ -24,6 +24,7 @@ from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.system.telemetry.inbox_meter import PrometheusInboxMeter
 from postroom.work.delivery.plane import Plane
+from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.confirmation import ConfirmationPost
 from postroom.work.inbox.feed import Feed
 from postroom.work.inbox.notifications import Notifications
@@ -56,10 +57,19 @@ class Inbox:
                 preferences=self.preferences,
                 feed=self.feed,
                 clock=self.clock,
-                address=mailbox,
+                acts=self.acts(),
                 email_enabled=self.notifications.email_enabled,
-                email_due=self.notifications.email_due.ring,
             )
+        )
+
+    def acts(self) -> InboxActs:
+        """The same for every door."""
+        return InboxActs(
+            notes=self.notes,
+            preferences=self.preferences,
+            address=mailbox,
+            ring=self.feed.ring,
+            email_due=self.notifications.email_due.ring,
         )
 
     def confirmation_router(self) -> APIRouter:

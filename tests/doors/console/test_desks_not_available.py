@@ -10,6 +10,7 @@ from tests.doors.console.visiting import opened
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages
+from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.guard.tool_policy import person
@@ -22,6 +23,9 @@ class AwayTools:
         raise TargetUnavailable("the messenger cannot be reached")
 
 
+AWAY = DecisionsOverTools(AwayTools())
+
+
 class AwaySandbox:
     async def messages(self, path: str) -> list[dict[str, Any]]:
         raise TargetUnavailable("the sandbox cannot be reached")
@@ -31,18 +35,16 @@ class AwaySandbox:
 
 
 async def test_approvals_without_the_messenger_are_not_nothing() -> None:
-    pages = ApprovalPages(tools=AwayTools(), is_on=True, letters=())
-    shown = await opened(approvals_section(pages, RulePages(tools=AwayTools(), is_on=True, channels=["email"]), person))
+    pages = ApprovalPages(decisions=AWAY, is_on=True, letters=())
+    shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=True, channels=["email"]), person))
 
     assert "This source is not available just now." in shown
     assert "Nothing waits for you" not in shown
 
 
 async def test_approvals_that_are_off_say_so() -> None:
-    pages = ApprovalPages(tools=AwayTools(), is_on=False, letters=())
-    shown = await opened(
-        approvals_section(pages, RulePages(tools=AwayTools(), is_on=False, channels=["email"]), person)
-    )
+    pages = ApprovalPages(decisions=AWAY, is_on=False, letters=())
+    shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=False, channels=["email"]), person))
 
     assert "Approvals are off" in shown
 

@@ -10,11 +10,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.domain.approval import ActionStatus
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.principal import Principal
-from postroom.doors.console.asking import asked
 from postroom.doors.console.difference import difference
-from postroom.doors.console.ports import Tools
+from postroom.doors.console.ports import Decisions, ShownActions
 from postroom.doors.console.rule_form import rule_wish
 from postroom.doors.console.visit import Visit
 
@@ -22,24 +21,20 @@ PAGE_SIZE: Final = 20
 EDITABLE: Final = ("recipient", "subject", "message", "emoji")
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
 
-Answer = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalPages:
     """`is_on` False: this household sends without asking. `letters` are the channels whose messages have a subject."""
 
-    tools: Tools
+    decisions: Decisions
     is_on: bool
     letters: Collection[str]
 
     async def show(self, visit: Visit) -> Response:
         typed = visit.query.get("status", "")
         status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
-        wanted = {"status": status, "limit": PAGE_SIZE}
-        if cursor := visit.query.get("cursor", "")[:64]:
-            wanted["cursor"] = cursor
-        answer = await asked(self.tools, visit.principal, "list_pending_actions", wanted) if self.is_on else None
+        cursor = visit.query.get("cursor", "")[:64]
+        answer = await self._listed(visit.principal, status, cursor or None) if self.is_on else None
         return visit.show(
             "approvals.html",
             is_on=self.is_on,
@@ -69,24 +64,33 @@ class ApprovalPages:
         return visit.show("approval_edit.html", action=action, typed=typed, changes=changes, after=after)
 
     async def approve(self, visit: Visit) -> Response:
-        action_id, rule = visit.path["id"], rule_wish(visit.form, visit.now_us)
+        self._must_be_on()
+        action_id = visit.path["id"]
         edits = {name: _text(visit, f"edit_{name}") for name in EDITABLE if visit.form.all(f"edit_{name}")}
-        decision = {"action_id": action_id, "content_hash": visit.form.get("content_hash")[:64], "create_rule": rule}
-        answer = await self._done(visit, "approve_action", decision | ({"edits": edits} if edits else {}))
-        if answer["status"] == "ok":
-            return visit.go("/approvals", _approved(answer))
-        if edits and _code(answer) not in _TOO_LATE:
-            return await self._edit_again(visit, edits, refusal(answer))
-        return visit.go(f"/approvals/{action_id}", refusal(answer), "bad")
+        try:
+            rule = await self.decisions.approve(
+                visit.principal,
+                action_id,
+                content_hash=visit.form.get("content_hash")[:64],
+                edits=edits or None,
+                create_rule=rule_wish(visit.form, visit.now_us),
+            )
+        except PostroomError as error:
+            if edits and _code(error) not in _TOO_LATE:
+                return await self._edit_again(visit, edits, refusal(error))
+            return visit.go(f"/approvals/{action_id}", refusal(error), "bad")
+        return visit.go("/approvals", _approved(rule))
 
     async def reject(self, visit: Visit) -> Response:
+        self._must_be_on()
         action_id, reason = visit.path["id"], _text(visit, "reason").strip()
         if not reason:
             return visit.go(f"/approvals/{action_id}", "Say why: the sender sees the reason.", "bad")
-        answer = await self._done(visit, "reject_action", {"action_id": action_id, "reason": reason})
-        if answer["status"] == "ok":
-            return visit.go("/approvals", "Rejected. It will not be sent, and its sender sees why.")
-        return visit.go(f"/approvals/{action_id}", refusal(answer), "bad")
+        try:
+            await self.decisions.reject(visit.principal, action_id, reason)
+        except PostroomError as error:
+            return visit.go(f"/approvals/{action_id}", refusal(error), "bad")
+        return visit.go("/approvals", "Rejected. It will not be sent, and its sender sees why.")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
         action = await self._action(visit)
@@ -96,62 +100,57 @@ class ApprovalPages:
             "approval.html", status=422, action=action, letters=self.letters, typed=typed, complaint=complaint
         )
 
-    async def _action(self, visit: Visit) -> dict[str, Any] | Response:
-        """The action, or where to go when it cannot be shown."""
-        answer = await self._done(visit, "show_pending_action", {"action_id": visit.path["id"][:64]})
-        if _code(answer) == "unknown_action":
-            raise HTTPException(404)
-        if answer["status"] != "ok":
-            return visit.go("/approvals", f"It cannot be shown just now: {answer['error']['message']}.", "bad")
-        action: dict[str, Any] = answer["action"]
-        return action
+    async def _listed(self, who: Principal, status: str, cursor: str | None) -> ShownActions | None:
+        """None when there is no answer, or only a refusal."""
+        try:
+            return await self.decisions.page(who, status=status, cursor=cursor, limit=PAGE_SIZE)
+        except PostroomError:
+            return None
 
-    async def _done(self, visit: Visit, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    async def _action(self, visit: Visit) -> Mapping[str, Any] | Response:
+        """The action, or where to go when it cannot be shown."""
+        self._must_be_on()
+        try:
+            return await self.decisions.show(visit.principal, visit.path["id"][:64])
+        except PostroomError as error:
+            if _code(error) == "unknown_action":
+                raise HTTPException(404) from None
+            return visit.go("/approvals", f"It cannot be shown just now: {error.message}.", "bad")
+
+    def _must_be_on(self) -> None:
         if not self.is_on:
             raise HTTPException(404)
-        return await called(self.tools, visit.principal, tool, arguments)
-
-
-async def called(tools: Tools, who: Principal, tool: str, arguments: Mapping[str, Any]) -> Answer:
-    """What the tool answered; whoever could not be asked has refused as well."""
-    try:
-        return await tools.call(who, tool, arguments)
-    except PostroomError as error:
-        return {"status": "error", "error": {"message": error.message}}
 
 
 _TOO_LATE: Final = frozenset({"already_decided", "too_late"})
 
 
-def refusal(answer: Answer) -> str:
+def refusal(error: PostroomError) -> str:
     """In words for the person who just decided, who wants to know what became of it."""
-    error = answer["error"]
-    fields = error.get("fields") or [{"error": error["message"], "code": ""}]
-    match fields[0]["code"]:
+    said = error.fields[0].error if isinstance(error, ValidationError) and error.fields else ""
+    match _code(error):
         case "already_decided":
-            return f"Too late: this {fields[0]['error']}. {_CHANGED_NOTHING}"
+            return f"Too late: this {said}. {_CHANGED_NOTHING}"
         case "too_late":
-            said = str(fields[0]["error"])
             return f"{said[:1].upper()}{said[1:]}. {_CHANGED_NOTHING}"
         case "hash_mismatch":
             return "What would be sent is not what you were shown, so nothing was sent. Look again."
         case "content_changed":
             return "What lies in the database is not what was held back, so nothing was sent."
         case _:
-            return f"Nothing was done: {error['message']}"
+            return f"Nothing was done: {error.message}"
 
 
-def _approved(answer: Answer) -> str:
+def _approved(rule: Mapping[str, Any] | None) -> str:
     said = "Approved. It is on its way."
-    if rule := answer.get("rule"):
+    if rule is not None:
         uses = rule["max_uses"]
         return f"{said} A rule was made{f' for {uses} more' if uses else ''}."
     return said
 
 
-def _code(answer: Answer) -> str:
-    fields = answer.get("error", {}).get("fields") or [{}]
-    return str(fields[0].get("code", ""))
+def _code(error: PostroomError) -> str:
+    return error.fields[0].code if isinstance(error, ValidationError) and error.fields else ""
 
 
 def _typed(visit: Visit, content: Mapping[str, str | None]) -> dict[str, str]:

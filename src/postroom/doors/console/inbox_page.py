@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
@@ -16,10 +15,10 @@ from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Change, Cursor, Notification
 from postroom.domain.principal import Principal
 from postroom.doors.console.visit import Page, Section, Visit
-from postroom.work.inbox.change import apply, restored
+from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.cursor import cursor_after, parse_cursor
 from postroom.work.inbox.owner import inbox_of
-from postroom.work.inbox.ports import Notes, PreferenceBook
+from postroom.work.inbox.ports import PreferenceBook
 from postroom.work.inbox.snooze import Wish, snoozed_until
 
 PAGE_SIZE: Final = 20
@@ -50,12 +49,9 @@ class Shelves(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxPages:
-    """`ring` tells open streams of this process that somebody's inbox changed."""
-
     shelves: Shelves
-    notes: Notes
     preferences: PreferenceBook
-    ring: Callable[[str], None]
+    acts: InboxActs
 
     async def show(self, visit: Visit) -> Response:
         """The own inbox, or for the operator somebody else's: to read and no more."""
@@ -88,11 +84,10 @@ class InboxPages:
         )
 
     async def change(self, visit: Visit, what: Change, said: str) -> Response:
-        edit = partial(apply, change=what, now_us=visit.now_us)
-        return await self._edited(visit, edit, said)
+        return _done(visit, await self.acts.change(own_inbox(visit), visit.path["id"], what, visit.now_us), said)
 
     async def restore(self, visit: Visit) -> Response:
-        return await self._edited(visit, partial(restored, now_us=visit.now_us), "Brought back.")
+        return _done(visit, await self.acts.restore(own_inbox(visit), visit.path["id"], visit.now_us), "Brought back.")
 
     async def snooze(self, visit: Visit) -> Response:
         preferences = await self.preferences.of(own_inbox(visit))
@@ -103,21 +98,12 @@ class InboxPages:
             return visit.go(f"/inbox/{visit.path['id']}", f"Not snoozed: the time {error.fields[0].error}.", "bad")
         except ValueError:
             raise HTTPException(404) from None
-        edit = partial(apply, change=Change.SNOOZE, now_us=visit.now_us, until_us=until_us)
-        return await self._edited(visit, edit, "Snoozed. You find it under Snoozed until then.")
+        after = await self.acts.change(own_inbox(visit), visit.path["id"], Change.SNOOZE, visit.now_us, until_us)
+        return _done(visit, after, "Snoozed. You find it under Snoozed until then.")
 
     async def read_all(self, visit: Visit) -> Response:
-        own = own_inbox(visit)
-        many = await self.notes.read_all(own, visit.now_us)
-        self.ring(own)
+        many = await self.acts.read_all(own_inbox(visit), visit.now_us)
         return visit.go("/inbox", f"{many} marked as read." if many else "Nothing was unread.")
-
-    async def _edited(self, visit: Visit, edit: Callable[[Notification], Notification | None], said: str) -> Response:
-        own, back = own_inbox(visit), f"/inbox?shelf={_shelf(visit.form.get('shelf'))}"
-        if await self.notes.change(own, visit.path["id"], edit) is None:
-            return visit.go(back, _GONE, "bad")
-        self.ring(own)
-        return visit.go(back, said)
 
     def _whose(self, visit: Visit, own: str) -> str:
         wanted = visit.query.get("of", "") or own
@@ -168,6 +154,11 @@ def shelf_of(one: Notification, now_us: int) -> Shelf:
     if (one.snoozed_until_us or 0) > now_us:
         return Shelf.SNOOZED
     return Shelf.UNREAD if one.read_at_us is None and one.has_bell else Shelf.READ
+
+
+def _done(visit: Visit, after: Notification | None, said: str) -> Response:
+    back = f"/inbox?shelf={_shelf(visit.form.get('shelf'))}"
+    return visit.go(back, _GONE, "bad") if after is None else visit.go(back, said)
 
 
 def _shelf(text: str) -> Shelf:

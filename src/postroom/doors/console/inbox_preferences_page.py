@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -14,15 +13,16 @@ from postroom.domain.notification import DeliveryChannel
 from postroom.domain.principal import Role
 from postroom.doors.console.inbox_page import has_inbox, own_inbox
 from postroom.doors.console.visit import Page, Visit
+from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.ports import PreferenceBook
-from postroom.work.inbox.preferences import AddressCheck, changed, warnings_of
+from postroom.work.inbox.preferences import warnings_of
 from postroom.work.inbox.quiet_hours import zone_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreferencePages:
     book: PreferenceBook
-    address: AddressCheck
+    acts: InboxActs
     email_enabled: bool
 
     async def show(self, visit: Visit) -> Response:
@@ -42,8 +42,7 @@ class PreferencePages:
         wishes = _wishes(visit)
         try:
             confirmed = visit.principal.role is Role.OPERATOR
-            edit = partial(changed, wishes=wishes, address=self.address, confirmed=confirmed)
-            await self.book.change(own_inbox(visit), edit, visit.now_us)
+            await self.acts.prefer(own_inbox(visit), wishes, visit.now_us, confirmed=confirmed)
         except ValidationError as error:
             typed = {name: "" if value is None else value for name, value in wishes.items()}
             return _page(visit, typed, {one.field: one.error for one in error.fields}, status=422)

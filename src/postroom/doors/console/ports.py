@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from postroom.domain.console_session import Session
@@ -19,8 +20,44 @@ class Sessions(Protocol):
     async def end(self, secret: str, now_us: int) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownActions:
+    actions: Sequence[Mapping[str, Any]]
+    next_cursor: str | None
+
+
+class Decisions(Protocol):
+    """What waits for a person's word; every method raises one of our errors when nothing was done."""
+
+    async def page(self, who: Principal, *, status: str, cursor: str | None, limit: int) -> ShownActions: ...
+
+    async def show(self, who: Principal, action_id: str) -> Mapping[str, Any]: ...
+
+    async def approve(
+        self,
+        who: Principal,
+        action_id: str,
+        *,
+        content_hash: str,
+        edits: Mapping[str, str] | None,
+        create_rule: bool | dict[str, Any],
+    ) -> Mapping[str, Any] | None:
+        """The standing rule that was made with it."""
+        ...
+
+    async def reject(self, who: Principal, action_id: str, reason: str) -> None: ...
+
+
+class StandingRules(Protocol):
+    async def rules(self, who: Principal) -> Sequence[Mapping[str, Any]]: ...
+
+    async def create_rule(self, who: Principal, asked: Mapping[str, Any]) -> None: ...
+
+    async def revoke_rule(self, who: Principal, rule_id: str) -> None: ...
+
+
 class Tools(Protocol):
-    """The messenger's tools, called as the person who is signed in: how every act leaves the console."""
+    """The messenger's tools, called as the person who is signed in."""
 
     async def call(
         self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float = 30.0

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
-from postroom.doors.console.approvals_page import ApprovalPages, called, refusal
-from postroom.doors.console.ports import Tools
+from postroom.doors.console.approvals_page import ApprovalPages, refusal
+from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
 from postroom.doors.console.visit import Page, Section, Visit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulePages:
-    tools: Tools
+    standing: StandingRules
     is_on: bool
     channels: Sequence[str]
 
@@ -28,30 +30,42 @@ class RulePages:
         asked = rule_request(visit.form, visit.now_us)
         if not asked["constraints"]:
             return await self._page(visit, dict(visit.form.fields), "Say at least who writes, to whom, or on what.")
-        answer = await called(self.tools, visit.principal, "create_approval_rule", asked)
-        if answer["status"] != "ok":
-            return await self._page(visit, dict(visit.form.fields), refusal(answer))
+        self._must_be_on()
+        try:
+            await self.standing.create_rule(visit.principal, asked)
+        except PostroomError as error:
+            return await self._page(visit, dict(visit.form.fields), refusal(error))
         return visit.go("/approvals/rules", "The rule stands from now on.")
 
     async def revoke(self, visit: Visit) -> Response:
-        answer = await called(self.tools, visit.principal, "revoke_approval_rule", {"rule_id": visit.path["id"][:64]})
-        if answer["status"] != "ok":
-            return visit.go("/approvals/rules", refusal(answer), "bad")
+        self._must_be_on()
+        try:
+            await self.standing.revoke_rule(visit.principal, visit.path["id"][:64])
+        except PostroomError as error:
+            return visit.go("/approvals/rules", refusal(error), "bad")
         return visit.go("/approvals/rules", "Revoked. What it let pass before stays sent.")
 
     async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
-        if not self.is_on:
-            raise HTTPException(404)
-        answer = await called(self.tools, visit.principal, "list_approval_rules", {})
+        self._must_be_on()
         return visit.show(
             "rules.html",
             status=422 if complaint else 200,
-            rules=answer["rules"] if answer["status"] == "ok" else None,
+            rules=await self._listed(visit.principal),
             typed=typed,
             complaint=complaint,
             channels=self.channels,
             constraint_names=CONSTRAINTS,
         )
+
+    async def _listed(self, who: Principal) -> Sequence[Mapping[str, Any]] | None:
+        try:
+            return await self.standing.rules(who)
+        except PostroomError:
+            return None
+
+    def _must_be_on(self) -> None:
+        if not self.is_on:
+            raise HTTPException(404)
 
 
 def approvals_section(pages: ApprovalPages, rules: RulePages, may_decide: Callable[[Principal], bool]) -> Section:

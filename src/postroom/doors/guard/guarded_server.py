@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from postroom.domain.arguments import unknown_argument
 from postroom.domain.errors import sentence
 from postroom.domain.field_words import field_error
+from postroom.domain.principal import Principal
 from postroom.doors.guard.caller import Inside
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
@@ -71,7 +72,13 @@ class GuardedServer(MCPServer[Any]):
 
     async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""
-        context = call_context(tool, arguments, Inside(self.policy.verifier.verify(token)))
+        return await self.from_caller(self.policy.verifier.verify(token), tool, arguments)
+
+    async def from_caller(
+        self, caller: Principal | None, tool: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any] | None:
+        """For a door of this process that knows already who is calling."""
+        context = call_context(tool, arguments, Inside(caller))
         step: CallNext = self._run
         left_out = () if needs_a_span() else self._for_a_wire
         for middleware in reversed(self.middleware):

@@ -10,19 +10,18 @@ from pydantic import Field
 
 from postroom.domain.approval import ActionStatus
 from postroom.domain.error_shapes import error_answer
-from postroom.domain.fields import Fields
 from postroom.domain.principal import Principal
 from postroom.doors.guard.answered import answered
 from postroom.doors.guard.caller import caller
 from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.json_body import Text
 from postroom.work.approvals.approvals import Approvals
-from postroom.work.approvals.rule_request import RuleRequest, parse_rule_request
+from postroom.work.approvals.reason import read_reason
+from postroom.work.approvals.rule_request import parse_rule_request, wanted_rule
 from postroom.work.approvals.shapes import detail, rule_shape, summary
 
 _READS: Final = ToolAnnotations(read_only_hint=True)
 _DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
-_LONGEST_REASON: Final = 500
 
 Asking = Context[Any, Any]
 ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
@@ -86,7 +85,7 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
             action_id,
             seen_hash=content_hash,
             edits=edits,
-            create_rule=_wanted_rule(create_rule),
+            create_rule=wanted_rule(create_rule),
         )
         made = {"rule": rule_shape(rule, approvals.clock.now_us())} if rule else {}
         return {"status": "ok", "decision": "approved", "action": summary(action)} | made
@@ -94,7 +93,7 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
     @answered(error_answer)
     async def reject_action(context: Asking, action_id: ActionIdText, reason: str) -> dict[str, Any]:
         """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
-        action = await approvals.reject(_who(context, verifier), action_id, _reason(reason))
+        action = await approvals.reject(_who(context, verifier), action_id, read_reason(reason))
         return {"status": "ok", "decision": "rejected", "action": summary(action)}
 
     server.add_tool(approve_action, annotations=_DECIDES)
@@ -142,16 +141,3 @@ def _add_rules(server: MCPServer[Any], approvals: Approvals, verifier: Verifier)
 
 def _who(context: Asking, verifier: Verifier) -> Principal:
     return caller(context, verifier)
-
-
-def _wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
-    if isinstance(create_rule, bool):
-        return RuleRequest() if create_rule else None
-    return parse_rule_request(create_rule)
-
-
-def _reason(reason: str) -> str:
-    fields = Fields({"reason": reason})
-    text = fields.text("reason", maximum=_LONGEST_REASON).strip()
-    fields.finish()
-    return text

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter
@@ -14,16 +13,16 @@ from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller
 from postroom.doors.notifications.models import PreferencesOut, PreferencesPatch, PreferencesPut
 from postroom.doors.notifications.person import Myself
+from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.ports import PreferenceBook
-from postroom.work.inbox.preferences import changed, warnings_of
+from postroom.work.inbox.preferences import warnings_of
 
 
 def add_preferences(
     router: APIRouter,
     book: PreferenceBook,
+    acts: InboxActs,
     clock: Clock,
-    address: Callable[[str], str | None],
-    email_due: Callable[[], None],
     *,
     email_enabled: bool,
 ) -> None:
@@ -31,13 +30,7 @@ def add_preferences(
         return PreferencesOut.of(kept, warnings_of(kept, email_enabled=email_enabled))
 
     async def write(person: str, caller: Principal, wishes: Mapping[str, Any]) -> PreferencesOut:
-        edit: Callable[[Preferences], Preferences] = partial(
-            changed, wishes=wishes, address=address, confirmed=caller.role is Role.OPERATOR
-        )
-        after = await book.change(person, edit, clock.now_us())
-        if after.email_pending is not None:
-            email_due()
-        return shown(after)
+        return shown(await acts.prefer(person, wishes, clock.now_us(), confirmed=caller.role is Role.OPERATOR))
 
     @router.get("/preferences", operation_id="getPreferences", summary="How this person wants to be told")
     async def get_preferences(person: Myself) -> PreferencesOut:

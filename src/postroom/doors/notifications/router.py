@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, HTTPException, Path, Query, Security
@@ -20,7 +18,7 @@ from postroom.doors.notifications.person import Myself, Person
 from postroom.doors.notifications.preferences import add_preferences
 from postroom.doors.notifications.refusals import InboxRoute
 from postroom.doors.notifications.stream import stream
-from postroom.work.inbox.change import apply
+from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.cursor import cursor_after, parse_cursor
 from postroom.work.inbox.feed import Feed
 from postroom.work.inbox.ports import Notes, PreferenceBook
@@ -41,11 +39,10 @@ class InboxParts:
 
     notes: Notes
     preferences: PreferenceBook
+    acts: InboxActs
     feed: Feed
     clock: Clock
-    address: Callable[[str], str | None]
     email_enabled: bool
-    email_due: Callable[[], None] = lambda: None
 
 
 def inbox_router(parts: InboxParts) -> APIRouter:
@@ -58,9 +55,7 @@ def inbox_router(parts: InboxParts) -> APIRouter:
         ],
         responses={401: {"description": "No valid token"}, 403: {"description": "This caller has no such inbox"}},
     )
-    add_preferences(
-        router, parts.preferences, parts.clock, parts.address, parts.email_due, email_enabled=parts.email_enabled
-    )
+    add_preferences(router, parts.preferences, parts.acts, parts.clock, email_enabled=parts.email_enabled)
     _add_reading(router, parts)
     _add_everything_at_once(router, parts)
     _add_changes(router, parts)
@@ -111,22 +106,18 @@ def _add_reading(router: APIRouter, parts: InboxParts) -> None:
 def _add_everything_at_once(router: APIRouter, parts: InboxParts) -> None:
     @router.patch("/read-all", operation_id="readAll", summary="Mark everything in view as read")
     async def read_all(person: Myself) -> UpdatedCount:
-        count = await parts.notes.read_all(person, parts.clock.now_us())
-        parts.feed.ring(person)
-        return UpdatedCount(updated_count=count)
+        return UpdatedCount(updated_count=await parts.acts.read_all(person, parts.clock.now_us()))
 
     @router.patch("/see-all", operation_id="seeAll", summary="Mark everything in view as seen, without reading it")
     async def see_all(person: Myself) -> UpdatedCount:
-        return UpdatedCount(updated_count=await parts.notes.see_all(person, parts.clock.now_us()))
+        return UpdatedCount(updated_count=await parts.acts.see_all(person, parts.clock.now_us()))
 
 
 def _add_changes(router: APIRouter, parts: InboxParts) -> None:
     async def change(person: str, notification_id: str, what: Change, until_us: int | None = None) -> Notification:
-        edit = partial(apply, change=what, now_us=parts.clock.now_us(), until_us=until_us)
-        changed = await parts.notes.change(person, notification_id.lower(), edit)
+        changed = await parts.acts.change(person, notification_id.lower(), what, parts.clock.now_us(), until_us)
         if changed is None:
             raise HTTPException(404, "there is no such notification")
-        parts.feed.ring(person)
         return changed
 
     def add(what: Change, summary: str) -> None:

@@ -50,6 +50,13 @@ class RuleRequest:
         return replace(rule, max_uses=1)
 
 
+def wanted_rule(create_rule: bool | dict[str, Any]) -> RuleRequest | None:
+    """The rule that comes with an approval: none, the one that suggests itself, or one with bounds of its own."""
+    if isinstance(create_rule, bool):
+        return RuleRequest() if create_rule else None
+    return parse_rule_request(create_rule)
+
+
 def parse_rule_request(payload: object) -> RuleRequest:
     fields = Fields(payload, whole="create_rule")
     fields.refuse_unknown(("constraints", "description", "expires_at", "max_uses"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 import structlog
@@ -10,6 +10,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 
 from postroom.domain.errors import DeliveryTimeout, InternalError, TargetUnavailable, ValidationError
+from postroom.domain.principal import Principal
 from postroom.system.overdue import Overdue
 
 _log = structlog.get_logger("postroom.peers")
@@ -22,6 +23,10 @@ class Part(Protocol):
     def name(self) -> str: ...
 
     async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None: ...
+
+    async def from_caller(
+        self, caller: Principal | None, tool: str, arguments: Mapping[str, Any]
+    ) -> dict[str, Any] | None: ...
 
 
 class MemoryPeer:
@@ -43,12 +48,26 @@ class MemoryPeer:
         self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, *, token: str | None = None
     ) -> dict[str, Any]:
         """With a `token`, in the name of somebody else for once."""
+        self._must_be_open()
+        asked = self._part.from_inside(self._token if token is None else token, tool, arguments)
+        return await self._answer(tool, asked, timeout_seconds)
+
+    async def call_as(
+        self, caller: Principal, tool: str, arguments: Mapping[str, Any], timeout_seconds: float
+    ) -> dict[str, Any]:
+        """In the name of somebody whom a door of this process has let in."""
+        self._must_be_open()
+        return await self._answer(tool, self._part.from_caller(caller, tool, arguments), timeout_seconds)
+
+    def _must_be_open(self) -> None:
         if not self._open:
             raise TargetUnavailable(f"{self._part.name} is not running")
+
+    async def _answer(
+        self, tool: str, asked: Coroutine[Any, Any, dict[str, Any] | None], timeout_seconds: float
+    ) -> dict[str, Any]:
         try:
-            answer = await self._overdue.limit(
-                self._part.from_inside(self._token if token is None else token, tool, arguments), timeout_seconds
-            )
+            answer = await self._overdue.limit(asked, timeout_seconds)
         except TimeoutError:
             raise DeliveryTimeout(f"{self._part.name} did not answer in time") from None
         except MCPError as error:
