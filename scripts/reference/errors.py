@@ -17,6 +17,9 @@ _INTRODUCTION = """\
 Contacts, intents and the adapters answer with
 `{"ok": false, "error": {"code", "message", "category", "retryable", "fields"}}` and an HTTP status.
 *Retryable* means: the same request may succeed later as it is."""
+_INTERNAL = """\
+`internal_error` stands in both tables. As a class it is final: such a delivery is not tried again. As the code of a
+request it may pass: the same request may be repeated, under the same key."""
 _CLASSES = {
     ErrorClass.VALIDATION: "the request can never succeed as written",
     ErrorClass.OVERLOAD: "our own limits refuse for now; `retry_after_seconds` says for how long",
@@ -50,7 +53,7 @@ def errors_page() -> str:
         [
             f"## Classes\n\n{classes}",
             f"## What stands behind them\n\nThe message of an answer says which of these it was.\n\n{raised}",
-            f"## Contacts, intents and adapters\n\n{codes}",
+            f"## Contacts, intents and adapters\n\n{_INTERNAL}\n\n{codes}",
             f"## `send_notification`\n\n{actions}",
             f"## At the gate of every port\n\n{table(('HTTP', 'meaning', 'retryable'), _GATE)}",
         ],
