@@ -14,7 +14,7 @@ from tests.work.intents.conftest import Butlers, Post
 
 from postroom.app.address_book import stored_people
 from postroom.app.intents import Correspondence, World, build_correspondence
-from postroom.app.people_seeds import keep_in_step
+from postroom.app.people_seeds import owner_seed
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import IdMint
@@ -57,7 +57,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
     database = SqliteDatabase(tmp_path / "postroom.db")
     await database.migrate()
     people = stored_people(database, mint)
-    await keep_in_step(settings, people, clock.now_us())
+    await people.keep_in_step(HOUSEHOLD_OWNER, [owner_seed(settings)], now_us=clock.now_us())
     world = World(
         settings=settings,
         database=database,
