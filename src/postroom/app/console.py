@@ -10,10 +10,12 @@ from typing import Any
 
 from starlette.applications import Starlette
 
+from postroom.app.address_book import Approvers
 from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_desk
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.policy import breaker_policy, retry_policy
+from postroom.app.store import OpenedStore
 from postroom.domain.delivery import Priority
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
@@ -48,7 +50,6 @@ from postroom.world.store.deliveries.console_readers import (
     ConsoleOverview,
 )
 from postroom.world.store.deliveries.overview import StoredOverview
-from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -57,7 +58,7 @@ class ConsoleWorld:
     """What the pages are made from."""
 
     settings: Settings
-    database: Database
+    store: OpenedStore
     inbox: Inbox
     tokens: TokenFile
     clock: Clock
@@ -75,8 +76,8 @@ class Console:
 
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
-    changes = Changes(HouseholdPulse(StoredOverview(world.database), world.inbox.notes), world.clock)
-    sessions = TokenSessions(StoredConsoleSessions(world.database), world.tokens)
+    changes = Changes(HouseholdPulse(StoredOverview(world.store.database), world.inbox.notes), world.clock)
+    sessions = TokenSessions(StoredConsoleSessions(world.store.database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
@@ -93,13 +94,13 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
 
 
 async def operators_link(world: ConsoleWorld, base_url: str) -> str:
-    links = StoredConsoleSessions(world.database)
+    links = StoredConsoleSessions(world.store.database)
     return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
 
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     """In the order of the navigation."""
-    settings, database, breaker = world.settings, world.database, breaker_policy(world.settings)
+    settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
@@ -107,11 +108,13 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     return [
         today_section(ConsoleOverview(database, channels, breaker), waiting),
         inbox_desk(database, world.inbox),
-        approvals_desk(settings, tools, world.approvals),
+        approvals_desk(
+            settings, tools, world.approvals, Approvers(settings.approvals.approvers, world.store.household)
+        ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools),
-        contacts_desk(database, world.mint, bulk),
+        contacts_desk(database, world.store.people, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

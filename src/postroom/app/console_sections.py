@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from postroom.app.address_book import stored_contacts
+from collections.abc import Collection
+
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
-from postroom.domain.ids import IdMint
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
@@ -25,6 +25,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.store.people.contacts_search import StoredContactSearch
+from postroom.world.store.people.people import StoredPeople
 
 
 def inbox_desk(database: Database, inbox: Inbox) -> Section:
@@ -34,9 +35,11 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
     return inbox_section(pages, preference_pages(preferences))
 
 
-def approvals_desk(settings: Settings, tools: Tools, approvals: Approvals | None) -> Section:
+def approvals_desk(
+    settings: Settings, tools: Tools, approvals: Approvals | None, approvers: Collection[str]
+) -> Section:
     """Straight to the work when the messenger runs in this process; over its tools when it does not."""
-    is_on, may_decide = settings.approvals_on, approver(settings.approvals.approvers)
+    is_on, may_decide = settings.approvals_on, approver(approvers)
     decisions: OwnDecisions | DecisionsOverTools = DecisionsOverTools(tools)
     if approvals is not None:
         decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
@@ -47,8 +50,7 @@ def approvals_desk(settings: Settings, tools: Tools, approvals: Approvals | None
     return approvals_section(pages, rules, may_decide)
 
 
-def contacts_desk(database: Database, mint: IdMint, bulk: Bulk) -> Section:
-    people = stored_contacts(database, mint)
+def contacts_desk(database: Database, people: StoredPeople, bulk: Bulk) -> Section:
     pages = ContactPages(
         people=people, search=StoredContactSearch(database, keys_of), choices=StoredMemory(database, keys_of)
     )

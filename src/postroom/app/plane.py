@@ -10,10 +10,9 @@ from functools import partial
 
 from prometheus_client import CollectorRegistry
 
-from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts, stored_contacts
 from postroom.app.approvals import build_gate
-from postroom.app.channels import owner_of
 from postroom.app.known_channels import known_channels
+from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
@@ -32,6 +31,7 @@ from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sole_worker
@@ -51,7 +51,7 @@ def build_plane(
     clock: Clock,
     mint: IdMint,
 ) -> Plane:
-    known = known_channels(settings, channels)
+    known, people = known_channels(settings, channels), HouseholdPeople(store.people, clock)
     policy = delivery_policy(settings, known)
     meter = DeliveryMeter(registry)
     outcomes = Outcomes(store.ledger, clock)
@@ -84,7 +84,7 @@ def build_plane(
     acceptance = Acceptance(
         ledger=store.ledger,
         channels=channels,
-        book=HouseholdAddressBook(owner_of(settings), stored_contacts(store.database, mint)),
+        book=people,
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,
@@ -93,7 +93,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
-        gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
+        gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
 
@@ -126,7 +126,7 @@ async def running_plane(
     async with sole_worker(settings), shared_state(settings, clock) as shared:
         for name, circuit in (await StoredCircuits(store.database).load()).items():
             await shared.breakers.restore(name, circuit)
-        await import_settings_contacts(settings, stored_contacts(store.database, mint), clock.now_us())
+        await keep_in_step(settings, store.people, clock.now_us())
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
         try:

@@ -9,10 +9,10 @@ from typing import Any, Final
 from fastapi import APIRouter
 
 from postroom.app.accounts import Accounts
-from postroom.app.address_book import HouseholdAddressBook, stored_contacts
-from postroom.app.channels import owner_of
+from postroom.app.address_book import Approvers
 from postroom.app.known_channels import usable_channels
 from postroom.app.ledger_view import LedgerView
+from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
@@ -28,7 +28,6 @@ from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
-from postroom.world.store.engine.database import Database
 
 Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
@@ -37,7 +36,7 @@ _TOOL_SECONDS: Final = 30.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptDoor:
     settings: Settings
-    database: Database
+    store: OpenedStore
     outbound: Outbound
     switchboard: Reached
     messenger: Reached
@@ -46,17 +45,17 @@ class ScriptDoor:
     channels: KnownChannels
 
     def routers(self) -> list[APIRouter]:
-        may_decide = rules(self.settings.approvals.approvers)["approve_action"]
+        may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
         return [
             notify_router(self._sending().notify),
-            delivery_router(LedgerView(settings=self.settings, database=self.database, clock=self.clock)),
+            delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
         ]
 
     def _sending(self) -> Sending:
         return Sending(
-            book=HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint)),
+            book=self.store.household,
             channels={name: self.channels[name] for name in usable_channels(self.settings)},
             notifier=Notifier(
                 channels=self.channels,

@@ -21,6 +21,7 @@ APPROVALS_ORIGIN: Final = "approvals"
 _ASK_BATCH: Final = 20
 
 Submit = Callable[[Outgoing], Awaitable[Outcome]]
+AskChannel = Callable[[], Awaitable[str | None]]  # where the owner is reached now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,8 @@ class Watch:
     policy: ApprovalPolicy
     clock: Clock
     submit: Submit
-    ask_channel: str | None = None
-    ask_style: Style = "chat"
+    style_of: Callable[[str], Style]
+    ask_channel: AskChannel | None = None
     signal: Signal = field(default_factory=Signal)
 
     async def look(self) -> int:
@@ -43,11 +44,12 @@ class Watch:
 
     async def ask(self) -> None:
         """Once for each action: its key makes a second telling the first one again."""
-        if self.ask_channel is None:
+        channel = await self.ask_channel() if self.ask_channel else None
+        if channel is None:
             return
         for action in await self.record.unasked(_ASK_BATCH):
             if action.origin_butler != APPROVALS_ORIGIN:  # asking about asking would never end
-                outcome = await self.submit(approval_request(action, self.ask_channel, self.ask_style))
+                outcome = await self.submit(approval_request(action, channel, self.style_of(channel)))
                 if outcome.retryable:
                     return  # the limits or the provider say not now; the next round asks again
             await self.record.asked(action.id, self.clock.now_us())
