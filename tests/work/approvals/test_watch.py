@@ -15,6 +15,7 @@ from tests.system.counted import CountedLoops
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery, pending_action
 
 from postroom.domain.approval import ActionStatus, Parking, Risk
+from postroom.domain.capabilities import Style
 from postroom.domain.ids import DeliveryId
 from postroom.domain.notify import notify_document, parse_notify
 from postroom.domain.notify_response import read_response
@@ -62,7 +63,10 @@ def watch_of(record: StoredApprovals, clock: FakeClock, told: Told, channel: str
     async def asked_on() -> str | None:
         return channel
 
-    return Watch(record=record, policy=policy, clock=clock, submit=told.submit, ask_channel=asked_on)
+    def style_of(name: str) -> Style:
+        return KINDS[name].style
+
+    return Watch(record=record, policy=policy, clock=clock, submit=told.submit, style_of=style_of, ask_channel=asked_on)
 
 
 def test_the_owner_is_told_who_wants_what_and_not_the_message() -> None:
