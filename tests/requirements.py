@@ -297,6 +297,16 @@ HOUSE: Sections = {
         "asker-never-answers": "A caller that asked does not answer, and responded_by is who acted.",
         "only-people-approve": "Only a person can be an approver.",
     },
+    "One person": {
+        "people-over-http": "The owner writes people down, reads, changes and removes them, and sees what was sent to them.",
+        "people-refused-by-field": "A wrong field of a person is named as it was written, and nothing is stored.",
+        "people-are-the-owners": "A person reads themselves and changes their zone and language; no program lists people.",
+        "proof-stays-with-the-address": "An address that stays keeps its proof, and is refused for another person.",
+        "people-commands": "postroom people adds, shows, edits, removes, imports and lists, here and elsewhere.",
+        "tokens-of-known-people": "A person's token is for a person of the household, who is written down if need be.",
+        "people-of-the-file-overruled": "doctor names the people of the settings file whom the database overrules.",
+        "people-in-the-console": "The console shows and edits everybody's addresses on any channel, the owner's too.",
+    },
     "A plain door for scripts": {
         "notify-over-http": "POST /v1/notify answers as notify does, under an Idempotency-Key.",
         "notify-status": "A butler asks for its own deliveries and finds no other.",

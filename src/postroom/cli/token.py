@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.caller import Butler, Connector, Operator, Person, Program, User, caller, known, one_caller
-from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.output import Database, Home, Json, complain, say, say_json
 from postroom.domain.agent_address import parse_address
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import OWNER, Principal, Role
 from postroom.doors.guard.token_document import Held, token_id
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings import SettingsError
@@ -58,6 +58,7 @@ def create(
         raise one_caller()
     if principal.role is Role.PROGRAM and principal.person is None:
         raise SettingsError("--program needs --for PERSON: whose inbox it writes to; --for owner for your own.")
+    principal = _of_known_person(principal, home, database)
     if email is not None:
         _remember(principal, email, home, database)
     token = _file(home).create(principal, label=label.strip(), agent=_agent(principal, agent))
@@ -174,6 +175,22 @@ def _remember(principal: Principal, email: str, home: str | None, database: str 
         raise SettingsError("--email goes with --person or --user: only people get e-mail copies.")
     settings, _ = from_process({"home": home, "database_url": database})
     asyncio.run(remember_address(settings, inbox, email))
+
+
+def _of_known_person(principal: Principal, home: str | None, database: str | None) -> Principal:
+    """With the person's id, whichever of their names was said; one who is not known yet is written down."""
+    who = principal.person or principal.name
+    if principal.role not in (Role.PERSON, Role.PROGRAM) or who == OWNER:
+        return principal
+    from postroom.app.known_person import known_person
+
+    settings, _ = from_process({"home": home, "database_url": database})
+    person = asyncio.run(known_person(settings, who))
+    if person.is_new:
+        complain(f"'{who}' was not known, and is now a member of this household; `postroom people show {who}`.")
+    if principal.role is Role.PERSON:
+        return Principal(Role.PERSON, person.id)
+    return Principal(Role.PROGRAM, principal.name, person=person.id)
 
 
 def _agent(principal: Principal, text: str | None) -> str | None:
