@@ -298,9 +298,9 @@ HOUSE: Sections = {
         "only-people-approve": "Only a person can be an approver.",
     },
     "One person": {
-        "people-over-http": "The owner writes people down, reads, changes and removes them, and sees what was sent to them.",
+        "people-over-http": "The owner writes, reads, changes and removes people, and sees what was sent to them.",
         "people-refused-by-field": "A wrong field of a person is named as it was written, and nothing is stored.",
-        "people-are-the-owners": "A person reads themselves and changes their zone and language; no program lists people.",
+        "people-are-the-owners": "A person reads themselves and changes zone and language; no program lists people.",
         "proof-stays-with-the-address": "An address that stays keeps its proof, and is refused for another person.",
         "people-commands": "postroom people adds, shows, edits, removes, imports and lists, here and elsewhere.",
         "tokens-of-known-people": "A person's token is for a person of the household, who is written down if need be.",

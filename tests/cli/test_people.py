@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.app.living import QUICK, Living, living
 from tests.cli.command import Done, postroom, postroom_beside
 

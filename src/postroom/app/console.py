@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 
+from postroom.app.address_book import Approvers
 from postroom.app.console_readers import (
     HouseholdDeadLetters,
     HouseholdDeliveries,
@@ -18,7 +19,7 @@ from postroom.app.console_readers import (
     HouseholdPulse,
     HouseholdWaiting,
 )
-from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_desk
+from postroom.app.console_sections import approvals_desk, inbox_desk, people_desk
 from postroom.app.console_sessions import TokenSessions
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
@@ -39,11 +40,13 @@ from postroom.doors.console.visit import Section
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.engine.database import Database
+from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -53,6 +56,8 @@ class ConsoleWorld:
 
     settings: Settings
     database: Database
+    people: StoredPeople
+    household: HouseholdPeople
     inbox: Inbox
     tokens: TokenFile
     clock: Clock
@@ -93,11 +98,11 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     return [
         today_section(HouseholdOverview(settings, database), HouseholdWaiting(settings, database, world.inbox.notes)),
         inbox_desk(database, world.inbox),
-        approvals_desk(settings, tools),
+        approvals_desk(settings, tools, Approvers(settings.approvals.approvers, world.household)),
         deliveries_section(HouseholdDeliveries(settings, database), tools),
         dead_letters_section(HouseholdDeadLetters(settings, database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
-        contacts_desk(database, world.mint, bulk),
+        people_desk(world.settings, database, world.people, world.clock, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter
 
-from postroom.app.address_book import HouseholdAddressBook, stored_contacts
-from postroom.app.channels import owner_of
+from postroom.app.address_book import Approvers
+from postroom.app.channels import known_channels
+from postroom.app.people import household_people
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.doors.assistants.assistant_tools import AssistantParts
@@ -23,6 +24,7 @@ from postroom.doors.intents.parts import GatewayParts
 from postroom.doors.intents.thread_routes import inbox_router
 from postroom.doors.intents.webhook_routes import webhook_router
 from postroom.doors.people.parts import RegistryParts
+from postroom.doors.people.person_routes import people_router
 from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
@@ -37,7 +39,9 @@ from postroom.work.intents.step_runner import ButlerRoutes, Courier
 from postroom.work.intents.threads import Threads
 from postroom.work.intents.webhooks import Webhooks
 from postroom.work.people.confirm import Confirmer
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.normalise import keys_of
+from postroom.work.people.people import People
 from postroom.work.people.resolve import Resolver
 from postroom.world.store.conversations.conversations import StoredConversations
 from postroom.world.store.engine.database import Database
@@ -45,6 +49,7 @@ from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
 from postroom.world.store.people.contacts_memory import StoredMemory
+from postroom.world.store.people.people import StoredPeople
 from postroom.world.webhooks.post import WebhookPost
 
 _GRACE_SECONDS = 3.0
@@ -59,6 +64,7 @@ class Correspondence:
     assistant: AssistantParts
     runner: Runner
     replies: Replies
+    people: People
 
     @property
     def at_home(self) -> DirectHousehold:
@@ -69,6 +75,7 @@ class Correspondence:
     def routers(self) -> list[APIRouter]:
         return [
             registry_router(self.registry),
+            people_router(self.people),
             intent_router(self.gateway),
             inbox_router(self.gateway),
             webhook_router(self.gateway),
@@ -85,21 +92,22 @@ class World:
     clock: Clock
     mint: IdMint
     butlers: frozenset[str]
+    people: StoredPeople
+    household: HouseholdPeople
 
 
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
-    contacts = stored_contacts(world.database, world.mint)
+    contacts = world.people
     memory = StoredMemory(world.database, keys_of)
     intents, inbox = StoredIntents(world.database, mint), StoredInbox(world.database)
     webhooks = StoredWebhooks(world.database)
     agency, signal = agency_of(world.settings, world.tokens), Signal()
-    owner = owner_of(world.settings)
     directory = Directory(
         contacts=contacts,
-        household=HouseholdAddressBook(owner, contacts),
+        household=world.household,
         butlers=world.butlers,
-        owner_name=owner.name,
+        channels=frozenset(known_channels(world.settings)),
     )
     resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
     confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
@@ -122,7 +130,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         signal=signal,
         clock=clock,
         mint=mint,
-        decides=answers_for_themselves(world.settings.approvals.approvers),
+        decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.household)),
     )
     return Correspondence(
         registry=RegistryParts(
@@ -138,6 +146,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
             clock=clock,
             mint=mint,
         ),
+        people=household_people(world.settings, world.database, world.people, clock),
         replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
     )
 

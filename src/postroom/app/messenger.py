@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -29,6 +31,7 @@ def messenger_parts(
     verifier: Verifier,
     clock: Clock,
     mint: IdMint,
+    approvers: Collection[str],
     approvals: Approvals | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
@@ -58,7 +61,7 @@ def messenger_parts(
         dry_run=DryRun(acceptance=path, channel_names=names, clock=clock, mint=mint.mint),
         verifier=verifier,
         approvals=approvals,
-        approvers=settings.approvals.approvers,
+        approvers=approvers,
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 from fastapi import APIRouter
 from sqlalchemy import Connection
 
-from postroom.app.address_book import HouseholdAddressBook, stored_contacts
-from postroom.app.channels import known_channels, owner_of, usable_channels
+from postroom.app.address_book import Approvers
+from postroom.app.channels import known_channels, usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
 from postroom.app.peers import Nobody
 from postroom.domain.errors import Code, PostroomError, Refused
@@ -25,6 +25,7 @@ from postroom.doors.scripts.approval_routes import approval_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
 from postroom.system.settings import Settings
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.store.engine.database import Database
@@ -39,6 +40,7 @@ _TOOL_SECONDS: Final = 30.0
 class ScriptDoor:
     settings: Settings
     database: Database
+    people: HouseholdPeople
     outbound: Outbound
     switchboard: Reached
     messenger: Reached
@@ -46,7 +48,7 @@ class ScriptDoor:
     mint: IdMint
 
     def routers(self) -> list[APIRouter]:
-        may_decide = rules(self.settings.approvals.approvers)["approve_action"]
+        may_decide = rules(Approvers(self.settings.approvals.approvers, self.people))["approve_action"]
         return [
             notify_router(self.notify),
             delivery_router(self),
@@ -72,10 +74,9 @@ class ScriptDoor:
 
     async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
         recipient = recipient_of(caller, asked.pop("to", None))
-        book = HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint))
         channel = asked.pop("channel", None)
         if channel is None:
-            channel = await channel_for(recipient, book, usable_channels(self.settings))
+            channel = await channel_for(recipient, self.people, usable_channels(self.settings))
         return NotifyArguments(channel=channel, recipient=recipient, **asked)
 
     async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:

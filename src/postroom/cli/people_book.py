@@ -100,7 +100,8 @@ class Here:
         from postroom.doors.people.person_models import SentBody
 
         async def sent(people: People) -> list[Document]:
-            person, found, before = await people.get(person_id), [], None
+            person, before = await people.get(person_id), None
+            found: list[Document] = []
             while len(found) < most:
                 page = await people.history.sent_to(person, before=before, limit=min(most - len(found), _AT_ONCE))
                 found += [SentBody.of(one).model_dump() for one in page.sent]

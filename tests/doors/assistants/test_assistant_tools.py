@@ -12,8 +12,9 @@ from tests.clock import FakeClock
 from tests.telephone import settings_for
 from tests.work.intents.conftest import Butlers, Post
 
-from postroom.app.address_book import stored_contacts
+from postroom.app.address_book import stored_people
 from postroom.app.intents import Correspondence, World, build_correspondence
+from postroom.app.people_seeds import keep_in_step
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import IdMint
@@ -22,6 +23,7 @@ from postroom.doors.assistants.assistant_tools import add_tools
 from postroom.doors.guard.guarded_server import GuardedServer
 from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.tool_policy import ToolPolicy
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.new_contact import new_contact
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.store.engine.sqlite import SqliteDatabase
@@ -54,12 +56,21 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
     tokens.ensure([OPERATOR, CHATGPT, ANN, Principal(Role.BUTLER, "health")])
     database = SqliteDatabase(tmp_path / "postroom.db")
     await database.migrate()
+    people = stored_people(database, mint)
+    await keep_in_step(settings, people, clock.now_us())
     world = World(
-        settings=settings, database=database, tokens=tokens, clock=clock, mint=mint, butlers=frozenset({"health"})
+        settings=settings,
+        database=database,
+        tokens=tokens,
+        clock=clock,
+        mint=mint,
+        butlers=frozenset({"health"}),
+        people=people,
+        household=HouseholdPeople(people, clock),
     )
     built = build_correspondence(world, post, Butlers())
     for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
-        await stored_contacts(database, mint).create(
+        await people.create(
             HOUSEHOLD_OWNER, new_contact(name=name, telegram_chat_id=chat), source="api", now_us=clock.now_us()
         )
     policy = ToolPolicy({}, tokens)

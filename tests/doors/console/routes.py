@@ -13,6 +13,7 @@ from postroom.app.peers import Nobody
 from postroom.app.store import connect_store
 from postroom.domain.ids import IdMint
 from postroom.system.clock import SystemClock
+from postroom.work.people.household_people import HouseholdPeople
 
 
 async def routes(home: Living, method: str) -> list[str]:
@@ -22,6 +23,8 @@ async def routes(home: Living, method: str) -> list[str]:
     world = ConsoleWorld(
         settings=home.settings,
         database=store.database,
+        people=store.people,
+        household=HouseholdPeople(store.people, SystemClock()),
         inbox=inbox,
         tokens=home.tokens,
         clock=SystemClock(),

@@ -1,4 +1,4 @@
-"""A person as a form: a line for each address, an empty one for each other channel, and one for whatever comes to it."""
+"""A person as a form: a line for each address, an empty one for each other channel, and one for another address."""
 
 from __future__ import annotations
 
