@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from postroom.domain.address_folding import folded
-from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, parse_address
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.fields import text_problem
 from postroom.domain.person import (
     MAX_ADDRESSES,
-    MAX_NAME_CHARACTERS,
     NewPerson,
     Person,
     PersonAddress,
@@ -21,9 +19,8 @@ from postroom.domain.person import (
 from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.domain.principal import OWNER
 from postroom.domain.zone import is_zone
-from postroom.work.people.normalise import normalise
+from postroom.work.people.person_names import check_names, checked_agent
 
-MAX_ALIASES: Final = 50
 MOST_RANKS: Final = 50
 MAX_LABEL_CHARACTERS: Final = 64
 _MAX_LANGUAGE_CHARACTERS: Final = 35
@@ -40,11 +37,11 @@ def new_person(draft: PersonDraft, forms: AddressForms, before: Person | None = 
     """Raises Refused with every field that is wrong; `before` is the person as kept so far."""
     complaints: list[FieldError] = []
     aliases = tuple(one.strip() for one in draft.aliases)
-    _check_names(draft.name, aliases, complaints)
+    check_names(draft.name, aliases, complaints, place="aliases.{}")
     person = NewPerson(
         name=draft.name.strip(),
         aliases=aliases,
-        agent_address=_agent(draft.agent, before, complaints),
+        agent_address=checked_agent(draft.agent, before.agent_address if before else None, complaints),
         role=_role(draft.role, before, complaints),
         trusted=draft.trusted,
         zone=_zone(draft.zone, before, complaints),
@@ -54,38 +51,6 @@ def new_person(draft: PersonDraft, forms: AddressForms, before: Person | None = 
     if complaints:
         raise Refused.of(Code.SCHEMA_INVALID, complaints)
     return person
-
-
-def _check_names(name: str, aliases: tuple[str, ...], complaints: list[FieldError]) -> None:
-    _check_name("name", name, complaints)
-    for place, alias in enumerate(aliases[:MAX_ALIASES]):
-        _check_name(f"aliases.{place}", alias, complaints)
-    if len(aliases) > MAX_ALIASES:
-        complaints.append(FieldError("aliases", f"may be {MAX_ALIASES} at most", "too_many"))
-
-
-def _check_name(field: str, name: str, complaints: list[FieldError]) -> None:
-    """A name has at least one letter or digit in some script; one is enough."""
-    if problem := text_problem(name):
-        complaints.append(FieldError(field, problem, "invalid_text"))
-    elif not normalise(name):
-        complaints.append(FieldError(field, "must have at least one letter", "blank"))
-    elif len(name) > MAX_NAME_CHARACTERS:
-        complaints.append(FieldError(field, f"must have at most {MAX_NAME_CHARACTERS} characters", "too_long"))
-
-
-def _agent(agent: str | None, before: Person | None, complaints: list[FieldError]) -> str | None:
-    if agent is None:
-        return None
-    address = parse_address(agent)
-    if address is None:
-        complaints.append(FieldError("agent", "must be an agent address", "invalid_agent_address"))
-        return None
-    if before is not None and address == before.agent_address:
-        return address
-    if address == HOUSEHOLD_OWNER or address.startswith(CONTACT_PREFIX):
-        complaints.append(FieldError("agent", "is an address the household gives out itself", "reserved"))
-    return address
 
 
 def _role(role: str, before: Person | None, complaints: list[FieldError]) -> PersonRole:
