@@ -20,7 +20,6 @@ from postroom.domain.ids import IdMint
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.http import Guard
 from postroom.system.clock import SystemClock
-from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.over_wire import SwitchboardOverWire
 from tests.app.living import QUICK, Living, living
@@ -198,8 +197,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
     async with open_store(household.settings) as store:
         door = ScriptDoor(
             settings=household.settings,
-            database=store.database,
-            people=HouseholdPeople(store.people, SystemClock()),
+            store=store,
             outbound=SwitchboardOverWire(switchboard),
             switchboard=switchboard,
             messenger=messenger,

@@ -35,9 +35,8 @@ class Approvers(Collection[str]):
 
 
 @asynccontextmanager
-async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[HouseholdPeople]:
-    """What this process changes is known at once, and what others change soon."""
+async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[None]:
     await household.known()
     people.tell(household.known)
     async with loops.running("people", household.look):
-        yield household
+        yield

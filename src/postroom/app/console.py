@@ -23,6 +23,7 @@ from postroom.app.console_sections import approvals_desk, inbox_desk, people_des
 from postroom.app.console_sessions import TokenSessions
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
+from postroom.app.store import OpenedStore
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -40,13 +41,10 @@ from postroom.doors.console.visit import Section
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
-from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.overview import StoredOverview
-from postroom.world.store.engine.database import Database
-from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -55,9 +53,7 @@ class ConsoleWorld:
     """What the pages are made from."""
 
     settings: Settings
-    database: Database
-    people: StoredPeople
-    household: HouseholdPeople
+    store: OpenedStore
     inbox: Inbox
     tokens: TokenFile
     clock: Clock
@@ -74,8 +70,8 @@ class Console:
 
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
-    changes = Changes(HouseholdPulse(StoredOverview(world.database), world.inbox.notes), world.clock)
-    sessions = TokenSessions(StoredConsoleSessions(world.database), world.tokens)
+    changes = Changes(HouseholdPulse(StoredOverview(world.store.database), world.inbox.notes), world.clock)
+    sessions = TokenSessions(StoredConsoleSessions(world.store.database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
@@ -93,16 +89,16 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     """In the order of the navigation."""
-    settings, database = world.settings, world.database
+    settings, database = world.settings, world.store.database
     tools = MessengerTools(world.messenger, world.tokens)
     return [
         today_section(HouseholdOverview(settings, database), HouseholdWaiting(settings, database, world.inbox.notes)),
         inbox_desk(database, world.inbox),
-        approvals_desk(settings, tools, Approvers(settings.approvals.approvers, world.household)),
+        approvals_desk(settings, tools, Approvers(settings.approvals.approvers, world.store.household)),
         deliveries_section(HouseholdDeliveries(settings, database), tools),
         dead_letters_section(HouseholdDeadLetters(settings, database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
-        people_desk(world.settings, database, world.people, world.clock, bulk),
+        people_desk(world.settings, world.store, world.clock, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

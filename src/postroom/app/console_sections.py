@@ -7,6 +7,7 @@ from collections.abc import Collection
 from postroom.app.channels import known_channels
 from postroom.app.inbox import Inbox
 from postroom.app.people import household_people
+from postroom.app.store import OpenedStore
 from postroom.domain.ports import Clock
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
@@ -25,7 +26,6 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.store.people.contacts_search import StoredContactSearch
-from postroom.world.store.people.people import StoredPeople
 
 
 def inbox_desk(database: Database, inbox: Inbox) -> Section:
@@ -44,10 +44,10 @@ def approvals_desk(settings: Settings, tools: Tools, approvers: Collection[str])
     return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, approver(approvers))
 
 
-def people_desk(settings: Settings, database: Database, people: StoredPeople, clock: Clock, bulk: Bulk) -> Section:
+def people_desk(settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk) -> Section:
     pages = ContactPages(
-        people=household_people(settings, database, people, clock),
-        search=StoredContactSearch(database, keys_of),
-        choices=StoredMemory(database, keys_of),
+        people=household_people(settings, store, clock),
+        search=StoredContactSearch(store.database, keys_of),
+        choices=StoredMemory(store.database, keys_of),
     )
-    return contacts_section(pages, import_pages(ImportPages(people, bulk)))
+    return contacts_section(pages, import_pages(ImportPages(store.people, bulk)))

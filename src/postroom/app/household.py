@@ -11,7 +11,6 @@ from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
-from postroom.app.address_book import Approvers, watched
 from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
@@ -32,7 +31,7 @@ from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
-from postroom.app.people_seeds import signing_in
+from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.sandbox import start_sandbox
 from postroom.app.script_door import ScriptDoor
@@ -69,7 +68,6 @@ from postroom.system.settings import Secret, Settings
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.delivery.plane import Plane
-from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.peers.over_wire import RoutesOverWire
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
@@ -148,15 +146,15 @@ class _Builder:
         mine = [config for config in self._roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_store(self._settings))
-            people = await self._know_people(store)
+            await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
-            await self._build_butlers(mine, store, sandbox, inbox, people)
-            await self._build_correspondence(store, people)
+            await self._build_butlers(mine, store, sandbox, inbox)
+            await self._build_correspondence(store)
             if "api" in self._parts:
-                await self._build_script_door(store, people)
-                await self._build_console(store, people, inbox, sandbox)
+                await self._build_script_door(store)
+                await self._build_console(store, inbox, sandbox)
             self._once = Once(keys=StoredIdempotencyKeys(store.database), clock=self._clock, mint=self._mint.mint)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
@@ -199,20 +197,8 @@ class _Builder:
         self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
         return inbox
 
-    async def _know_people(self, store: OpenedStore) -> HouseholdPeople:
-        """All who can sign in have a record from here on."""
-        known = signing_in(self._tokens.principals(), self._settings.approvals.approvers)
-        await store.people.admit(known, now_us=self._clock.now_us())
-        household = HouseholdPeople(store.people, self._clock)
-        return await self._stack.enter_async_context(watched(store.people, household, self._loops))
-
     async def _build_butlers(
-        self,
-        mine: Sequence[ButlerConfig],
-        store: OpenedStore,
-        sandbox: SandboxAddress | None,
-        inbox: Inbox,
-        people: HouseholdPeople,
+        self, mine: Sequence[ButlerConfig], store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox
     ) -> None:
         world = ButlerWorld(
             settings=self._settings,
@@ -226,7 +212,7 @@ class _Builder:
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
                 plane = await self._start_plane(store, sandbox, inbox)
-                await self._build_messenger(config, world, store, plane, people)
+                await self._build_messenger(config, world, store, plane)
             elif config.name == SWITCHBOARD:
                 await self._build_switchboard(config, world)
             else:
@@ -285,19 +271,17 @@ class _Builder:
         self._plane, self._channels = plane, channels
         return plane
 
-    async def _build_correspondence(self, store: OpenedStore, people: HouseholdPeople) -> None:
+    async def _build_correspondence(self, store: OpenedStore) -> None:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
         world = World(
             settings=self._settings,
-            database=store.database,
+            store=store,
             tokens=self._tokens,
             clock=self._clock,
             mint=self._mint,
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
-            people=store.people,
-            household=people,
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
@@ -312,11 +296,10 @@ class _Builder:
                 listening(world, self._channels, built.replies, self._plane or outbound, self._loops)
             )
 
-    async def _build_script_door(self, store: OpenedStore, people: HouseholdPeople) -> None:
+    async def _build_script_door(self, store: OpenedStore) -> None:
         door = ScriptDoor(
             settings=self._settings,
-            database=store.database,
-            people=people,
+            store=store,
             outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             switchboard=await self._peers.operator(SWITCHBOARD),
             messenger=await self._peers.operator(MESSENGER),
@@ -325,14 +308,10 @@ class _Builder:
         )
         self._routers += door.routers()
 
-    async def _build_console(
-        self, store: OpenedStore, people: HouseholdPeople, inbox: Inbox, sandbox: SandboxAddress | None
-    ) -> None:
+    async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(
             settings=self._settings,
-            database=store.database,
-            people=store.people,
-            household=people,
+            store=store,
             inbox=inbox,
             tokens=self._tokens,
             clock=self._clock,
@@ -346,16 +325,13 @@ class _Builder:
         )
 
     async def _build_messenger(
-        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane, people: HouseholdPeople
+        self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
         approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._mint, self._loops)
         )
         butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
-        approvers = Approvers(self._settings.approvals.approvers, people)
-        parts = messenger_parts(
-            self._settings, store, plane, butler.verifier, self._clock, self._mint, approvers, approvals
-        )
+        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)
         self._servers[MESSENGER] = server

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from postroom.app.address_book import Approvers
 from postroom.app.channels import known_channels
 from postroom.app.people import household_people
+from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.doors.assistants.assistant_tools import AssistantParts
@@ -39,17 +40,14 @@ from postroom.work.intents.step_runner import ButlerRoutes, Courier
 from postroom.work.intents.threads import Threads
 from postroom.work.intents.webhooks import Webhooks
 from postroom.work.people.confirm import Confirmer
-from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.people import People
 from postroom.work.people.resolve import Resolver
 from postroom.world.store.conversations.conversations import StoredConversations
-from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
 from postroom.world.store.people.contacts_memory import StoredMemory
-from postroom.world.store.people.people import StoredPeople
 from postroom.world.webhooks.post import WebhookPost
 
 _GRACE_SECONDS = 3.0
@@ -87,25 +85,23 @@ class World:
     """What the household lends: storage, time, the way out and the butlers."""
 
     settings: Settings
-    database: Database
+    store: OpenedStore
     tokens: TokenFile
     clock: Clock
     mint: IdMint
     butlers: frozenset[str]
-    people: StoredPeople
-    household: HouseholdPeople
 
 
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
-    contacts = world.people
-    memory = StoredMemory(world.database, keys_of)
-    intents, inbox = StoredIntents(world.database, mint), StoredInbox(world.database)
-    webhooks = StoredWebhooks(world.database)
+    contacts = world.store.people
+    memory = StoredMemory(world.store.database, keys_of)
+    intents, inbox = StoredIntents(world.store.database, mint), StoredInbox(world.store.database)
+    webhooks = StoredWebhooks(world.store.database)
     agency, signal = agency_of(world.settings, world.tokens), Signal()
     directory = Directory(
         contacts=contacts,
-        household=world.household,
+        household=world.store.household,
         butlers=world.butlers,
         channels=frozenset(known_channels(world.settings)),
     )
@@ -130,7 +126,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         signal=signal,
         clock=clock,
         mint=mint,
-        decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.household)),
+        decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.store.household)),
     )
     return Correspondence(
         registry=RegistryParts(
@@ -146,7 +142,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
             clock=clock,
             mint=mint,
         ),
-        people=household_people(world.settings, world.database, world.people, clock),
+        people=household_people(world.settings, world.store, clock),
         replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
     )
 
@@ -177,9 +173,9 @@ async def listening(
     inbound = Inbound(
         source="telegram",
         bot=bot,
-        offsets=StoredIntents(world.database, world.mint.mint),
+        offsets=StoredIntents(world.store.database, world.mint.mint),
         handlers=[
-            hearing_handler(StoredConversations(world.database), world.clock),
+            hearing_handler(StoredConversations(world.store.database), world.clock),
             reply_handler(replies),
             unhandled_handler(outbound, world.clock),
         ],

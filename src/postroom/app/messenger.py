@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
+from postroom.app.address_book import Approvers
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -31,7 +30,6 @@ def messenger_parts(
     verifier: Verifier,
     clock: Clock,
     mint: IdMint,
-    approvers: Collection[str],
     approvals: Approvals | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
@@ -61,7 +59,7 @@ def messenger_parts(
         dry_run=DryRun(acceptance=path, channel_names=names, clock=clock, mint=mint.mint),
         verifier=verifier,
         approvals=approvals,
-        approvers=approvers,
+        approvers=Approvers(settings.approvals.approvers, store.household),
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from postroom.app.address_forms import address_forms
 from postroom.app.channels import usable_channels
 from postroom.app.people_seeds import keep_in_step, seeds
-from postroom.app.store import connect_store, open_store, sqlite_path
+from postroom.app.store import OpenedStore, connect_store, open_store, sqlite_path
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.enquiry import DeliveryQuery, Page
 from postroom.domain.person import Overruled, Person
@@ -24,15 +24,14 @@ from postroom.work.people.people import People
 from postroom.world.store.deliveries.lookup import lookup
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.migrate import newest, revision
-from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.people_search import StoredPeopleSearch
 
 
-def household_people(settings: Settings, database: Database, people: StoredPeople, clock: Clock) -> People:
+def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> People:
     return People(
-        store=people,
-        search=StoredPeopleSearch(database, keys_of),
-        history=LedgerHistory(database),
+        store=store.people,
+        search=StoredPeopleSearch(store.database, keys_of),
+        history=LedgerHistory(store.database),
         forms=address_forms(settings),
         clock=clock,
     )
@@ -45,7 +44,7 @@ async def opened_people(settings: Settings) -> AsyncIterator[People]:
     async with open_store(settings) as store:
         if await store.people.get(HOUSEHOLD_OWNER, OWNER) is None:
             await keep_in_step(settings, store.people, clock.now_us())
-        yield household_people(settings, store.database, store.people, clock)
+        yield household_people(settings, store, clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

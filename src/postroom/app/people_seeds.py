@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 
+from postroom.app.address_book import watched
 from postroom.app.channels import owner_of
+from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import NewPerson, PersonRole
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
+from postroom.doors.guard.tokens import TokenFile
+from postroom.system.clock import SystemClock
+from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.work.people.contact_addresses import vouched
 from postroom.work.people.new_contact import new_contact
@@ -42,6 +48,17 @@ def owner_seed(settings: Settings, now_us: int = 0) -> NewPerson:
     owner = owner_of(settings)
     places = vouched(owner.telegram_chat_id, owner.email, now_us)
     return NewPerson(name=owner.name.strip(), role=PersonRole.OWNER, addresses=places)
+
+
+@asynccontextmanager
+async def knowing_people(
+    settings: Settings, store: OpenedStore, tokens: TokenFile, loops: Loops
+) -> AsyncIterator[None]:
+    """All who can sign in have a record; what this process changes is known at once, what others change soon."""
+    known = signing_in(tokens.principals(), settings.approvals.approvers)
+    await store.people.admit(known, now_us=SystemClock().now_us())
+    async with watched(store.people, store.household, loops):
+        yield
 
 
 def signing_in(principals: Iterable[Principal], approvers: Collection[str]) -> Mapping[str, PersonRole]:

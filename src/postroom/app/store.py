@@ -15,8 +15,10 @@ from postroom.app.address_book import stored_people
 from postroom.domain.errors import UserError
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Ledger
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sqlite import SqliteDatabase
@@ -41,6 +43,7 @@ class OpenedStore:
     ledger: Ledger
     listening: Listening
     people: StoredPeople  # one for the process, so that what it changes is known at once
+    household: HouseholdPeople
 
 
 @asynccontextmanager
@@ -77,12 +80,7 @@ def _sqlite(settings: Settings) -> OpenedStore:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
     database = SqliteDatabase(path)
-    return OpenedStore(
-        database=database,
-        ledger=SqliteLedger(database),
-        listening=lambda *_: nullcontext(),
-        people=stored_people(database, IdMint()),
-    )
+    return _opened(database, SqliteLedger(database), lambda *_: nullcontext())
 
 
 def _postgres(settings: Settings) -> OpenedStore:
@@ -101,12 +99,13 @@ def _postgres(settings: Settings) -> OpenedStore:
         listen_url=asked.listen_url.reveal() or None,
     )
     listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database)
-    return OpenedStore(
-        database=database,
-        ledger=PostgresLedger(database),
-        listening=listening,
-        people=stored_people(database, IdMint()),
-    )
+    return _opened(database, PostgresLedger(database), listening)
+
+
+def _opened(database: Database, ledger: Ledger, listening: Listening) -> OpenedStore:
+    people = stored_people(database, IdMint())
+    household = HouseholdPeople(people, SystemClock())
+    return OpenedStore(database=database, ledger=ledger, listening=listening, people=people, household=household)
 
 
 @asynccontextmanager

@@ -13,7 +13,6 @@ from postroom.app.peers import Nobody
 from postroom.app.store import connect_store
 from postroom.domain.ids import IdMint
 from postroom.system.clock import SystemClock
-from postroom.work.people.household_people import HouseholdPeople
 
 
 async def routes(home: Living, method: str) -> list[str]:
@@ -22,9 +21,7 @@ async def routes(home: Living, method: str) -> list[str]:
     assert inbox is not None
     world = ConsoleWorld(
         settings=home.settings,
-        database=store.database,
-        people=store.people,
-        household=HouseholdPeople(store.people, SystemClock()),
+        store=store,
         inbox=inbox,
         tokens=home.tokens,
         clock=SystemClock(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from postroom.domain.address_folding import folded
 from postroom.domain.outgoing import Outgoing
 
 
@@ -53,7 +54,7 @@ def replay_key(original_key: str, number: int) -> str:
 
 
 def _normal(text: str) -> str:
-    return text.strip().lower()
+    return folded(text.strip())
 
 
 def _digest(parts: list[str]) -> str:

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.opened_database import KINDS, opened_database
+from tests.work.people.known_people import owner
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER as OWNER
 from postroom.domain.errors import Refused
 from postroom.domain.ids import IdMint
-from postroom.domain.person import NewPerson, Person
+from postroom.domain.person import NewPerson, Person, PersonAddress, PersonRole
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
 from postroom.world.store.people.people import StoredPeople
@@ -135,3 +137,122 @@ async def test_two_changes_at_once_both_count(contacts: StoredPeople) -> None:
     assert changed is not None and sorted(changed.aliases) == names
     assert await contacts.change(OWNER, "nobody", named("Rob"), now_us=3) is None
     assert await contacts.change("agent://user/eve", bob.id, named("Eve"), now_us=3) is None
+
+
+@pytest.mark.requirement("house:one-record")
+async def test_a_person_has_addresses_on_any_channel_the_first_by_rank(contacts: StoredPeople) -> None:
+    places = (
+        PersonAddress(channel="slack", address="U02", rank=3, label="work"),
+        PersonAddress(channel="ntfy", address="Bob-Phone", rank=1),
+        PersonAddress(channel="slack", address="U01", rank=2, verified_at_us=7),
+        PersonAddress(channel="slack", address="u01", rank=9),
+    )
+    new = NewPerson(name="Bob", role=PersonRole.MEMBER, zone="Asia/Tokyo", language="ja", addresses=places)
+
+    made = await contacts.create(OWNER, new, source="api", now_us=1)
+
+    assert made == await contacts.get(OWNER, made.id)
+    assert (made.role, made.zone, made.language) == (PersonRole.MEMBER, "Asia/Tokyo", "ja")
+    assert [one.address for one in made.addresses] == ["Bob-Phone", "U01", "U02"]
+    assert made.address_on("slack") == "U01"
+    assert [one.id for one in await contacts.at(OWNER, "slack", " u02 ")] == [made.id]
+    assert await contacts.at(OWNER, "ntfy", "u02") == []
+    assert await contacts.by_address(OWNER, "bob-phone") is None  # a word is a name before it is an address
+
+
+async def test_an_address_is_proved_to_be_one_persons_at_most(contacts: StoredPeople) -> None:
+    def at(verified_at_us: int | None) -> NewPerson:
+        place = PersonAddress(channel="telegram", address="@Bob_M", verified_at_us=verified_at_us)
+        return NewPerson(name="Bob", addresses=(place,))
+
+    await contacts.create(OWNER, at(5), source="api", now_us=1)
+    shared = await contacts.create(OWNER, at(None), source="api", now_us=1)
+    await contacts.create("agent://user/eve", at(5), source="api", now_us=1)
+
+    with pytest.raises(Refused, match="another person has proved"):
+        await contacts.change(OWNER, shared.id, lambda _: at(6), now_us=2)
+
+
+@pytest.mark.parametrize("address", ["@\u212aelvin_x", "@kelvin_\u0131"])
+@pytest.mark.requirement("house:one-folding")
+async def test_letters_that_only_look_like_ours_are_other_addresses(contacts: StoredPeople, address: str) -> None:
+    place = PersonAddress(channel="telegram", address="@Kelvin_I")
+    made = await contacts.create(OWNER, NewPerson(name="K", addresses=(place,)), source="api", now_us=1)
+
+    assert [one.id for one in await contacts.at(OWNER, "telegram", "@kelvin_i")] == [made.id]
+    assert await contacts.at(OWNER, "telegram", address) == []
+
+
+@pytest.mark.requirement("house:one-owner")
+async def test_the_owner_stays_the_owner_and_no_other_becomes_it(contacts: StoredPeople) -> None:
+    await contacts.keep_in_step(OWNER, [owner("Olivia", "1000")], now_us=1)
+    bob = await contacts.create(OWNER, NewPerson(name="Bob"), source="api", now_us=1)
+
+    for person_id, role in ((bob.id, PersonRole.OWNER), ("owner", PersonRole.MEMBER)):
+        with pytest.raises(Refused, match="role"):
+            await contacts.change(OWNER, person_id, changed_role(role), now_us=2)
+    with pytest.raises(Refused, match="role"):
+        await contacts.create(OWNER, NewPerson(name="Eve", role=PersonRole.OWNER), source="api", now_us=2)
+    with pytest.raises(Refused, match="cannot be removed"):
+        await contacts.delete(OWNER, "owner")
+    moved = await contacts.change(
+        OWNER, "owner", lambda one: replace(one.as_written, agent_address="agent://home/eve"), now_us=2
+    )
+    assert moved is not None and moved.agent_address == OWNER
+
+
+def changed_role(role: PersonRole) -> Callable[[Person], NewPerson]:
+    return lambda one: replace(one.as_written, role=role)
+
+
+@pytest.mark.requirement("house:one-record")
+async def test_people_are_found_by_id_name_or_alias_and_the_owner_by_that_word_alone(contacts: StoredPeople) -> None:
+    await contacts.keep_in_step(OWNER, [owner("Olivia", "1000")], now_us=1)
+    bob = await contacts.create(OWNER, new_contact(name="Bob", aliases=["Owner"]), source="api", now_us=1)
+
+    async def found(who: str) -> list[str]:
+        return [one.id for one in await contacts.find(OWNER, who)]
+
+    assert [await found(who) for who in (bob.id, " bob ")] == [[bob.id], [bob.id]]
+    assert [await found(who) for who in ("owner", "OWNER", "olivia")] == [["owner"], ["owner"], ["owner"]]
+    assert await found("nobody") == []
+
+
+@pytest.mark.requirement("house:one-record")
+async def test_those_who_sign_in_have_a_record_and_are_no_contacts(contacts: StoredPeople) -> None:
+    await contacts.keep_in_step(OWNER, [owner("Olivia", "1000", "o@x.org")], now_us=1)
+    roles = {"anna": PersonRole.MEMBER, "ben": PersonRole.APPROVER, "owner": PersonRole.MEMBER}
+    for now_us in (1, 2):
+        await contacts.admit(roles, now_us=now_us)
+
+    everybody = {one.id: one.role for one in await contacts.page(OWNER, after=None, limit=50)}
+    assert everybody == {
+        "anna": PersonRole.MEMBER,
+        "ben": PersonRole.APPROVER,
+        "owner": PersonRole.OWNER,
+    }
+    assert await contacts.page(OWNER, after=None, limit=50, only_contacts=True) == []
+    assert (await contacts.entries(OWNER), await contacts.entry_ids(OWNER)) == ([], set())
+    for address in ("agent://user/anna", OWNER, "o@x.org", "1000"):
+        assert await contacts.by_address(OWNER, address) is None
+
+
+async def test_one_who_signs_in_leaves_a_contact_its_agent_address(contacts: StoredPeople) -> None:
+    known = await contacts.create(OWNER, new_contact(name="Anna", agent="agent://user/anna"), source="api", now_us=1)
+
+    await contacts.admit({"anna": PersonRole.MEMBER}, now_us=1)
+
+    assert await contacts.by_address(OWNER, "agent://user/anna") == known
+    assert await contacts.get(OWNER, "anna") is not None
+
+
+async def test_a_change_is_told_before_the_one_who_made_it_goes_on(contacts: StoredPeople) -> None:
+    heard: list[int] = []
+
+    async def hear() -> None:
+        heard.append(contacts.changes)
+
+    contacts.tell(hear)
+    await contacts.create(OWNER, NewPerson(name="Bob"), source="api", now_us=1)
+
+    assert heard == [1]
