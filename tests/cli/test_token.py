@@ -124,6 +124,9 @@ def test_a_person_is_meant_by_name_alias_or_id(home: Path) -> None:
     assert TokenFile(home / "tokens.json").verify(program.out.strip()) == Principal(
         Role.PROGRAM, "ci", person=person["person_id"]
     )
+    assert postroom("token", "show", "--person", "Countess").out.strip() == json.loads(tokens[-1].out)["token"]
+    assert "has no token any more" in postroom("token", "revoke", "--person", "Countess").out
+    assert [one["principal"] for one in listed()] == ["program:ci"]
 
 
 @pytest.mark.requirement("house:tokens-of-known-people")
@@ -144,3 +147,4 @@ def test_a_name_of_several_people_gets_no_token(home: Path) -> None:
 
     assert done.code == 1 and "2 people are called 'Ann'" in done.error
     assert listed() == []
+    assert "2 people are called 'Ann'" in postroom("token", "revoke", "--person", "Ann").error

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from postroom.app.people import opened_people
 from postroom.system.settings import Settings, SettingsError
+from postroom.work.people.people import People
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,10 +18,21 @@ class KnownPerson:
 async def known_person(settings: Settings, who: str) -> KnownPerson:
     """By id, name or alias; one who is not known yet is written down as a member under this id."""
     async with opened_people(settings) as people:
-        found = await people.called(who)
-        if len(found) > 1:
-            named = ", ".join(f"{one.name} ({one.id})" for one in found)
-            raise SettingsError(f"{len(found)} people are called '{who}': {named}. Say which one by the id.")
-        if not found:
+        found = await _called(people, who)
+        if found is None:
             await people.admit(who)
-        return KnownPerson(id=found[0].id if found else who, is_new=not found)
+        return KnownPerson(id=found or who, is_new=found is None)
+
+
+async def id_of(settings: Settings, who: str) -> str | None:
+    async with opened_people(settings) as people:
+        return await _called(people, who)
+
+
+async def _called(people: People, who: str) -> str | None:
+    """Never one of several."""
+    found = await people.called(who)
+    if len(found) > 1:
+        named = ", ".join(f"{one.name} ({one.id})" for one in found)
+        raise SettingsError(f"{len(found)} people are called '{who}': {named}. Say which one by the id.")
+    return found[0].id if found else None

@@ -79,7 +79,7 @@ def show(
 ) -> None:
     """Print a token that was made before, the caller's newest; who may read the file may do this."""
     named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
-    _print(_chosen(_file(home), id, named)[-1], json)
+    _print(_chosen(_file(home), id, named, home)[-1], json)
 
 
 @app.command("list")
@@ -111,7 +111,7 @@ def revoke(
     """Take back one token, or all of a caller, at once, with the caller's console sessions."""
     named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
     file = _file(home)
-    gone = _chosen(file, id, named)
+    gone = _chosen(file, id, named, home)
     principal = gone[0].principal
     file.revoke(principal) if named else file.revoke_one(gone[0].id)
     if json:
@@ -122,13 +122,13 @@ def revoke(
         say(f"{principal} has no token any more.")
 
 
-def _chosen(file: TokenFile, id: str | None, named: Principal | None) -> list[Held]:
+def _chosen(file: TokenFile, id: str | None, named: Principal | None, home: str | None) -> list[Held]:
     """One token by its id, or all of a caller; never none."""
     if (id is None) == (named is None):
         raise SettingsError("Name a token by its id (postroom token list), or a caller such as --person ID.")
     held = file.held()
     if named is not None:
-        principal = known(held, named)
+        principal = known(held, _as_held(held, named, home))
         return [one for one in held if one.principal == principal]
     wanted = (id or "").strip().lower()
     found = [one for one in held if wanted and one.id.startswith(wanted)]
@@ -137,6 +137,16 @@ def _chosen(file: TokenFile, id: str | None, named: Principal | None) -> list[He
     if not found:
         raise SettingsError(f"There is no token {wanted or 'without an id'}; `postroom token list` shows them.")
     return found
+
+
+def _as_held(held: list[Held], named: Principal, home: str | None) -> Principal:
+    """A person by another of their names, when no token is made out to the words themselves."""
+    if named.role is not Role.PERSON or any(one.principal == named for one in held):
+        return named
+    from postroom.app.known_person import id_of
+
+    settings, _ = from_process({"home": home})
+    return Principal(Role.PERSON, asyncio.run(id_of(settings, named.name)) or named.name)
 
 
 def _print(one: Held, as_json: bool) -> None:
