@@ -6,6 +6,7 @@ from pathlib import Path
 
 from postroom.app.known_person import KnownPerson, id_of, known_person
 from postroom.app.people import opened_people
+from postroom.domain.person import SIGN_IN
 from postroom.domain.person_draft import PersonDraft
 from postroom.system.settings import Settings
 
@@ -26,6 +27,19 @@ async def test_one_who_is_new_is_found_by_the_id_afterwards(home: Path) -> None:
     assert await id_of(settings, "ada") is None
     assert await known_person(settings, "ada") == KnownPerson(id="ada", is_new=True)
     assert await known_person(settings, "ada") == KnownPerson(id="ada", is_new=False)
+
+
+async def test_one_more_person_takes_no_role_away(home: Path) -> None:
+    settings = Settings(home=home)
+    await known_person(settings, "ada")
+    async with opened_people(settings) as people:
+        await people.change("ada", role="approver")
+
+    await known_person(settings, "bob")
+
+    async with opened_people(settings) as people:
+        assert ((await people.get("ada")).role, (await people.get("bob")).role) == ("approver", "member")
+        assert (await people.get("bob")).source == SIGN_IN
 
 
 async def test_opening_the_people_again_takes_nothing_away(home: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import Code, FieldError, Refused
-from postroom.domain.person import NewPerson, Person, PersonAddress, PersonRole
+from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
 from postroom.domain.person_draft import PersonDraft, draft_of
 from postroom.domain.person_history import PersonHistory
 from postroom.domain.ports import Clock
@@ -34,10 +34,6 @@ class PersonStore(Protocol):
     async def delete(self, owner_agent: str, person_id: str) -> bool: ...
 
     async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
-
-    async def admit(self, signing_in: Mapping[str, PersonRole], *, now_us: int) -> None:
-        """Those of them who are not known yet are written down under their id."""
-        ...
 
 
 class PersonSearch(Protocol):
@@ -95,7 +91,8 @@ class People:
 
     async def admit(self, person_id: str) -> None:
         """A person who will sign in and is not known yet."""
-        await self.store.admit({person_id: PersonRole.MEMBER}, now_us=self.clock.now_us())
+        draft = PersonDraft(name=person_id, role=PersonRole.MEMBER.value)
+        await self.create(draft, source=SIGN_IN, reserved_id=person_id)
 
     async def _refuse_proved(
         self, person_id: str | None, new: NewPerson, kept: Collection[tuple[str, str]] = ()
