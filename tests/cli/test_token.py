@@ -108,3 +108,43 @@ def test_the_beginning_of_two_ids_revokes_neither(home: Path) -> None:
 
     assert done.code == 1 and f"tokens begin with {start}" in done.error
     assert len(listed()) == 17
+
+
+def test_a_person_is_meant_by_name_alias_or_id(home: Path) -> None:
+    person = json.loads(postroom("people", "add", "Ada Lovelace", "--alias", "Countess", "--json").out)
+
+    tokens = [
+        postroom("token", "create", "--person", who, "--json")
+        for who in ("Ada Lovelace", "countess", person["person_id"])
+    ]
+    program = postroom("token", "create", "--program", "ci", "--for", "Countess")
+
+    assert {json.loads(one.out)["principal"] for one in tokens} == {f"person:{person['person_id']}"}
+    assert [one.error for one in (*tokens, program)] == [""] * 4
+    assert TokenFile(home / "tokens.json").verify(program.out.strip()) == Principal(
+        Role.PROGRAM, "ci", person=person["person_id"]
+    )
+    assert postroom("token", "show", "--person", "Countess").out.strip() == json.loads(tokens[-1].out)["token"]
+    assert "has no token any more" in postroom("token", "revoke", "--person", "Countess").out
+    assert [one["principal"] for one in listed()] == ["program:ci"]
+
+
+@pytest.mark.requirement("house:tokens-of-known-people")
+def test_a_person_who_is_not_known_yet_is_written_down_as_a_member(home: Path) -> None:
+    first, second = postroom("token", "create", "--person", "ada"), postroom("token", "create", "--person", "ada")
+    person = json.loads(postroom("people", "show", "ada", "--json").out)
+
+    assert "'ada' was not known" in first.error and len(first.out.split()) == 1
+    assert second.error == ""
+    assert (person["person_id"], person["name"], person["role"]) == ("ada", "ada", "member")
+
+
+def test_a_name_of_several_people_gets_no_token(home: Path) -> None:
+    for chat in ("7", "8"):
+        postroom("people", "add", "Ann", "--address", f"telegram:{chat}")
+
+    done = postroom("token", "create", "--person", "Ann")
+
+    assert done.code == 1 and "2 people are called 'Ann'" in done.error
+    assert listed() == []
+    assert "2 people are called 'Ann'" in postroom("token", "revoke", "--person", "Ann").error

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
-from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_desk
+from postroom.app.console_sections import approvals_desk, inbox_desk, people_desk
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.policy import breaker_policy, retry_policy
@@ -114,7 +114,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools),
-        contacts_desk(database, world.store.people, bulk),
+        people_desk(world.settings, world.store, world.clock, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

@@ -1,4 +1,4 @@
-"""The console's pages where a person works: inbox, approvals, contacts."""
+"""The console's pages where a person works: inbox, approvals, people."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Collection
 
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
+from postroom.app.people import household_people
+from postroom.app.store import OpenedStore
+from postroom.domain.ports import Clock
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
@@ -25,7 +28,6 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.store.people.contacts_search import StoredContactSearch
-from postroom.world.store.people.people import StoredPeople
 
 
 def inbox_desk(database: Database, inbox: Inbox) -> Section:
@@ -50,8 +52,10 @@ def approvals_desk(
     return approvals_section(pages, rules, may_decide)
 
 
-def contacts_desk(database: Database, people: StoredPeople, bulk: Bulk) -> Section:
+def people_desk(settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk) -> Section:
     pages = ContactPages(
-        people=people, search=StoredContactSearch(database, keys_of), choices=StoredMemory(database, keys_of)
+        people=household_people(settings, store, clock),
+        search=StoredContactSearch(store.database, keys_of),
+        choices=StoredMemory(store.database, keys_of),
     )
-    return contacts_section(pages, import_pages(ImportPages(people, bulk)))
+    return contacts_section(pages, import_pages(ImportPages(store.people, bulk)))

@@ -13,7 +13,8 @@ from postroom.system.settings import Settings, SettingsError
 from postroom.work.people.import_cards import Cards, read_csv, read_vcards
 
 _AT_ONCE = 200
-_READERS: dict[str, Callable[[str], Cards]] = {".vcf": read_vcards, ".vcard": read_vcards, ".csv": read_csv}
+_KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
+_READERS: dict[str, Callable[[str], Cards]] = {"vcard": read_vcards, "csv": read_csv}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +39,18 @@ async def import_contacts(settings: Settings, file: Path, show: Callable[[int, i
 
 
 def _read(file: Path) -> Cards:
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
+    return _READERS[format_of(file)](text_of(file))
+
+
+def format_of(file: Path) -> str:
+    kind = _KINDS.get(file.suffix.lower())
+    if kind is None:
         raise SettingsError(f"{file}: is neither a vCard (.vcf) nor a table (.csv), by its name.")
+    return kind
+
+
+def text_of(file: Path) -> str:
     try:
-        return reader(file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: cannot be read ({type(error).__name__}).") from None

@@ -11,6 +11,7 @@ from fastapi import APIRouter
 
 from postroom.app.address_book import Approvers
 from postroom.app.known_channels import known_channels
+from postroom.app.people import household_people
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Listen, Outbound
@@ -24,6 +25,7 @@ from postroom.doors.intents.parts import GatewayParts
 from postroom.doors.intents.thread_routes import inbox_router
 from postroom.doors.intents.webhook_routes import webhook_router
 from postroom.doors.people.parts import RegistryParts
+from postroom.doors.people.person_routes import people_router
 from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
@@ -39,6 +41,7 @@ from postroom.work.intents.threads import Threads
 from postroom.work.intents.webhooks import Webhooks
 from postroom.work.people.confirm import Confirmer
 from postroom.work.people.normalise import keys_of
+from postroom.work.people.people import People
 from postroom.work.people.resolve import Resolver
 from postroom.world.store.conversations.conversations import StoredConversations
 from postroom.world.store.intents.intents import StoredIntents
@@ -59,6 +62,7 @@ class Correspondence:
     assistant: AssistantParts
     runner: Runner
     replies: Replies
+    people: People
 
     @property
     def at_home(self) -> DirectHousehold:
@@ -69,6 +73,7 @@ class Correspondence:
     def routers(self) -> list[APIRouter]:
         return [
             registry_router(self.registry),
+            people_router(self.people),
             intent_router(self.gateway),
             inbox_router(self.gateway),
             webhook_router(self.gateway),
@@ -138,6 +143,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
             clock=clock,
             mint=mint,
         ),
+        people=household_people(world.settings, world.store, clock),
         replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
     )
 

@@ -51,6 +51,7 @@ _LISTED = {
     ),
     "approvals": ("approvals:app", "Decide what may be sent."),
     "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
+    "people": ("people:app", "Everybody this household knows: the owner, members and contacts."),
     "contacts": ("contacts:app", "The people this household can write to."),
     "connectors": ("connectors:app", "Connect ChatGPT and Gemini."),
 }

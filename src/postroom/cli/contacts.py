@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
-from postroom.cli.progress import bar
+from postroom.cli.people import say_imported
+from postroom.cli.people_book import Here
 from postroom.domain.person import Person
 from postroom.system.settings.load import from_process
 
@@ -59,15 +60,5 @@ def import_file(
     json: Json = False,
 ) -> None:
     """Add the contacts of a vCard or CSV file; doing it twice changes nothing."""
-    from postroom.app.contact_import import import_contacts
-
     settings, _ = from_process({"home": home, "database_url": database})
-    with bar(f"Reading {file.name}") as show:
-        done = asyncio.run(import_contacts(settings, file, show))
-    if json:
-        skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
-        say_json({"created": done.created, "updated": done.updated, "skipped": skipped})
-        return
-    say(f"{done.created} new, {done.updated} added to, {len(done.skipped)} left out.")
-    for card, reason in done.skipped:
-        say(f"  card {card}: {reason}")
+    say_imported(Here(settings).bring(file), json)

@@ -33,8 +33,19 @@ class Elsewhere:
         given = urlencode({name: value for name, value in query.items() if value is not None})
         return self._checked(*self._call("GET", f"{path}?{given}" if given else path, None, _SECONDS))
 
+    def find(self, path: str) -> dict[str, Any] | None:
+        """None when nothing of that name is there."""
+        status, answer = self._call("GET", path, None, _SECONDS)
+        return None if status == 404 else self._checked(status, answer)
+
     def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._checked(*self._call("POST", path, body, _SECONDS))
+
+    def patch(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._checked(*self._call("PATCH", path, body, _SECONDS))
+
+    def delete(self, path: str) -> dict[str, Any]:
+        return self._checked(*self._call("DELETE", path, None, _SECONDS))
 
     def notify(self, body: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
         """The tool's own answer, also when it is an error."""

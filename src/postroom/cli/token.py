@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.caller import Butler, Connector, Operator, Person, Program, User, caller, known, one_caller
-from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.output import Database, Home, Json, complain, say, say_json
 from postroom.domain.agent_address import parse_address
-from postroom.domain.principal import Principal, Role
+from postroom.domain.principal import OWNER, Principal, Role
 from postroom.doors.guard.token_document import Held, token_id
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings import SettingsError
@@ -58,6 +58,7 @@ def create(
         raise one_caller()
     if principal.role is Role.PROGRAM and principal.person is None:
         raise SettingsError("--program needs --for PERSON: whose inbox it writes to; --for owner for your own.")
+    principal = _of_known_person(principal, home, database)
     if email is not None:
         _remember(principal, email, home, database)
     token = _file(home).create(principal, label=label.strip(), agent=_agent(principal, agent))
@@ -78,7 +79,7 @@ def show(
 ) -> None:
     """Print a token that was made before, the caller's newest; who may read the file may do this."""
     named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
-    _print(_chosen(_file(home), id, named)[-1], json)
+    _print(_chosen(_file(home), id, named, home)[-1], json)
 
 
 @app.command("list")
@@ -110,7 +111,7 @@ def revoke(
     """Take back one token, or all of a caller, at once, with the caller's console sessions."""
     named = caller(person=person, program=program, user=user, butler=butler, connector=connector, operator=operator)
     file = _file(home)
-    gone = _chosen(file, id, named)
+    gone = _chosen(file, id, named, home)
     principal = gone[0].principal
     file.revoke(principal) if named else file.revoke_one(gone[0].id)
     if json:
@@ -121,13 +122,13 @@ def revoke(
         say(f"{principal} has no token any more.")
 
 
-def _chosen(file: TokenFile, id: str | None, named: Principal | None) -> list[Held]:
+def _chosen(file: TokenFile, id: str | None, named: Principal | None, home: str | None) -> list[Held]:
     """One token by its id, or all of a caller; never none."""
     if (id is None) == (named is None):
         raise SettingsError("Name a token by its id (postroom token list), or a caller such as --person ID.")
     held = file.held()
     if named is not None:
-        principal = known(held, named)
+        principal = known(held, _as_held(held, named, home))
         return [one for one in held if one.principal == principal]
     wanted = (id or "").strip().lower()
     found = [one for one in held if wanted and one.id.startswith(wanted)]
@@ -136,6 +137,16 @@ def _chosen(file: TokenFile, id: str | None, named: Principal | None) -> list[He
     if not found:
         raise SettingsError(f"There is no token {wanted or 'without an id'}; `postroom token list` shows them.")
     return found
+
+
+def _as_held(held: list[Held], named: Principal, home: str | None) -> Principal:
+    """A person by another of their names, when no token is made out to the words themselves."""
+    if named.role is not Role.PERSON or any(one.principal == named for one in held):
+        return named
+    from postroom.app.known_person import id_of
+
+    settings, _ = from_process({"home": home})
+    return Principal(Role.PERSON, asyncio.run(id_of(settings, named.name)) or named.name)
 
 
 def _print(one: Held, as_json: bool) -> None:
@@ -174,6 +185,22 @@ def _remember(principal: Principal, email: str, home: str | None, database: str 
         raise SettingsError("--email goes with --person or --user: only people get e-mail copies.")
     settings, _ = from_process({"home": home, "database_url": database})
     asyncio.run(remember_address(settings, inbox, email))
+
+
+def _of_known_person(principal: Principal, home: str | None, database: str | None) -> Principal:
+    """With the person's id, whichever of their names was said; one who is not known yet is written down."""
+    who = principal.person or principal.name
+    if principal.role not in (Role.PERSON, Role.PROGRAM) or who == OWNER:
+        return principal
+    from postroom.app.known_person import known_person
+
+    settings, _ = from_process({"home": home, "database_url": database})
+    person = asyncio.run(known_person(settings, who))
+    if person.is_new:
+        complain(f"'{who}' was not known, and is now a member of this household; `postroom people show {who}`.")
+    if principal.role is Role.PERSON:
+        return Principal(Role.PERSON, person.id)
+    return Principal(Role.PROGRAM, principal.name, person=person.id)
 
 
 def _agent(principal: Principal, text: str | None) -> str | None:

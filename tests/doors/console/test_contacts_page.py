@@ -1,4 +1,4 @@
-"""Contacts, as a browser shows them and as a person keeps them."""
+"""People, as a browser shows them and as a person keeps them."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ async def test_a_contact_is_added_changed_and_deleted(site: Site) -> None:
     await page.get_by_role("button", name="Save").click()
     await expect(page.locator(".notice.good")).to_have_text("Saved.")
 
-    await page.get_by_role("link", name="All contacts").click()
+    await page.get_by_role("link", name="All people").click()
     mine = page.locator(row(page, "Maria Rossi"))
     for text in ("Mary, Mamma", "4711", "maria@example.org", "Trusted"):
         await expect(mine).to_contain_text(text)
 
     await mine.get_by_role("link").click()
-    await page.get_by_text("Delete this contact").click()
+    await page.get_by_text("Delete this person").click()
     await page.get_by_role("button", name="Delete for good").click()
     await expect(page.locator(".notice.good")).to_contain_text("Maria Rossi was deleted")
     await expect(mine).to_have_count(0)
@@ -87,21 +87,74 @@ async def test_a_search_finds_by_name_alias_script_and_address(site: Site) -> No
     await added(site, "Galina Orlova", {"Also called": "Lina's mother", "E-mail": "galina@example.org"})
     page = await site.signed_in(path="/contacts")
     for kind, words in SEARCHES.items():
-        await page.get_by_label("Search contacts").fill(words)
+        await page.get_by_label("Search people").fill(words)
         await page.get_by_role("button", name="Search").click()
         await expect(page.locator(row(page, "Galina Orlova")), kind).to_be_visible()
         await expect(page.locator(row(page, "Doctor Weiss")), kind).to_have_count(0)
-    await page.get_by_label("Search contacts").fill("100% nobody_")
+    await page.get_by_label("Search people").fill("100% nobody_")
     await page.get_by_role("button", name="Search").click()
     await expect(page.get_by_text("Nobody found")).to_be_visible()
 
 
-async def test_a_contact_of_the_settings_file_is_shown_but_not_changed(site: Site) -> None:
+async def test_a_person_of_the_settings_file_says_so_and_a_change_stays(site: Site) -> None:
     page = await site.signed_in(path="/contacts")
     await page.locator(row(page, "Doctor Weiss")).get_by_role("link").click()
-
     await expect(page.get_by_text("comes from the settings file")).to_be_visible()
-    await expect(page.get_by_role("button", name="Save")).to_have_count(0)
+
+    await page.get_by_label("Time zone").select_option("Europe/Vienna")
+    await page.get_by_role("button", name="Save").click()
+
+    await expect(page.locator(".notice.good")).to_have_text("Saved.")
+    await expect(page.get_by_label("Time zone")).to_have_value("Europe/Vienna")
+
+
+@pytest.mark.requirement("house:people-in-the-console")
+async def test_the_owner_is_among_them_and_marked(site: Site) -> None:
+    page = await site.signed_in(path="/contacts")
+    mine = page.locator(row(page, "Sandbox owner"))
+    for text in ("you", "Telegram: 1000", "E-mail: owner@sandbox.example", "Owner"):
+        await expect(mine).to_contain_text(text)
+    await mine.get_by_role("link").click()
+    await expect(page.get_by_text("Delete this person")).to_have_count(0)
+
+    await page.get_by_label("Language").fill("de-AT")
+    await page.get_by_role("button", name="Save").click()
+
+    await expect(page.locator(".notice.good")).to_have_text("Saved.")
+    await expect(page.get_by_label("Role")).to_have_value("owner")
+    await expect(page.get_by_label("Telegram")).to_have_value("1000")
+
+
+@pytest.mark.requirement("house:people-in-the-console")
+async def test_addresses_are_added_ordered_and_taken_away(site: Site) -> None:
+    page = await added(site, "Many Places", {"Telegram": "4712", "E-mail": "first@example.org"})
+    another = page.get_by_role("group").filter(has=page.get_by_label("Another address"))
+    await another.get_by_label("Channel").select_option("email")
+    await another.get_by_label("Another address").fill("second@example.org")
+    await another.get_by_label("Tried as number").fill("1")
+    await another.get_by_label("Note").fill("work")
+    await page.get_by_label("Telegram").fill("")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.locator(".notice.good")).to_have_text("Saved.")
+
+    known = await api(site, "GET", "/v1/people?q=Many", None)
+    places = known["people"][0]["addresses"]  # type: ignore[index]
+    assert [(one["address"], one["rank"], one["label"]) for one in places] == [
+        ("second@example.org", 1, "work"),
+        ("first@example.org", 2, ""),
+    ]
+
+
+async def test_an_address_given_twice_is_marked_where_it_was_typed(site: Site) -> None:
+    page = await added(site, "Twice", {"E-mail": "twice@example.org"})
+    await page.get_by_label("Channel").select_option("email")
+    await page.get_by_label("Another address").fill("TWICE@example.org")
+    await page.get_by_role("button", name="Save").click()
+
+    await expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    wrong = page.locator("[aria-invalid=true]")
+    await expect(wrong).to_have_count(1)
+    await expect(wrong).to_have_value("TWICE@example.org")
 
 
 async def test_a_remembered_choice_is_shown_and_forgotten(site: Site) -> None:
@@ -133,7 +186,7 @@ async def test_a_file_of_cards_is_read_and_says_what_it_skipped(site: Site) -> N
 
     await expect(page.locator("#live")).to_contain_text("1 added, 0 brought up to date, 1 skipped.")
     await expect(page.locator("#live")).to_contain_text("Finished")
-    await page.get_by_role("link", name="See the contacts").click()
+    await page.get_by_role("link", name="See the people").click()
     await expect(page.locator(row(page, "Olga Petrova"))).to_be_visible()
 
 
@@ -153,7 +206,7 @@ async def test_many_cards_are_added_and_page_by_cursor(site: Site) -> None:
     await page.get_by_role("button", name="Import").click()
     await expect(page.locator("#live")).to_contain_text("230 added", timeout=15_000)
 
-    await page.get_by_role("link", name="See the contacts").click()
+    await page.get_by_role("link", name="See the people").click()
     for first in ("Person 000", "Person 050", "Person 100"):
         await expect(page.locator("tbody tr").first).to_contain_text(first)
         await page.get_by_role("link", name="More").click()
@@ -172,7 +225,7 @@ async def test_the_keyboard_alone_adds_a_contact(site: Site) -> None:
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
     await page.wait_for_url("**/contacts/new")
-    await page.get_by_role("link", name="All contacts").focus()
+    await page.get_by_role("link", name="All people").focus()
     await page.keyboard.press("Tab")
     await page.keyboard.type("Keyboard Kate")
     await page.keyboard.press("Enter")

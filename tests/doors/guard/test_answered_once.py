@@ -34,6 +34,7 @@ ROUTES: Final = {
     "api /contacts/{contact_id}/aliases": KEPT,
     "api /confirm/{secret}": NOTHING,
     "api /v1/notify": OWN_KEY,
+    "api /v1/people": KEPT,
     "api /v1/approvals/{action_id}/approve": KEPT,
     "api /v1/approvals/{action_id}/reject": KEPT,
     "api /v1/intents": OWN_KEY,

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.domain.notification import Preferences
-from postroom.work.inbox.quiet_hours import QuietHours, is_zone, known_zone, quiet_hours_of, zone_names
+from postroom.domain.zone import is_zone, zone_names
+from postroom.work.inbox.quiet_hours import QuietHours, known_zone, quiet_hours_of
 
 NEW_YORK = "America/New_York"
 

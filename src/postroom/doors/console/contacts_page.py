@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
+from postroom.domain.agent_address import HOUSEHOLD_OWNER, user_address
 from postroom.domain.contact_book import Remembered
-from postroom.domain.errors import Refused
-from postroom.domain.person import NewPerson, Person
-from postroom.domain.principal import Principal
+from postroom.domain.errors import Code, Refused
+from postroom.domain.person import Person
+from postroom.domain.principal import OWNER, Principal
+from postroom.domain.zone import zone_names
+from postroom.doors.console.person_form import PersonForm, draft, shown, typed
 from postroom.doors.console.visit import Page, Section, Visit
-from postroom.work.people.contact_addresses import EMAIL, TELEGRAM, rewritten
-from postroom.work.people.new_contact import new_contact
+from postroom.work.people.people import People
 
 PAGE_SIZE: Final = 50
-SETTINGS_SOURCE: Final = "settings"
+_SETTINGS_SOURCE: Final = "settings"
 _MOST_REMEMBERED: Final = 200
-_FIELDS: Final = ("name", "aliases", "telegram_chat_id", "email", "agent")
 
 
-class People(Protocol):
-    async def get(self, owner_agent: str, contact_id: str) -> Person | None: ...
-
-    async def create(self, owner_agent: str, new: NewPerson, *, source: str, now_us: int) -> Person: ...
-
-    async def change(
-        self, owner_agent: str, contact_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
-    ) -> Person | None: ...
-
-    async def delete(self, owner_agent: str, contact_id: str) -> bool: ...
-
-
-class PeopleSearch(Protocol):
+class WordSearch(Protocol):
     async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
 
 
@@ -49,79 +37,108 @@ class Choices(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactPages:
     people: People
-    search: PeopleSearch
+    search: WordSearch
     choices: Choices
 
     async def show(self, visit: Visit) -> Response:
         book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
-        after = visit.query.get("cursor", "")[:64] or None
+        after = visit.query.get("cursor", "")[:128] or None
         found = await self.search.listed(book, words, after=after, limit=PAGE_SIZE + 1)
         return visit.show(
             "contacts.html",
             words=words,
             people=found[:PAGE_SIZE],
+            owner_id=OWNER if book == HOUSEHOLD_OWNER else "",
             next_cursor=found[PAGE_SIZE - 1].id if len(found) > PAGE_SIZE else None,
             is_first=after is None,
             remembered=await self.choices.listed(book, after=None, limit=_MOST_REMEMBERED) if after is None else [],
         )
 
     async def blank(self, visit: Visit) -> Response:
-        return _form(visit, None, dict.fromkeys(_FIELDS, ""))
+        return self._form(visit, None, shown(None, self._channels))
 
     async def add(self, visit: Visit) -> Response:
+        form = typed(visit.form, None, self._channels)
         try:
-            new = _read(visit, None)
-            made = await self.people.create(book_of(visit.principal), new, source="console", now_us=visit.now_us)
+            made = await self._of(visit).create(draft(form, None), source="console")
         except Refused as error:
-            return _form(visit, None, _typed(visit), error)
+            return self._form(visit, None, form, error)
         return visit.go(f"/contacts/{made.id}", "Added.")
 
     async def one(self, visit: Visit) -> Response:
-        contact = await self._contact(visit)
-        return _form(visit, contact, _values(contact))
+        person = await self._person(visit)
+        return self._form(visit, person, shown(person, self._channels))
 
     async def change(self, visit: Visit) -> Response:
-        contact = await self._changeable(visit)
+        person = await self._person(visit)
+        form = typed(visit.form, person, self._channels)
         try:
-            new = _read(visit, contact.id)
-            await self.people.change(
-                contact.owner_agent, contact.id, lambda known: rewritten(known, new), now_us=visit.now_us
-            )
+            await self._of(visit).edit(person.id, lambda _: draft(form, person))
         except Refused as error:
-            return _form(visit, contact, _typed(visit), error)
-        return visit.go(f"/contacts/{contact.id}", "Saved.")
+            return self._form(visit, person, form, error)
+        return visit.go(f"/contacts/{person.id}", "Saved.")
 
     async def delete(self, visit: Visit) -> Response:
-        contact = await self._changeable(visit)
-        await self.people.delete(contact.owner_agent, contact.id)
-        return visit.go("/contacts", f"{contact.name} was deleted, with every choice remembered of them.")
+        person = await self._person(visit)
+        try:
+            await self._of(visit).delete(person.id)
+        except Refused as error:
+            return visit.go(f"/contacts/{person.id}", f"Nothing was deleted: {error.message}.", "bad")
+        return visit.go("/contacts", f"{person.name} was deleted, with every choice remembered of them.")
 
     async def forget(self, visit: Visit) -> Response:
         if await self.choices.forget(book_of(visit.principal), visit.path["id"]):
             return visit.go("/contacts", "Forgotten. Next time you are asked again.")
         return visit.go("/contacts", "That was forgotten already.", "bad")
 
-    async def _contact(self, visit: Visit) -> Person:
-        contact = await self.people.get(book_of(visit.principal), visit.path["id"])
-        if contact is None or not contact.is_in_contact_book:
-            raise HTTPException(404)
-        return contact
+    @property
+    def _channels(self) -> Sequence[str]:
+        return sorted(self.people.forms, key=lambda name: (name != "telegram", name != "email", name))
 
-    async def _changeable(self, visit: Visit) -> Person:
-        contact = await self._contact(visit)
-        if contact.source == SETTINGS_SOURCE:  # the next start would undo it
-            raise HTTPException(404)
-        return contact
+    def _of(self, visit: Visit) -> People:
+        return replace(self.people, book=book_of(visit.principal))
+
+    async def _person(self, visit: Visit) -> Person:
+        try:
+            return await self._of(visit).get(visit.path["id"])
+        except Refused as error:
+            if error.code is Code.NOT_FOUND:
+                raise HTTPException(404) from None
+            raise
+
+    def _form(self, visit: Visit, person: Person | None, form: PersonForm, error: Refused | None = None) -> Response:
+        return visit.show(
+            "contact.html",
+            status=422 if error else 200,
+            person=person,
+            shown=form,
+            channels=self._channels,
+            zones=sorted(zone_names()),
+            complaint=error.message if error else "",
+            complaints=_complaints(error),
+            is_household=book_of(visit.principal) == HOUSEHOLD_OWNER,
+            is_owner=person is not None and person.id == OWNER and person.owner_agent == HOUSEHOLD_OWNER,
+            is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
+        )
+
+
+def _complaints(error: Refused | None) -> dict[str, str]:
+    """By field; those of one address by its place among those that were sent."""
+    found: dict[str, str] = {}
+    for one in error.fields if error else ():
+        head, *rest = one.field.split(".")
+        found.setdefault(f"{head}.{rest[0]}" if head == "addresses" and rest else head, one.error)
+    return found
 
 
 def contacts_section(pages: ContactPages, more: Sequence[Page] = ()) -> Section:
     return Section(
-        name="Contacts",
+        name="People",
         pages=(
             Page("/contacts", pages.show, open_to=has_book),
             Page("/contacts", pages.add, "POST", open_to=has_book),
             Page("/contacts/new", pages.blank, open_to=has_book),
-            *more,  # before the page of one contact, whose path would swallow theirs
+            *more,  # before the page of one person, whose path would swallow theirs
             Page("/contacts/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
             Page("/contacts/{id}", pages.one, open_to=has_book),
             Page("/contacts/{id}", pages.change, "POST", open_to=has_book),
@@ -137,46 +154,3 @@ def has_book(who: Principal) -> bool:
 
 def book_of(who: Principal) -> str:
     return HOUSEHOLD_OWNER if who.is_owner else user_address(who.name)
-
-
-def _read(visit: Visit, own_id: str | None) -> NewPerson:
-    typed = _typed(visit)
-    return new_contact(
-        name=typed["name"],
-        aliases=[line for line in typed["aliases"].splitlines() if line.strip()],
-        agent=typed["agent"] or None,
-        telegram_chat_id=typed["telegram_chat_id"],
-        email=typed["email"],
-        trusted=bool(typed["trusted"]),
-        own_id=own_id,
-    )
-
-
-def _typed(visit: Visit) -> dict[str, Any]:
-    texts = {name: visit.form.get(name).strip() for name in _FIELDS}
-    return texts | {"trusted": visit.form.get("trusted") == "yes"}
-
-
-def _values(contact: Person) -> dict[str, Any]:
-    made = contact.agent_address == f"{CONTACT_PREFIX}{contact.id}"
-    return {
-        "name": contact.name,
-        "aliases": "\n".join(contact.aliases),
-        "telegram_chat_id": contact.address_on(TELEGRAM) or "",
-        "email": contact.address_on(EMAIL) or "",
-        "agent": "" if made else contact.agent_address,
-        "trusted": contact.trusted,
-    }
-
-
-def _form(visit: Visit, contact: Person | None, shown: Mapping[str, Any], error: Refused | None = None) -> Response:
-    wrong = {one.field.partition("[")[0]: one.error for one in error.fields} if error else {}
-    return visit.show(
-        "contact.html",
-        status=422 if error else 200,
-        contact=contact,
-        shown={"trusted": False, **shown},
-        complaint=error.message if error else "",
-        complaints=wrong,
-        is_fixed=contact is not None and contact.source == SETTINGS_SOURCE,
-    )

@@ -11,12 +11,12 @@ from starlette.responses import Response
 from postroom.domain.errors import ValidationError
 from postroom.domain.notification import DeliveryChannel
 from postroom.domain.principal import Role
+from postroom.domain.zone import zone_names
 from postroom.doors.console.inbox_page import has_inbox, own_inbox
 from postroom.doors.console.visit import Page, Visit
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.ports import PreferenceBook
 from postroom.work.inbox.preferences import warnings_of
-from postroom.work.inbox.quiet_hours import zone_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

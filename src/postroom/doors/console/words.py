@@ -89,6 +89,10 @@ def short_id(value: str) -> str:
     return value[-8:]
 
 
+def channel_word(name: str) -> str:
+    return "E-mail" if name == "email" else name[:1].upper() + name[1:]
+
+
 def plural(many: int, one: str, more: str = "") -> str:
     return one if many == 1 else more or f"{one}s"
 
@@ -104,6 +108,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "full_time": full_time,
     "ago": ago,
     "short_id": short_id,
+    "channel_word": channel_word,
     "plural": plural,
     "duration": duration,
     "pieces": pieces,

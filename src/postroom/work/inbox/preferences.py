@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notification import DeliveryChannel, Preferences
-from postroom.work.inbox.quiet_hours import is_zone
+from postroom.domain.zone import is_zone
 
 _WALL_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
 

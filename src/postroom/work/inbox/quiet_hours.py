@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache
 from typing import Final
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from postroom.domain.notification import Preferences
+from postroom.domain.zone import is_zone
 
-_NOT_NAMES: Final = frozenset({"localtime", "posixrules", "Factory"})  # files beside the zones, not places
 _SECOND: Final = timedelta(seconds=1)
 # A civil day may be skipped whole, so the window around `now` may have begun two dates ago.
 _DAYS_AROUND: Final = (-2, -1, 0, 1)
 _MOST_WINDOWS: Final = 8
-
-
-@cache
-def zone_names() -> frozenset[str]:
-    return frozenset(available_timezones()) - _NOT_NAMES
-
-
-def is_zone(name: str) -> bool:
-    """By list, because asking for a zone by an arbitrary name opens an arbitrary file."""
-    return name in zone_names()
 
 
 def known_zone(name: str) -> ZoneInfo:

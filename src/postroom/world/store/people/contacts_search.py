@@ -11,7 +11,7 @@ from postroom.domain.address_folding import folded
 from postroom.domain.contact_book import Keys
 from postroom.domain.person import Person
 from postroom.world.store.engine.database import Database
-from postroom.world.store.people.people_rows import read_people, searchable
+from postroom.world.store.people.people_rows import read_people
 from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, person_addresses
 
@@ -25,7 +25,7 @@ class StoredContactSearch:
 
     async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]:
         """`after` is the id the page before ended with."""
-        asked = select(_NAMES.contact_id).where(searchable(owner_agent), _NAMES.is_name)
+        asked = select(_NAMES.contact_id).where(_NAMES.owner_agent == owner_agent, _NAMES.is_name)
         if words.strip():
             asked = asked.where(_NAMES.contact_id.in_(self._holding(owner_agent, words)))
 

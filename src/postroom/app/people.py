@@ -1,0 +1,89 @@
+"""The household's people, put together from its settings and its database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from postroom.app.address_forms import address_forms
+from postroom.app.known_channels import usable_channels
+from postroom.app.people_seeds import keep_in_step, seeds
+from postroom.app.store import OpenedStore, connect_store, open_store
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.enquiry import DeliveryQuery, Page
+from postroom.domain.person import Overruled, Person
+from postroom.domain.person_history import PersonHistory, SentToPerson
+from postroom.domain.ports import Clock
+from postroom.domain.principal import OWNER
+from postroom.system.clock import SystemClock
+from postroom.system.settings import Settings
+from postroom.work.people.normalise import keys_of
+from postroom.work.people.people import People
+from postroom.world.store.deliveries.lookup import lookup
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.migrate import newest, revision
+from postroom.world.store.engine.sole_worker import sqlite_path
+from postroom.world.store.people.people_search import StoredPeopleSearch
+
+
+def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> People:
+    return People(
+        store=store.people,
+        search=StoredPeopleSearch(store.database, keys_of),
+        history=LedgerHistory(store.database),
+        forms=address_forms(settings),
+        clock=clock,
+    )
+
+
+@asynccontextmanager
+async def opened_people(settings: Settings) -> AsyncIterator[People]:
+    """Without a running household, on the same database; one that no household has worked on yet gets its owner."""
+    clock = SystemClock()
+    async with open_store(settings) as store:
+        if await store.people.get(HOUSEHOLD_OWNER, OWNER) is None:
+            await keep_in_step(settings, store.people, clock.now_us())
+        yield household_people(settings, store, clock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleFindings:
+    """What is worth knowing of the people, for `postroom doctor`."""
+
+    overruled: Sequence[Overruled]
+    unreachable: Sequence[tuple[str, str]]  # a name, and a channel that is not set up
+
+
+async def look_through_people(settings: Settings, most: int) -> PeopleFindings | None:
+    """Leaves no trace: a file that is not there yet is not made; None when there is nothing to look through."""
+    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+        return None
+    store = connect_store(settings)
+    try:
+        if await store.database.read(revision) != newest():
+            return None
+        search = StoredPeopleSearch(store.database, keys_of)
+        return PeopleFindings(
+            overruled=await store.people.overruled(HOUSEHOLD_OWNER, seeds(settings)),
+            unreachable=await search.unreachable(HOUSEHOLD_OWNER, usable_channels(settings), most),
+        )
+    finally:
+        await store.database.close()
+
+
+class LedgerHistory:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def sent_to(self, person: Person, *, before: str | None, limit: int) -> PersonHistory:
+        places = tuple((one.channel, one.address) for one in person.addresses)
+        if not places:
+            return PersonHistory(sent=(), before=None)
+        query = DeliveryQuery(page=Page(limit=limit, before=before), places=places)
+        found = await self._database.read(partial(lookup, query=query, words=None))
+        return PersonHistory(
+            sent=[SentToPerson(**{name: row[name] for name in SentToPerson.__slots__}) for row in found.rows],
+            before=found.before,
+        )

@@ -1,0 +1,41 @@
+"""People of the settings file whom the database knows better, and addresses on channels that are not set up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postroom.app.people import PeopleFindings, look_through_people
+from postroom.cli.doctor_checks.finding import Finding
+from postroom.system.settings import Settings
+
+_MOST_NAMED = 10
+
+
+async def look_at_people(settings: Settings) -> list[Finding]:
+    """A database that cannot be read is another finding's business."""
+    try:
+        found = await look_through_people(settings, _MOST_NAMED + 1)
+    except Exception:  # whatever a driver raises
+        return []
+    return [*_overruled(found), *_unreachable(found)] if found else []
+
+
+def _overruled(found: PeopleFindings) -> list[Finding]:
+    if not found.overruled:
+        return []
+    named = _some([f"{one.name} ({', '.join(one.fields)})" for one in found.overruled])
+    detail = f"changed in the database, so the settings file has no say: {named}"
+    return [Finding("people", True, detail, "bring the settings file in line, or see `postroom people show NAME`")]
+
+
+def _unreachable(found: PeopleFindings) -> list[Finding]:
+    if not found.unreachable:
+        return []
+    named = _some([f"{name} (on {channel})" for name, channel in found.unreachable])
+    detail = f"have an address on a channel that is not set up: {named}"
+    return [Finding("people", True, detail, "set the channel up, or take the address away with `postroom people edit`")]
+
+
+def _some(names: Sequence[str]) -> str:
+    more = " and others" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

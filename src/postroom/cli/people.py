@@ -1,0 +1,212 @@
+"""`postroom people`: everybody this household knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from postroom.cli.output import Database, Home, Json, complain, say, say_json
+from postroom.cli.people_book import Document, PeopleBook, one_called, people_book
+from postroom.cli.people_words import history_line, person_line, person_lines, plain
+from postroom.domain.errors import UserError
+from postroom.system.settings.load import from_process
+
+app = typer.Typer(help="Everybody this household knows: the owner, members and contacts.", no_args_is_help=True)
+
+Who = Annotated[str, typer.Argument(metavar="WHO", help="A name, an alias or an id; `owner` is the owner.")]
+Addresses = Annotated[
+    list[str] | None, typer.Option("--address", metavar="CHANNEL:ADDRESS", help="The first one is tried first.")
+]
+Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name.")]
+Zone = Annotated[str | None, typer.Option("--zone", help="Time zone, such as Europe/Berlin.")]
+Language = Annotated[str | None, typer.Option("--language", help="Language tag, such as pt-BR.")]
+Role = Annotated[str | None, typer.Option("--role", help="approver, member or contact.")]
+Trusted = Annotated[
+    bool | None, typer.Option("--trusted/--no-trusted", help="Messages to this person need no approval.")
+]
+
+
+@app.command("list")
+def list_people(home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Everybody, by name."""
+    found = sorted(_book(home, database).everybody(), key=lambda one: one["name"].casefold())
+    if json:
+        say_json(found)
+        return
+    for one in found:
+        say(person_line(one))
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As you would say it.")],
+    address: Addresses = None,
+    alias: Aliases = None,
+    zone: Zone = None,
+    language: Language = None,
+    trusted: Annotated[bool, typer.Option("--trusted", help="Messages to this person need no approval.")] = False,
+    role: Role = None,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Write a person down."""
+    given: Document = {
+        "name": name,
+        "aliases": alias or [],
+        "trusted": trusted,
+        "zone": zone,
+        "language": language,
+        "addresses": [_address(one) for one in address or ()],
+    }
+    _print(_book(home, database).add(given | ({"role": role} if role else {})), json)
+
+
+@app.command("show")
+def show(who: Who, home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Who this is and where they are reached."""
+    _print(one_called(_book(home, database), who), json)
+
+
+@app.command("edit")
+def edit(
+    who: Who,
+    name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    address: Addresses = None,
+    remove_address: Annotated[
+        list[str] | None, typer.Option("--remove-address", metavar="CHANNEL:ADDRESS", help="Take this one away.")
+    ] = None,
+    alias: Aliases = None,
+    remove_alias: Annotated[list[str] | None, typer.Option("--remove-alias", help="Take this name away.")] = None,
+    zone: Zone = None,
+    language: Language = None,
+    role: Role = None,
+    trusted: Trusted = None,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Change what is named; an empty --zone or --language takes it away."""
+    book = _book(home, database)
+    person = one_called(book, who)
+    plain = {"name": name, "role": role, "trusted": trusted}
+    given: Document = {field: value for field, value in plain.items() if value is not None}
+    given |= {field: value or None for field, value in (("zone", zone), ("language", language)) if value is not None}
+    if alias or remove_alias:
+        given["aliases"] = _aliases(person, alias or [], remove_alias or [])
+    if address or remove_address:
+        given["addresses"] = _addresses(person, address or [], remove_address or [])
+    if not given:
+        raise UserError("Nothing to change: name it, for example --zone Europe/Berlin.")
+    _print(book.change(person["person_id"], given), json)
+
+
+@app.command("remove")
+def remove(
+    who: Who,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Forget a person, and what was remembered of them; messages that were sent stay in the record."""
+    book = _book(home, database)
+    person = one_called(book, who)
+    if not yes and not typer.confirm(plain(f"Remove {person['name']}?"), err=True):
+        complain("Nothing was removed.")
+        raise typer.Exit(1)
+    book.remove(person["person_id"])
+    if json:
+        say_json({"removed": person["person_id"], "name": person["name"]})
+    else:
+        say(plain(f"{person['name']} was removed."))
+
+
+@app.command("history")
+def history(
+    who: Who,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The newest so many.")] = 20,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """What was sent to a person's addresses, newest first."""
+    book = _book(home, database)
+    person = one_called(book, who)
+    found = book.history(person["person_id"], limit)
+    if json:
+        say_json(found)
+        return
+    for one in found:
+        say(history_line(one))
+    if not found:
+        say(plain(f"Nothing was sent to {person['name']}."))
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="people.vcf or people.csv")],
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Add the people of a vCard or CSV file; doing it twice changes nothing."""
+    say_imported(_book(home, database).bring(file), json)
+
+
+def say_imported(done: Document, as_json: bool) -> None:
+    if as_json:
+        say_json(done)
+        return
+    say(f"{done['created']} new, {done['updated']} added to, {len(done['skipped'])} left out.")
+    for one in done["skipped"]:
+        say(f"  card {one['card']}: {one['reason']}")
+
+
+def _book(home: str | None, database: str | None) -> PeopleBook:
+    settings, _ = from_process({"home": home, "database_url": database})
+    return people_book(settings, home, database)
+
+
+def _print(person: Document, as_json: bool) -> None:
+    if as_json:
+        say_json(person)
+        return
+    for line in person_lines(person):
+        say(line)
+
+
+def _address(text: str, option: str = "--address") -> dict[str, Any]:
+    channel, colon, address = text.partition(":")
+    if not colon or not channel.strip() or not address.strip():
+        raise UserError(f"{option}: write CHANNEL:ADDRESS, such as email:bob@example.org.")
+    return {"channel": channel.strip(), "address": address.strip()}
+
+
+def _addresses(person: Document, more: list[str], gone: list[str]) -> list[dict[str, Any]]:
+    """New ones come after those that stay."""
+    kept = [{field: one[field] for field in ("channel", "address", "rank", "label")} for one in person["addresses"]]
+    for text in gone:
+        wanted = _address(text, "--remove-address")
+        left = [one for one in kept if not _is_same(one, wanted)]
+        if len(left) == len(kept):
+            raise UserError(f"--remove-address: {person['name']} has no {wanted['channel']} {wanted['address']}.")
+        kept = left
+    last = max((one["rank"] for one in kept), default=0)
+    new = [_address(text) for text in more]
+    return kept + [{**one, "rank": last + place} for place, one in enumerate(new, 1)]
+
+
+def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    from postroom.domain.address_folding import folded
+
+    return kept["channel"] == wanted["channel"] and folded(kept["address"]) == folded(wanted["address"])
+
+
+def _aliases(person: Document, more: list[str], gone: list[str]) -> list[str]:
+    for one in gone:
+        if one not in person["aliases"]:
+            raise UserError(f"--remove-alias: {person['name']} is not called '{one}'.")
+    return [one for one in person["aliases"] if one not in gone] + more

@@ -1,0 +1,207 @@
+"""The people a command speaks of: on this machine's database, or of a household elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
+from postroom.cli.people_words import person_line
+from postroom.cli.progress import bar
+from postroom.domain.errors import Refused, UserError
+from postroom.domain.person_draft import DraftAddress, PersonDraft
+from postroom.domain.principal import OWNER
+from postroom.system.settings import Settings
+
+if TYPE_CHECKING:
+    from postroom.work.people.people import People
+
+Document = dict[str, Any]  # a person as `GET /v1/people/{id}` shows them
+Result = TypeVar("Result")
+_AT_ONCE = 200
+_OPTIONS = {"name": "NAME", "aliases": "--alias", "addresses": "--address"}
+
+
+class NoSuchPerson(UserError):
+    """No person is called so, or several are."""
+
+
+class PeopleBook(Protocol):
+    def everybody(self) -> list[Document]: ...
+
+    def called(self, who: str) -> list[Document]:
+        """By id, or exactly by name or alias."""
+        ...
+
+    def add(self, person: Document) -> Document: ...
+
+    def change(self, person_id: str, given: Document) -> Document: ...
+
+    def remove(self, person_id: str) -> None: ...
+
+    def history(self, person_id: str, most: int) -> list[Document]: ...
+
+    def bring(self, file: Path) -> Document:
+        """The people of a vCard or CSV file."""
+        ...
+
+
+def people_book(settings: Settings, *chosen_here: str | None) -> PeopleBook:
+    there = elsewhere(settings, *chosen_here)
+    return There(there) if there is not None else Here(settings)
+
+
+def one_called(book: PeopleBook, who: str) -> Document:
+    found = book.called(who)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NoSuchPerson(f"There is nobody called '{who}'; `postroom people list` shows everybody.")
+    named = "".join(f"\n  {person_line(one)}  {one['person_id']}" for one in found)
+    raise NoSuchPerson(f"{len(found)} people are called '{who}'; say which one by its id:{named}")
+
+
+class Here:
+    """The same work as behind the API, without one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def everybody(self) -> list[Document]:
+        async def listed(people: People) -> list[Document]:
+            found: list[Document] = []
+            after: str | None = None
+            while some := await people.search.listed(people.book, begins=None, role=None, after=after, limit=_AT_ONCE):
+                found, after = found + [_document(one) for one in some], some[-1].id
+            return found
+
+        return self._with(listed)
+
+    def called(self, who: str) -> list[Document]:
+        async def named(people: People) -> list[Document]:
+            return [_document(one) for one in await people.called(who)]
+
+        return self._with(named)
+
+    def add(self, person: Document) -> Document:
+        draft = PersonDraft(**_fields(person))
+        return self._with(lambda people: _shown(people.create(draft, source="command")))
+
+    def change(self, person_id: str, given: Document) -> Document:
+        return self._with(lambda people: _shown(people.change(person_id, **_fields(given))))
+
+    def remove(self, person_id: str) -> None:
+        self._with(lambda people: people.delete(person_id))
+
+    def history(self, person_id: str, most: int) -> list[Document]:
+        from postroom.doors.people.person_models import SentBody
+
+        async def sent(people: People) -> list[Document]:
+            person, before = await people.get(person_id), None
+            found: list[Document] = []
+            while len(found) < most:
+                page = await people.history.sent_to(person, before=before, limit=min(most - len(found), _AT_ONCE))
+                found += [SentBody.of(one).model_dump() for one in page.sent]
+                if (before := page.before) is None:
+                    break
+            return found
+
+        return self._with(sent)
+
+    def bring(self, file: Path) -> Document:
+        from postroom.app.contact_import import import_contacts
+
+        with bar(f"Reading {file.name}") as show:
+            done = asyncio.run(import_contacts(self._settings, file, show))
+        skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
+        return {"created": done.created, "updated": done.updated, "skipped": skipped}
+
+    def _with(self, act: Callable[[People], Awaitable[Result]]) -> Result:
+        from postroom.app.people import opened_people
+
+        async def work() -> Result:
+            async with opened_people(self._settings) as people:
+                return await act(people)
+
+        try:
+            return asyncio.run(work())
+        except Refused as error:
+            raise error.renamed(_option) from None
+
+
+class There:
+    def __init__(self, household: Elsewhere) -> None:
+        self._household = household
+
+    def everybody(self) -> list[Document]:
+        return list(self._pages("/v1/people", "people"))
+
+    def called(self, who: str) -> list[Document]:
+        by_id = self._household.find(path_of("people", OWNER if who.strip().lower() == OWNER else who))
+        if by_id is not None:
+            return [_of(by_id)]
+        return [one for one in self._pages("/v1/people", "people", q=who) if _is_called(one, who)]
+
+    def add(self, person: Document) -> Document:
+        return _of(self._household.post("/v1/people", person))
+
+    def change(self, person_id: str, given: Document) -> Document:
+        return _of(self._household.patch(path_of("people", person_id), given))
+
+    def remove(self, person_id: str) -> None:
+        self._household.delete(path_of("people", person_id))
+
+    def history(self, person_id: str, most: int) -> list[Document]:
+        return list(islice(self._pages(path_of("people", person_id, "history"), "history"), most))
+
+    def bring(self, file: Path) -> Document:
+        from postroom.app.contact_import import format_of, text_of
+
+        answer = self._household.post("/contacts/import", {"format": format_of(file), "content": text_of(file)})
+        return {name: answer[name] for name in ("created", "updated", "skipped")}
+
+    def _pages(self, path: str, kind: str, **query: Any) -> Iterator[Document]:
+        cursor: str | None = None
+        while True:
+            answer = self._household.get(path, cursor=cursor, limit=_AT_ONCE, **query)
+            yield from answer[kind]
+            if (cursor := answer["next_cursor"]) is None:
+                return
+
+
+def _of(answer: Document) -> Document:
+    person: Document = answer["person"]
+    return person
+
+
+def _is_called(person: Document, who: str) -> bool:
+    from postroom.work.people.normalise import normalise
+
+    return normalise(who) in {normalise(name) for name in (person["name"], *person["aliases"])}
+
+
+def _document(person: Any) -> Document:
+    from postroom.doors.people.person_models import PersonBody
+
+    return PersonBody.of(person).model_dump()
+
+
+def _fields(given: Document) -> Document:
+    """As a draft has them."""
+    found = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    if "addresses" in found:
+        found["addresses"] = tuple(DraftAddress(**one) for one in found["addresses"])
+    return found
+
+
+async def _shown(work: Awaitable[Any]) -> Document:
+    return _document(await work)
+
+
+def _option(field: str) -> str:
+    """A field as the command line calls it."""
+    head = field.partition(".")[0]
+    return _OPTIONS.get(head, f"--{head}")

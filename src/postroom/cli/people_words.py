@@ -1,0 +1,48 @@
+"""A person as a terminal shows them: names first, ids last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
+
+
+def plain(text: str) -> str:
+    """What people and models wrote never steers the terminal."""
+    return _CONTROL.sub(" ", text)
+
+
+def person_line(person: dict[str, Any]) -> str:
+    also = f" ({', '.join(person['aliases'])})" if person["aliases"] else ""
+    reached = ", ".join(f"{one['channel']} {one['address']}" for one in person["addresses"])
+    trusted = ["trusted"] if person["trusted"] else []
+    return plain("  ".join([f"{person['name']}{also}", person["role"], reached or "no address", *trusted]))
+
+
+def person_lines(person: dict[str, Any]) -> Iterator[str]:
+    yield plain(person["name"])
+    if person["aliases"]:
+        yield plain(f"  also called  {', '.join(person['aliases'])}")
+    yield f"  role         {person['role']}{', trusted' if person['trusted'] else ''}"
+    for title, field in (("zone", "zone"), ("language", "language")):
+        if person[field]:
+            yield plain(f"  {title:<11}  {person[field]}")
+    for one in person["addresses"]:
+        yield plain(f"  {one['channel']:<11}  {_address_line(one)}")
+    if not person["addresses"]:
+        yield "  no address"
+    yield plain(f"  id           {person['person_id']}")
+
+
+def _address_line(one: dict[str, Any]) -> str:
+    proved = f"verified {one['verified_at'][:10]}" if one["verified_at"] else "not verified"
+    return "  ".join([one["address"], *([one["label"]] if one["label"] else []), proved])
+
+
+def history_line(sent: dict[str, Any]) -> str:
+    """One line each, whatever the message holds."""
+    text = " ".join(plain(str(sent["subject"] or sent["excerpt"])).split())
+    at = sent["at"][:16].replace("T", " ")
+    return f"{at}  {sent['channel']}  {sent['status']}  {sent['origin_butler']}: {text}  {sent['delivery_id']}"

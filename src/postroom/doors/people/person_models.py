@@ -1,0 +1,158 @@
+"""Bodies of requests and answers about people."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from postroom.domain.person import MAX_ADDRESSES, Person
+from postroom.domain.person_draft import DraftAddress, PersonDraft
+from postroom.domain.person_history import PersonHistory, SentToPerson
+from postroom.domain.time import to_text
+from postroom.doors.guard.json_body import Strict, Text
+
+RoleName = Literal["owner", "approver", "member", "contact"]
+Name = Annotated[Text, Field(min_length=1, max_length=255)]
+Names = Annotated[list[Name], Field(max_length=50)]
+Short = Annotated[Text, Field(max_length=64)]
+
+
+class AddressRequest(Strict):
+    channel: Annotated[Text, Field(min_length=1, max_length=64)]
+    address: Annotated[Text, Field(min_length=1, max_length=512)]
+    rank: Annotated[int | None, Field(description="1 is tried first; 50 at most. Without: the place in the list.")] = (
+        None
+    )
+    label: Short = ""
+
+    def draft(self) -> DraftAddress:
+        return DraftAddress(channel=self.channel, address=self.address, rank=self.rank, label=self.label)
+
+
+Addresses = Annotated[list[AddressRequest], Field(max_length=MAX_ADDRESSES)]
+
+
+class _PersonFields(Strict):
+    aliases: Names = Field(default_factory=list)
+    role: RoleName = "contact"
+    trusted: bool = False
+    zone: Annotated[Short | None, Field(description="An IANA name, such as Europe/Berlin.")] = None
+    language: Annotated[Short | None, Field(description="A language tag, such as pt-BR.")] = None
+    addresses: Addresses = Field(default_factory=list)
+
+    def given(self) -> dict[str, Any]:
+        """The fields of a draft that the caller wrote."""
+        found = {name: getattr(self, name) for name in self.model_fields_set}
+        if "aliases" in found:
+            found["aliases"] = tuple(self.aliases)
+        if "addresses" in found:
+            found["addresses"] = tuple(one.draft() for one in self.addresses)
+        return found
+
+
+class PersonRequest(_PersonFields):
+    name: Name
+
+    def draft(self) -> PersonDraft:
+        return PersonDraft(**self.given())
+
+
+class PersonChange(_PersonFields):
+    """Only what is given changes; a list is replaced as a whole."""
+
+    name: Name = ""
+
+
+class AddressBody(BaseModel):
+    channel: str
+    address: str
+    rank: int
+    label: str
+    verified_at: str | None
+
+
+class PersonBody(BaseModel):
+    person_id: str
+    name: str
+    aliases: list[str]
+    role: RoleName
+    trusted: bool
+    zone: str | None
+    language: str | None
+    addresses: list[AddressBody]
+    agent_address: str
+    source: str
+    created_at: str
+    updated_at: str
+
+    @classmethod
+    def of(cls, person: Person) -> PersonBody:
+        return cls(
+            person_id=person.id,
+            name=person.name,
+            aliases=list(person.aliases),
+            role=person.role.value,
+            trusted=person.trusted,
+            zone=person.zone,
+            language=person.language,
+            addresses=[
+                AddressBody(
+                    channel=one.channel,
+                    address=one.address,
+                    rank=one.rank,
+                    label=one.label,
+                    verified_at=None if one.verified_at_us is None else to_text(one.verified_at_us),
+                )
+                for one in person.addresses
+            ],
+            agent_address=person.agent_address,
+            source=person.source,
+            created_at=to_text(person.created_at_us),
+            updated_at=to_text(person.updated_at_us),
+        )
+
+
+class PersonAnswer(BaseModel):
+    ok: bool
+    person: PersonBody
+
+
+class PeoplePage(BaseModel):
+    ok: bool
+    people: list[PersonBody]
+    next_cursor: str | None
+
+
+class SentBody(BaseModel):
+    delivery_id: str
+    channel: str
+    address: str
+    status: str
+    origin_butler: str
+    subject: str | None
+    excerpt: str
+    at: str
+
+    @classmethod
+    def of(cls, one: SentToPerson) -> SentBody:
+        return cls(
+            delivery_id=one.delivery_id,
+            channel=one.channel,
+            address=one.address,
+            status=one.status,
+            origin_butler=one.origin_butler,
+            subject=one.subject,
+            excerpt=one.excerpt,
+            at=one.created_at,
+        )
+
+
+class HistoryPage(BaseModel):
+    ok: bool
+    history: list[SentBody]
+    next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
+
+    @classmethod
+    def of(cls, found: PersonHistory) -> HistoryPage:
+        return cls(ok=True, history=[SentBody.of(one) for one in found.sent], next_cursor=found.before)
