@@ -18,7 +18,7 @@ NAMED_FOR_A_REASON = {
     "system/settings/model.py": "[approvals] ask_channel, a setting from before channels had accounts",
     "system/settings/gather.py": "BUTLER_TELEGRAM_TOKEN and its like are public",
     "app/channels.py": "makes the shipped channels from their sections",
-    "app/credentials.py": "the sections [telegram] and [email] of the messenger's file",
+    "doors/butler/modules/credentials.py": "the sections [telegram] and [email] of the messenger's file",
     "doors/butler/modules/channels.py": "the modules of those sections",
     "doors/butler/modules/catalogue.py": "their names in the catalogue of modules",
     "doors/messenger/channel_tools.py": "telegram_send_message, email_send_message: tools of the specification",
@@ -29,11 +29,11 @@ NAMED_FOR_A_REASON = {
     "work/inbox/preferences.py": "the field `email` of a person's preferences",
     "doors/notifications/models.py": "the field `email` of a person's preferences",
     "world/store/inbox/preferences.py": "the wish for e-mail copies",
-    "app/address_book.py": "contacts have one column per address until people have addresses",
-    "work/intents/directory.py": "contacts have one column per address until people have addresses",
-    "world/store/people/contacts.py": "contacts have one column per address until people have addresses",
     "work/people/import_cards.py": "columns of a table of contacts",
-    "cli/contacts.py": "contacts have one column per address until people have addresses",
+    "work/people/contact_addresses.py": "telegram_chat_id and email of /contacts and of the settings",
+    "world/store/inbox/rows.py": "the owner's own mailbox takes the copies when no other is named",
+    "doors/console/words.py": "writes e-mail as people do",
+    "cli/contacts.py": "prints the two columns it always had",
 }
 
 

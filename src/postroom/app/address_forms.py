@@ -9,19 +9,16 @@ from postroom.app.known_channels import known_channels
 from postroom.app.own_channel import own_channel
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
-from postroom.world.channels.mailbox import mailbox
-from postroom.world.channels.telegram import address as telegram_address
+from postroom.world.channels.address_forms import ADDRESS_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from postroom.work.people.new_person import AddressForms
 
-_OURS = {"telegram": telegram_address, "email": mailbox}
-
 
 def address_forms(settings: Settings) -> AddressForms:
-    return {name: _OURS.get(name) or _of_own_channel(settings, name) for name in sorted(known_channels(settings))}
+    return {name: ADDRESS_FORMS.get(name) or _of_own_channel(settings, name) for name in known_channels(settings)}
 
 
 def _of_own_channel(settings: Settings, name: str) -> Callable[[str], str | None]:

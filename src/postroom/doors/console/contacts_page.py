@@ -93,7 +93,7 @@ class ContactPages:
 
     @property
     def _channels(self) -> Sequence[str]:
-        return sorted(self.people.forms, key=lambda name: (name != "telegram", name != "email", name))
+        return list(self.people.forms)
 
     def _of(self, visit: Visit) -> People:
         return replace(self.people, book=book_of(visit.principal))
