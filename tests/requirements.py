@@ -302,6 +302,26 @@ HOUSE: Sections = {
         "notify-status": "A butler asks for its own deliveries and finds no other.",
         "idempotency-everywhere": "Every POST that makes something is decided upon and says so in its document.",
     },
+    "Channels grow hands": {
+        "buttons-are-the-households-own": "Buttons and revisions travel between the household's own parts; an agent "
+        "can neither set nor read them.",
+        "a-revision-is-a-delivery": "A revision edits a delivered message of the same sender, once, is made again when "
+        "in doubt and is never marked as repeated.",
+        "telegram-buttons": "Buttons with opaque tokens stand under the last part of a message.",
+        "telegram-edits": "An edit that changes nothing has succeeded, one of a message that is gone has failed for "
+        "good, and every part of a long card is closed.",
+        "telegram-presses-are-answered": "A press is answered at once, and an answer that fails does no harm.",
+        "email-links": "A mail shows buttons as links, says that a machine wrote it, and cannot be edited.",
+    },
+    "Sandbox, the person's side": {
+        "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
+        "sandbox-presses-expire": "A press waits 150 seconds for the bot, a text a day.",
+        "sandbox-inbound": "A text comes from any person, bot, channel or other message, with ids as numbers or text.",
+        "sandbox-like-telegram": "Edits, answers, kinds of updates and a second reader meet Telegram's own rules.",
+        "sandbox-is-bounded": "The sandbox keeps a bounded number of messages of each chat.",
+        "sandbox-mail": "The person answers a mail, and the answer is kept with its headers.",
+        "sandbox-phone": "The console's phone shows buttons, edits, answers to presses and a box to reply in.",
+    },
 }
 
 

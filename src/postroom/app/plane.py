@@ -27,6 +27,7 @@ from postroom.work.delivery.first_write import FirstWrite
 from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
+from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.preferences import StoredPreferences
@@ -67,6 +68,7 @@ def build_plane(
         ledger=store.ledger,
         channels=channels,
         book=HouseholdAddressBook(owner_of(settings), stored_contacts(store.database, mint)),
+        sent=StoredSent(store.database),
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Sent, Settlement, Snapshot
 from postroom.domain.limits import Admission, Decision
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
@@ -124,6 +124,12 @@ class Ledger(Protocol):
         ...
 
     async def settle(self, done: Settlement) -> bool: ...
+
+
+class SentRecord(Protocol):
+    async def sent(self, delivery_id: DeliveryId) -> Sent | None:
+        """None while it has not arrived, or when nothing of that name was ever sent."""
+        ...
 
 
 class AddressBook(Protocol):

@@ -16,6 +16,8 @@ from postroom.app.trust import SettingsTrust
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Button, Markup, Revision
 from postroom.system.settings import Contact, Owner
 from postroom.work.approvals.gate import ApprovalGate, Mailboxes
 from postroom.work.approvals.policy import ApprovalPolicy
@@ -38,6 +40,10 @@ TRUST = SettingsTrust(
     ],
     CHANNELS,
 )
+
+
+MARKUP = Markup(buttons=((Button(label="Yes", token="t"),),))
+REVISION = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("7",))
 
 
 class OneMailbox:
@@ -111,6 +117,8 @@ def gate(database: Database) -> ApprovalGate:
         ),
         pytest.param({"intent": Intent.REPLY, "thread": "7"}, False, id="a reply nobody asked for"),
         pytest.param({"intent": Intent.REPLY, "address": "1000", "thread": "7"}, True, id="a reply to the owner"),
+        pytest.param({"address": "555", "markup": MARKUP}, False, id="a stranger, with buttons"),
+        pytest.param({"address": "555", "revises": REVISION}, True, id="an edit of what has passed before"),
     ],
 )
 async def test_who_passes(gate: ApprovalGate, changes: dict[str, Any], passes: bool) -> None:

@@ -32,6 +32,7 @@ from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.circuits import StoredCircuits
@@ -348,6 +349,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         ledger=ledger,
         channels=channels,
         book=Book(),
+        sent=StoredSent(database),
         limits=limits,
         breakers=breakers,
         policy=parts.policy,

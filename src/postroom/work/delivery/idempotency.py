@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from postroom.domain.markup import markup_text
 from postroom.domain.outgoing import Outgoing
 
 
@@ -45,7 +46,10 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
 
 def content_hash(outgoing: Outgoing) -> str:
     """Trimmed, but in its own case: "US" is not "us"."""
-    return _digest([(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()])
+    parts = [(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()]
+    if outgoing.markup is not None or outgoing.revises is not None:
+        parts += [markup_text(outgoing.markup) or "", outgoing.revises or ""]
+    return _digest(parts)
 
 
 def replay_key(original_key: str, number: int) -> str:

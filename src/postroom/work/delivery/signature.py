@@ -14,7 +14,12 @@ _NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents"})  # their texts
 
 def signed(outgoing: Outgoing) -> str:
     """A chat shows no sender but the bot; e-mail has a header for it."""
-    if outgoing.intent is Intent.REACT or outgoing.channel == "email" or outgoing.origin_butler in _NO_BUTLERS:
+    if (
+        not outgoing.message
+        or outgoing.intent is Intent.REACT
+        or outgoing.channel == "email"
+        or outgoing.origin_butler in _NO_BUTLERS
+    ):
         return outgoing.message
     text = f"{outgoing.origin_butler}: {outgoing.message}"
     if len(text) > MAX_MESSAGE_CHARACTERS:
