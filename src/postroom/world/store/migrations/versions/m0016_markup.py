@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.world.store.migrations.statements import run
 
 revision = "0016"
-down_revision = "0013"
+down_revision = "0015"
 
 _COLUMNS = [
     "ALTER TABLE {messenger}delivery_requests ADD COLUMN markup TEXT",
