@@ -85,10 +85,11 @@ def ended(question: Question, move: QuestionMove, at_us: int, **changes: Any) ->
 
 
 def decided(question: Question, attempt: Attempt, verdict: Verdict) -> QuestionChange:
-    """As the accepted attempt ends it."""
+    """As the accepted attempt ends it; a person who was asked has the name under which they were."""
+    names = {person.id: person.name for person in question.people}
     by = AnsweredBy(
         person_id=attempt.person_id or "",
-        name=attempt.person_name,
+        name=names.get(attempt.person_id or "", attempt.person_name),
         channel=attempt.channel,
         assurance=attempt.assurance,
     )
