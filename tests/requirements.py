@@ -325,6 +325,26 @@ HOUSE: Sections = {
 }
 
 
+ASK: Sections = {
+    "The engine": {
+        "limits": "Everything that is wrong with a call of ask is said at once, by field, and nothing is stored.",
+        "idempotent": "The same key finds the same question; another question under it is refused with the first.",
+        "joining": "Without a key an equal question that is open, or just ended and not collected, is joined.",
+        "states": "A question ends once: code, database and drawing share one table of moves.",
+        "one-winner": "Of all attempts on all channels one is accepted; the others are kept with their verdicts.",
+        "who-may-answer": "Only a verified person who was asked answers; forwarded, bots and anonymous never do.",
+        "approve-exactly": "Approving takes the button or the exact word on the card, never ok or a thumb.",
+        "sent-in-time": "A text that was sent before the deadline counts; nothing expires before inbound is read.",
+        "default": "A default is a legal answer, approvals default to deny only, and it is said that no person acted.",
+        "old-buttons-die": "What is pressed under an old wording does not count.",
+        "secrets": "A secret is answered at the desk or in the console, sealed at rest and handed out once.",
+        "answers-since": "An asker that was away reads every end since its cursor, in the order of commits.",
+        "shown-once": "Two processes never show or close the same card at once, and a lost one is taken up.",
+        "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
+    },
+}
+
+
 def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
     return [
         Requirement(id=f"{prefix}:{slug}", spec=spec, requirement=heading, scenario=sentence)
@@ -343,5 +363,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     ),
     *_listed("intent", "intent-normalization.md", INTENT),
     *_listed("house", "decisions", HOUSE),
+    *_listed("ask", "decisions, Ask", ASK),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

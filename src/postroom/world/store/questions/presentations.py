@@ -115,17 +115,10 @@ class StoredPresentations:
         def work(connection: Connection) -> bool:
             question = steps.locked(connection, claim.question.id)
             current = presentation_by_id(connection, claim.question.id, claim.presentation.id)
-            if question is None or current is None:
+            if question is None or current is None or not _give_up(connection, claim):
                 return False
-            status = _after(current.status, shown.move)
-            revision = shown.revision or current.revision
-            again = status in _ON_SHOW and question.is_open and revision < question.revision
-            values = {"status": str(status), "revision": revision, "reason": shown.reason, "updated_at": now_us}
-            if not _write(connection, claim, {**values, "due_at": now_us if again else None}):
-                return False
+            _settle(connection, question, current, shown, now_us)
             _insert_parts(connection, current, shown.provider_ids)
-            if not question.is_open and status in _ON_SHOW:
-                _close(connection, current.id, now_us)
             return True
 
         return await self._database.write(work)
@@ -238,12 +231,21 @@ def _write(connection: Connection, claim: PresentationClaim, values: dict[str, A
     return connection.execute(mine.values(values)).rowcount == 1
 
 
-def _close(connection: Connection, presentation_id: str, now_us: int) -> None:
-    table = presentations.c
-    change = update(presentations).where(table.id == presentation_id)
-    connection.execute(
-        change.values(status=str(PresentationStatus.CLOSING), due_at=now_us, fence=table.fence + 1, updated_at=now_us)
-    )
+def _give_up(connection: Connection, claim: PresentationClaim) -> bool:
+    """The claim is used up; False when another one is newer."""
+    return _write(connection, claim, {"fence": claim.fence + 1, "due_at": None})
+
+
+def _settle(connection: Connection, question: Question, current: Presentation, shown: Shown, now_us: int) -> None:
+    """A card that came up after the end, or with an old wording, is due again at once."""
+    status, revision = _after(current.status, shown.move), shown.revision or current.revision
+    values = {"status": str(status), "revision": revision, "reason": shown.reason, "updated_at": now_us}
+    mine = update(presentations).where(presentations.c.id == current.id)
+    connection.execute(mine.values(values))
+    if status in _ON_SHOW and not question.is_open:
+        connection.execute(mine.values(status=str(after_showing(status, PresentationMove.END)), due_at=now_us))
+    elif status in _ON_SHOW and revision < question.revision:
+        connection.execute(mine.values(due_at=now_us))
 
 
 def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, insert, or_, select, update
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
@@ -135,8 +135,12 @@ class StoredQuestions:
         if person_id is not None:
             mine = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
             asked = asked.where(table.id.in_(mine))
-        for condition in _given(asker=asker, status=status, before=before):
-            asked = asked.where(condition)
+        if asker is not None:
+            asked = asked.where(table.asker == asker)
+        if status is not None:
+            asked = asked.where(table.status == str(status))
+        if before is not None:
+            asked = asked.where(table.id < before)
         return await self._found(asked)
 
     async def attempts(self, question_id: str) -> Sequence[KeptAttempt]:
@@ -206,12 +210,6 @@ class StoredQuestions:
 
     async def _read(self, asked: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
         return await self._database.read(lambda connection: [shape(row) for row in connection.execute(asked)])
-
-
-def _given(asker: str | None, status: QuestionStatus | None, before: str | None) -> list[ColumnElement[bool]]:
-    table = questions.c
-    wanted = ((table.asker == asker, asker), (table.status == str(status), status), (table.id < before, before))
-    return [condition for condition, value in wanted if value is not None]
 
 
 def _known(connection: Connection, question: Question) -> Question | None:
