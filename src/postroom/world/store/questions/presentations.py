@@ -105,9 +105,10 @@ class StoredPresentations:
             values["revision"] = claim.question.revision
         return await self._database.write(lambda connection: _write(connection, claim, values))
 
-    async def later(self, claim: PresentationClaim, at_us: int) -> bool:
-        """Given back until then; False when the claim is stale."""
-        return await self._database.write(lambda connection: _write(connection, claim, {"due_at": at_us}))
+    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool:
+        """Given back until then, with what holds it up; False when the claim is stale."""
+        values = {"due_at": at_us, "reason": reason}
+        return await self._database.write(lambda connection: _write(connection, claim, values))
 
     async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool:
         """How showing or closing it went; False when the claim is stale."""
