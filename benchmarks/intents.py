@@ -15,12 +15,12 @@ from tests.work.people.queries import NAMES, queries
 
 from benchmarks import intent_events
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.app.address_book import stored_contacts
+from postroom.app.address_book import stored_people
 from postroom.app.household import running
 from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import NewContact
 from postroom.domain.ids import IdMint
+from postroom.domain.person import NewPerson
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.clock import SystemClock
@@ -64,7 +64,7 @@ async def measure_resolve(aliases: int) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="postroom-bench-") as home:
         clock, mint = SystemClock(), IdMint()
         async with open_store(_settings(home)) as store:
-            contacts, everybody = stored_contacts(store.database, mint), _people(aliases)
+            contacts, everybody = stored_people(store.database, mint), _people(aliases)
             for start in range(0, len(everybody), _BATCH):
                 await contacts.keep_in_step(
                     HOUSEHOLD_OWNER, everybody[start : start + _BATCH], source=str(start), now_us=clock.now_us()
@@ -115,7 +115,7 @@ async def _timed(call: Callable[[], Awaitable[object]]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def _people(count: int) -> list[NewContact]:
+def _people(count: int) -> list[NewPerson]:
     dice, made = random.Random(7), dict.fromkeys(NAMES)
     while len(made) < count:
         given, family = (dice.choices(_SYLLABLES, k=dice.randint(1, 4)) for _ in range(2))

@@ -23,6 +23,7 @@ from chaos.offset_clock import OffsetClock
 from chaos.watched_channel import WatchedChannel
 from chaos.watched_ledger import WatchedLedger
 from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.people_seeds import keep_in_step
 from postroom.app.plane import build_plane, running_plane
 from postroom.app.shared_state import shared_state
 from postroom.app.store import OpenedStore, open_store
@@ -95,6 +96,7 @@ class Worker:
             async with running_plane(self._settings, store, channels, registry, self._clock, mint, loops) as plane:
                 yield plane
             return
+        await keep_in_step(self._settings, store.people, self._clock.now_us())
         async with shared_state(self._settings, self._clock) as shared:
             yield build_plane(self._settings, store, channels, shared, registry, self._clock, mint)
 

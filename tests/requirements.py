@@ -297,6 +297,16 @@ HOUSE: Sections = {
         "asker-never-answers": "A caller that asked does not answer, and responded_by is who acted.",
         "only-people-approve": "Only a person can be an approver.",
     },
+    "One person": {
+        "one-record": "A person has one record with addresses on any channel, and the owner is one of them.",
+        "one-owner": "There is one owner, who cannot be removed; no change gives or takes that role.",
+        "file-until-changed": "The settings seed people until one is changed or removed in the database, which wins.",
+        "owner-anywhere": "The owner is reached, trusted and asked on any channel that is set up.",
+        "approver-role": "A person with the role of an approver decides like one whom the settings name.",
+        "owners-inbox": "Copies for the operator's inbox go to the owner's proved address when no other is named.",
+        "one-folding": "Trust, limits, idempotency and matching fold addresses alike, and only ASCII letters.",
+        "upgrade-keeps-people": "A database of the version before loses nothing: contacts and inboxes are people.",
+    },
     "A plain door for scripts": {
         "notify-over-http": "POST /v1/notify answers as notify does, under an Idempotency-Key.",
         "notify-status": "A butler asks for its own deliveries and finds no other.",

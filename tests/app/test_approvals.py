@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from postroom.app.address_book import stored_people
 from postroom.app.approvals import approval_policy, ask_channel, build_gate
 from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.people_seeds import keep_in_step
 from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
 from postroom.system.settings.load import load
+from postroom.work.people.household_people import HouseholdPeople
+from tests.clock import FakeClock
 from tests.opened_database import opened_file
 
 REAL = {"BUTLER_TELEGRAM_TOKEN": "1:token", "POSTROOM_OWNER__TELEGRAM_CHAT_ID": "1000"}
@@ -41,10 +45,14 @@ async def test_the_gate_stands_as_soon_as_messages_reach_real_people(
     channels = build_channels(settings, SandboxAddress("127.0.0.1", 1, 1) if settings.in_sandbox else None)
 
     async with opened_file(tmp_path) as database:
-        gate = build_gate(settings, database, channels, IdMint())
+        stored, clock = stored_people(database, IdMint()), FakeClock()
+        await keep_in_step(settings, stored, clock.now_us())
+        people = HouseholdPeople(stored, clock)
+        gate, ask = build_gate(settings, database, people, channels, IdMint()), ask_channel(settings, channels, people)
+        found = await ask() if ask else None
 
     assert (gate is not None) is is_on
-    assert ask_channel(settings, channels) == asked_on
+    assert found == asked_on
     for channel in channels.values():
         await channel.close()
 

@@ -197,7 +197,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
     async with open_store(household.settings) as store:
         door = ScriptDoor(
             settings=household.settings,
-            database=store.database,
+            store=store,
             outbound=SwitchboardOverWire(switchboard),
             switchboard=switchboard,
             messenger=messenger,

@@ -1,61 +1,42 @@
-"""The people a household knows: stored contacts by exact name, and its owner."""
+"""The people a household knows, as its parts ask for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import asynccontextmanager
 
-from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import Contact as StoredContact
 from postroom.domain.ids import IdMint
-from postroom.system.settings import Contact, Owner, Settings
-from postroom.work.people.new_contact import new_contact
+from postroom.system.loop import Loops
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.normalise import keys_of
 from postroom.world.store.engine.database import Database
-from postroom.world.store.people.contacts import StoredContacts
-
-_SOURCE = "settings"
+from postroom.world.store.people.people import StoredPeople
 
 
-class HouseholdAddressBook:
-    """Contacts by exact name or alias, never by likeness."""
-
-    def __init__(self, owner: Owner, contacts: StoredContacts) -> None:
-        self._owner = owner
-        self._contacts = contacts
-
-    async def addresses(self, name: str, channel: str) -> Sequence[str]:
-        found = [address_on(contact, channel) for contact in await self._contacts.named(HOUSEHOLD_OWNER, name)]
-        return [address for address in found if address]
-
-    async def owner(self, channel: str) -> str | None:
-        return address_on(self._owner, channel)
+def stored_people(database: Database, mint: IdMint) -> StoredPeople:
+    return StoredPeople(database, mint.mint, keys_of)
 
 
-def stored_contacts(database: Database, mint: IdMint) -> StoredContacts:
-    return StoredContacts(database, mint.mint, keys_of)
+class Approvers(Collection[str]):
+    """Those the settings name, and those who have the role."""
+
+    def __init__(self, named: Collection[str], people: HouseholdPeople) -> None:
+        self._named = frozenset(named)
+        self._people = people
+
+    def __contains__(self, person_id: object) -> bool:
+        return person_id in self._named or person_id in self._people.approvers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named | self._people.approvers)
+
+    def __len__(self) -> int:
+        return len(self._named | self._people.approvers)
 
 
-async def import_settings_contacts(settings: Settings, contacts: StoredContacts, now_us: int) -> None:
-    """The contacts of the settings file stand in the household's book beside all others."""
-    wanted = [
-        new_contact(
-            name=one.name,
-            aliases=one.aliases,
-            agent=one.agent,
-            telegram_chat_id=one.telegram_chat_id,
-            email=one.email,
-            trusted=one.trusted,
-        )
-        for one in settings.contacts
-    ]
-    await contacts.keep_in_step(HOUSEHOLD_OWNER, wanted, source=_SOURCE, now_us=now_us)
-
-
-def address_on(person: Owner | Contact | StoredContact, channel: str) -> str | None:
-    match channel:
-        case "telegram":
-            return person.telegram_chat_id
-        case "email":
-            return person.email
-        case _:
-            return None
+@asynccontextmanager
+async def watched(people: StoredPeople, household: HouseholdPeople, loops: Loops) -> AsyncIterator[None]:
+    await household.known()
+    people.tell(household.known)
+    async with loops.running("people", household.look):
+        yield

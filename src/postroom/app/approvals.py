@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from postroom.app.address_book import address_on, stored_contacts
-from postroom.app.channels import known_channels, owner_of
-from postroom.app.trust import HouseholdTrust, SettingsTrust
+from postroom.app.channels import known_channels
+from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
@@ -19,8 +18,10 @@ from postroom.work.approvals.gate import ApprovalGate, Mailboxes
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.risk import RiskPolicy
 from postroom.work.approvals.ruling import expiration
-from postroom.work.approvals.watch import Watch
+from postroom.work.approvals.watch import AskChannel, Watch
 from postroom.work.delivery.plane import Plane
+from postroom.work.people.household_people import HouseholdPeople
+from postroom.work.people.household_trust import HouseholdTrust
 from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.conversations.conversations import StoredConversations
 from postroom.world.store.engine.database import Database
@@ -29,6 +30,7 @@ from postroom.world.store.engine.database import Database
 def build_gate(
     settings: Settings,
     database: Database,
+    people: HouseholdPeople,
     channels: Mapping[str, Channel],
     mint: IdMint,
     mailboxes: Mailboxes | None = None,
@@ -37,9 +39,7 @@ def build_gate(
     if not settings.approvals_on:
         return None
     return ApprovalGate(
-        trust=HouseholdTrust(
-            SettingsTrust(owner_of(settings), settings.contacts, channels), stored_contacts(database, mint)
-        ),
+        trust=HouseholdTrust(people, channels),
         record=StoredApprovals(database, mint.mint, expiration),
         policy=approval_policy(settings),
         mailboxes=mailboxes,
@@ -58,18 +58,23 @@ def approval_policy(settings: Settings) -> ApprovalPolicy:
     )
 
 
-def ask_channel(settings: Settings, channels: Mapping[str, Channel]) -> str | None:
-    """Where the owner is told that something waits; None when nobody is told."""
+def ask_channel(settings: Settings, channels: Mapping[str, Channel], people: HouseholdPeople) -> AskChannel | None:
+    """Where the owner hears that something waits: on the channel the settings name, or where they are tried first."""
     if not settings.ask_owner_on:
         return None
-    wanted = [settings.approvals.ask_channel] if settings.approvals.ask_channel else ["telegram", "email"]
-    owner = owner_of(settings)
-    return next((name for name in wanted if name in channels and address_on(owner, name)), None)
+    named = settings.approvals.ask_channel
+
+    async def found() -> str | None:
+        owner = await people.owner_person()
+        reached = [one.channel for one in owner.addresses if one.channel in channels] if owner else []
+        return next((name for name in reached if named in ("", name)), None)
+
+    return found
 
 
 @asynccontextmanager
 async def approving(
-    settings: Settings, database: Database, plane: Plane, mint: IdMint, loops: Loops
+    settings: Settings, store: OpenedStore, plane: Plane, mint: IdMint, loops: Loops
 ) -> AsyncIterator[Approvals | None]:
     """What people decide with; meanwhile overdue actions end and the owner is told of new ones."""
     gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
@@ -80,13 +85,13 @@ async def approving(
     async def submit(outgoing: Outgoing) -> Outcome:
         return await plane.submit(outgoing, request_id=mint.mint(clock.now_us()), wait_seconds=0)
 
-    record = StoredApprovals(database, mint.mint, expiration)
+    record = StoredApprovals(store.database, mint.mint, expiration)
     watch = Watch(
         record=record,
         policy=gate.policy,
         clock=clock,
         submit=submit,
-        ask_channel=ask_channel(settings, channels),
+        ask_channel=ask_channel(settings, channels, HouseholdPeople(store.people, clock)),
         signal=gate.signal,
     )
     async with loops.running("approvals", watch.look, wake=watch.signal):

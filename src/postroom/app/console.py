@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 
+from postroom.app.address_book import Approvers
 from postroom.app.console_readers import (
     HouseholdDeadLetters,
     HouseholdDeliveries,
@@ -22,6 +23,7 @@ from postroom.app.console_sections import approvals_desk, contacts_desk, inbox_d
 from postroom.app.console_sessions import TokenSessions
 from postroom.app.inbox import Inbox
 from postroom.app.peers import Nobody
+from postroom.app.store import OpenedStore
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -43,7 +45,6 @@ from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.overview import StoredOverview
-from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -52,7 +53,7 @@ class ConsoleWorld:
     """What the pages are made from."""
 
     settings: Settings
-    database: Database
+    store: OpenedStore
     inbox: Inbox
     tokens: TokenFile
     clock: Clock
@@ -69,8 +70,8 @@ class Console:
 
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
-    changes = Changes(HouseholdPulse(StoredOverview(world.database), world.inbox.notes), world.clock)
-    sessions = TokenSessions(StoredConsoleSessions(world.database), world.tokens)
+    changes = Changes(HouseholdPulse(StoredOverview(world.store.database), world.inbox.notes), world.clock)
+    sessions = TokenSessions(StoredConsoleSessions(world.store.database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
@@ -88,16 +89,16 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     """In the order of the navigation."""
-    settings, database = world.settings, world.database
+    settings, database = world.settings, world.store.database
     tools = MessengerTools(world.messenger, world.tokens)
     return [
         today_section(HouseholdOverview(settings, database), HouseholdWaiting(settings, database, world.inbox.notes)),
         inbox_desk(database, world.inbox),
-        approvals_desk(settings, tools),
+        approvals_desk(settings, tools, Approvers(settings.approvals.approvers, world.store.household)),
         deliveries_section(HouseholdDeliveries(settings, database), tools),
         dead_letters_section(HouseholdDeadLetters(settings, database), tools, bulk),
         health_section(HouseholdHealth(settings, database), tools),
-        contacts_desk(database, world.mint, bulk),
+        contacts_desk(database, world.store.people, bulk),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from postroom.app.address_book import stored_contacts
+from collections.abc import Collection
+
 from postroom.app.channels import known_channels
 from postroom.app.inbox import Inbox
-from postroom.domain.ids import IdMint
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
@@ -23,6 +23,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.store.people.contacts_search import StoredContactSearch
+from postroom.world.store.people.people import StoredPeople
 
 
 def inbox_desk(database: Database, inbox: Inbox) -> Section:
@@ -35,14 +36,13 @@ def inbox_desk(database: Database, inbox: Inbox) -> Section:
     return inbox_section(pages, preference_pages(preferences))
 
 
-def approvals_desk(settings: Settings, tools: Tools) -> Section:
+def approvals_desk(settings: Settings, tools: Tools, approvers: Collection[str]) -> Section:
     is_on = settings.approvals_on
     rules = RulePages(tools=tools, is_on=is_on, channels=sorted(known_channels(settings)))
-    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, approver(settings.approvals.approvers))
+    return approvals_section(ApprovalPages(tools=tools, is_on=is_on), rules, approver(approvers))
 
 
-def contacts_desk(database: Database, mint: IdMint, bulk: Bulk) -> Section:
-    people = stored_contacts(database, mint)
+def contacts_desk(database: Database, people: StoredPeople, bulk: Bulk) -> Section:
     pages = ContactPages(
         people=people, search=StoredContactSearch(database, keys_of), choices=StoredMemory(database, keys_of)
     )

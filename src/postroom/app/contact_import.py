@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from postroom.app.address_book import stored_contacts
 from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.ids import IdMint
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError
 from postroom.work.people.import_cards import Cards, read_csv, read_vcards
@@ -30,7 +28,7 @@ async def import_contacts(settings: Settings, file: Path, show: Callable[[int, i
     cards = _read(file)
     created = updated = 0
     async with open_store(settings) as store:
-        book = stored_contacts(store.database, IdMint())
+        book = store.people
         for start in range(0, len(cards.read), _AT_ONCE):
             some, now_us = cards.read[start : start + _AT_ONCE], SystemClock().now_us()
             more = await book.merge(HOUSEHOLD_OWNER, some, source="import", now_us=now_us)

@@ -31,6 +31,7 @@ from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
+from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.sandbox import start_sandbox
 from postroom.app.script_door import ScriptDoor
@@ -145,6 +146,7 @@ class _Builder:
         mine = [config for config in self._roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_store(self._settings))
+            await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
@@ -275,7 +277,7 @@ class _Builder:
             return
         world = World(
             settings=self._settings,
-            database=store.database,
+            store=store,
             tokens=self._tokens,
             clock=self._clock,
             mint=self._mint,
@@ -297,7 +299,7 @@ class _Builder:
     async def _build_script_door(self, store: OpenedStore) -> None:
         door = ScriptDoor(
             settings=self._settings,
-            database=store.database,
+            store=store,
             outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             switchboard=await self._peers.operator(SWITCHBOARD),
             messenger=await self._peers.operator(MESSENGER),
@@ -309,7 +311,7 @@ class _Builder:
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(
             settings=self._settings,
-            database=store.database,
+            store=store,
             inbox=inbox,
             tokens=self._tokens,
             clock=self._clock,
@@ -326,7 +328,7 @@ class _Builder:
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
         approvals = await self._stack.enter_async_context(
-            approving(self._settings, store.database, plane, self._mint, self._loops)
+            approving(self._settings, store, plane, self._mint, self._loops)
         )
         butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)

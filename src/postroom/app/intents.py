@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter
 
-from postroom.app.address_book import HouseholdAddressBook, stored_contacts
-from postroom.app.channels import owner_of
+from postroom.app.address_book import Approvers
+from postroom.app.channels import known_channels
+from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.doors.assistants.assistant_tools import AssistantParts
@@ -40,7 +41,6 @@ from postroom.work.people.confirm import Confirmer
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.resolve import Resolver
 from postroom.world.store.conversations.conversations import StoredConversations
-from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
@@ -80,7 +80,7 @@ class World:
     """What the household lends: storage, time, the way out and the butlers."""
 
     settings: Settings
-    database: Database
+    store: OpenedStore
     tokens: TokenFile
     clock: Clock
     mint: IdMint
@@ -89,17 +89,16 @@ class World:
 
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
-    contacts = stored_contacts(world.database, world.mint)
-    memory = StoredMemory(world.database, keys_of)
-    intents, inbox = StoredIntents(world.database, mint), StoredInbox(world.database)
-    webhooks = StoredWebhooks(world.database)
+    contacts = world.store.people
+    memory = StoredMemory(world.store.database, keys_of)
+    intents, inbox = StoredIntents(world.store.database, mint), StoredInbox(world.store.database)
+    webhooks = StoredWebhooks(world.store.database)
     agency, signal = agency_of(world.settings, world.tokens), Signal()
-    owner = owner_of(world.settings)
     directory = Directory(
         contacts=contacts,
-        household=HouseholdAddressBook(owner, contacts),
+        household=world.store.household,
         butlers=world.butlers,
-        owner_name=owner.name,
+        channels=frozenset(known_channels(world.settings)),
     )
     resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
     confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
@@ -122,7 +121,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         signal=signal,
         clock=clock,
         mint=mint,
-        decides=answers_for_themselves(world.settings.approvals.approvers),
+        decides=answers_for_themselves(Approvers(world.settings.approvals.approvers, world.store.household)),
     )
     return Correspondence(
         registry=RegistryParts(
@@ -168,9 +167,9 @@ async def listening(
     inbound = Inbound(
         source="telegram",
         bot=bot,
-        offsets=StoredIntents(world.database, world.mint.mint),
+        offsets=StoredIntents(world.store.database, world.mint.mint),
         handlers=[
-            hearing_handler(StoredConversations(world.database), world.clock),
+            hearing_handler(StoredConversations(world.store.database), world.clock),
             reply_handler(replies),
             unhandled_handler(outbound, world.clock),
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postroom.app.address_book import Approvers
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
@@ -58,7 +59,7 @@ def messenger_parts(
         dry_run=DryRun(acceptance=path, channel_names=names, clock=clock, mint=mint.mint),
         verifier=verifier,
         approvals=approvals,
-        approvers=settings.approvals.approvers,
+        approvers=Approvers(settings.approvals.approvers, store.household),
     )
 
 

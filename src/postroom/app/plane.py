@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from postroom.app.address_book import HouseholdAddressBook, import_settings_contacts, stored_contacts
 from postroom.app.approvals import build_gate
-from postroom.app.channels import known_channels, owner_of
+from postroom.app.channels import known_channels
+from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore, sole_worker
@@ -27,6 +27,7 @@ from postroom.work.delivery.first_write import FirstWrite
 from postroom.work.delivery.outcomes import Outcomes
 from postroom.work.delivery.pipeline import Pipeline
 from postroom.work.delivery.plane import Plane
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
@@ -46,7 +47,7 @@ def build_plane(
     clock: Clock,
     mint: IdMint,
 ) -> Plane:
-    policy = delivery_policy(settings)
+    policy, people = delivery_policy(settings), HouseholdPeople(store.people, clock)
     meter = DeliveryMeter(registry)
     outcomes = Outcomes(store.ledger, clock)
     pipeline = Pipeline(
@@ -67,7 +68,7 @@ def build_plane(
     acceptance = Acceptance(
         ledger=store.ledger,
         channels=channels,
-        book=HouseholdAddressBook(owner_of(settings), stored_contacts(store.database, mint)),
+        book=people,
         sent=StoredSent(store.database),
         limits=shared.limits,
         breakers=shared.breakers,
@@ -77,7 +78,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
-        gate=build_gate(settings, store.database, channels, mint, StoredPreferences(store.database)),
+        gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(
         acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, channel_names=known_channels(settings)
@@ -98,7 +99,7 @@ async def running_plane(
     async with sole_worker(settings), shared_state(settings, clock) as shared:
         for name, circuit in (await StoredCircuits(store.database).load()).items():
             await shared.breakers.restore(name, circuit)
-        await import_settings_contacts(settings, stored_contacts(store.database, mint), clock.now_us())
+        await keep_in_step(settings, store.people, clock.now_us())
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
         try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from postroom.app.address_book import stored_contacts
-from postroom.app.channels import known_channels, owner_of, usable_channels
+from postroom.app.address_book import stored_people
+from postroom.app.channels import known_channels, usable_channels
 from postroom.app.household_key import household_key
 from postroom.app.question_people import HouseholdAsked
 from postroom.domain.ids import IdMint
@@ -47,7 +47,7 @@ def build_asking(settings: Settings, database: Database, clock: Clock, mint: IdM
     bells = Bells()
     store = StoredQuestions(database, Seal(household_key(settings.home, "secret answers")))
     presentations = StoredPresentations(database, mint.mint)
-    people = HouseholdAsked(settings_owner=owner_of(settings), contacts=stored_contacts(database, mint))
+    people = HouseholdAsked(book=stored_people(database, mint))
     questions = Questions(store, clock, changed=bells.ring)
     planning = Planning(plans=presentations, people=people, channels=abilities(settings), clock=clock)
     return AskingParts(

@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 from fastapi import APIRouter
 from sqlalchemy import Connection
 
-from postroom.app.address_book import HouseholdAddressBook, stored_contacts
-from postroom.app.channels import known_channels, owner_of, usable_channels
+from postroom.app.address_book import Approvers
+from postroom.app.channels import known_channels, usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
 from postroom.app.peers import Nobody
+from postroom.app.store import OpenedStore
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.notify_response import notify_error
@@ -27,7 +28,6 @@ from postroom.doors.scripts.notify_routes import notify_router
 from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
-from postroom.world.store.engine.database import Database
 
 Reached = MemoryPeer | HttpPeer | Nobody
 Result = TypeVar("Result")
@@ -38,7 +38,7 @@ _TOOL_SECONDS: Final = 30.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptDoor:
     settings: Settings
-    database: Database
+    store: OpenedStore
     outbound: Outbound
     switchboard: Reached
     messenger: Reached
@@ -46,7 +46,7 @@ class ScriptDoor:
     mint: IdMint
 
     def routers(self) -> list[APIRouter]:
-        may_decide = rules(self.settings.approvals.approvers)["approve_action"]
+        may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
         return [
             notify_router(self.notify),
             delivery_router(self),
@@ -72,10 +72,9 @@ class ScriptDoor:
 
     async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
         recipient = recipient_of(caller, asked.pop("to", None))
-        book = HouseholdAddressBook(owner_of(self.settings), stored_contacts(self.database, self.mint))
         channel = asked.pop("channel", None)
         if channel is None:
-            channel = await channel_for(recipient, book, usable_channels(self.settings))
+            channel = await channel_for(recipient, self.store.household, usable_channels(self.settings))
         return NotifyArguments(channel=channel, recipient=recipient, **asked)
 
     async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:
@@ -91,7 +90,7 @@ class ScriptDoor:
 
     async def _read(self, work: Callable[[Connection], Result]) -> Result:
         try:
-            return await self.database.read(work)
+            return await self.store.database.read(work)
         except (NothingKnown, SeveralMeant) as error:
             raise Refused(Code.NOT_FOUND, str(error)) from None
 

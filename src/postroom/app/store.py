@@ -11,14 +11,18 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from postroom.app.address_book import stored_people
 from postroom.domain.errors import UserError
-from postroom.domain.ids import DeliveryId
+from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Ledger
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sqlite import SqliteDatabase
+from postroom.world.store.people.people import StoredPeople
 
 
 class HomeInUse(UserError):
@@ -38,6 +42,8 @@ class OpenedStore:
     database: Database
     ledger: Ledger
     listening: Listening
+    people: StoredPeople  # one for the process, so that what it changes is known at once
+    household: HouseholdPeople
 
 
 @asynccontextmanager
@@ -74,7 +80,7 @@ def _sqlite(settings: Settings) -> OpenedStore:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
     database = SqliteDatabase(path)
-    return OpenedStore(database=database, ledger=SqliteLedger(database), listening=lambda *_: nullcontext())
+    return _opened(database, SqliteLedger(database), lambda *_: nullcontext())
 
 
 def _postgres(settings: Settings) -> OpenedStore:
@@ -93,7 +99,13 @@ def _postgres(settings: Settings) -> OpenedStore:
         listen_url=asked.listen_url.reveal() or None,
     )
     listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database)
-    return OpenedStore(database=database, ledger=PostgresLedger(database), listening=listening)
+    return _opened(database, PostgresLedger(database), listening)
+
+
+def _opened(database: Database, ledger: Ledger, listening: Listening) -> OpenedStore:
+    people = stored_people(database, IdMint())
+    household = HouseholdPeople(people, SystemClock())
+    return OpenedStore(database=database, ledger=ledger, listening=listening, people=people, household=household)
 
 
 @asynccontextmanager

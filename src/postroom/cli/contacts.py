@@ -10,7 +10,7 @@ import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.progress import bar
-from postroom.domain.contact import Contact
+from postroom.domain.person import Person
 from postroom.system.settings.load import from_process
 
 app = typer.Typer(help="The people this household can write to.", no_args_is_help=True)
@@ -32,15 +32,22 @@ def list_contacts(home: Home = None, database: Database = None, json: Json = Fal
         say("No contacts yet: `postroom contacts import FILE`, or [[contacts]] in the settings.")
 
 
-def _document(one: Contact) -> dict[str, Any]:
-    names = ("id", "name", "telegram_chat_id", "email", "agent_address", "trusted", "source")
-    return {"aliases": list(one.aliases)} | {name: getattr(one, name) for name in names}
+def _document(one: Person) -> dict[str, Any]:
+    return {
+        "aliases": list(one.aliases),
+        "id": one.id,
+        "name": one.name,
+        "telegram_chat_id": one.address_on("telegram"),
+        "email": one.address_on("email"),
+        "agent_address": one.agent_address,
+        "trusted": one.trusted,
+        "source": one.source,
+    }
 
 
-def _line(one: Contact) -> str:
+def _line(one: Person) -> str:
     also = f" ({', '.join(one.aliases)})" if one.aliases else ""
-    places = (("telegram", one.telegram_chat_id), ("email", one.email))
-    reached = [f"{channel} {address}" for channel, address in places if address]
+    reached = [f"{place.channel} {place.address}" for place in one.addresses]
     return "  ".join([f"{one.name}{also}", ", ".join(reached) or "no address", *(["trusted"] if one.trusted else [])])
 
 

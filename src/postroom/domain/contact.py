@@ -1,15 +1,11 @@
-"""People and agents somebody knows, and what looking for one of them by name came to."""
+"""What looking for a person or an agent by name came to."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
-
-MAX_NAME_CHARACTERS: Final = 255
+from typing import Any
 
 
 class MatchType(StrEnum):
@@ -31,45 +27,6 @@ class DecisionMode(StrEnum):
 class InputMode(StrEnum):
     TEXT = "text"
     VOICE = "voice"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewContact:
-    """A contact as somebody writes it down."""
-
-    name: str
-    aliases: tuple[str, ...] = ()
-    agent_address: str | None = None
-    telegram_chat_id: str | None = None
-    email: str | None = None
-    trusted: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contact:
-    """A contact in somebody's book; `agent_address` is its own or one made from its id."""
-
-    id: str
-    owner_agent: str
-    name: str
-    aliases: tuple[str, ...]
-    agent_address: str
-    telegram_chat_id: str | None
-    email: str | None
-    trusted: bool
-    source: str
-    created_at_us: int
-    updated_at_us: int
-
-    @property
-    def is_reachable(self) -> bool:
-        return self.telegram_chat_id is not None or self.email is not None
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes when a message to this contact would arrive somewhere else."""
-        parts = [self.agent_address, self.telegram_chat_id, self.email]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from postroom.domain.contact import Candidate, Contact
+from postroom.domain.contact import Candidate
+from postroom.domain.person import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Glance:
 
     version: int
     memory: Remembered | None
-    remembered: Contact | None
-    addressed: Contact | None
+    remembered: Person | None
+    addressed: Person | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, Final
 
+from postroom.domain.address_folding import folded
 from postroom.domain.delivery import (
     AttemptResult,
     Failure,
@@ -48,7 +49,7 @@ class Carried:
     @property
     def order_key(self) -> str:
         """Deliveries with the same key leave one after the other, in the order they came."""
-        return f"{self.channel}:{self.address.lower()}"
+        return f"{self.channel}:{folded(self.address)}"
 
     def to_message(self, *, repeated: bool = False) -> Message:
         return Message(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Final
 
 MAX_NAME_CHARACTERS: Final = 255
 MAX_ADDRESSES: Final = 50
+SIGN_IN: Final = "sign-in"  # the source of those who are known because they can sign in
+FROM_SETTINGS: Final = "settings"
+INBOX: Final = "inbox"  # labels the address a person confirmed for e-mail copies
 
 
 class PersonRole(StrEnum):
@@ -67,6 +70,15 @@ class Person:
     updated_at_us: int
 
     @property
+    def is_in_contact_book(self) -> bool:
+        """The book is the owner's; those who only sign in are no contacts, and no name is likened to theirs."""
+        return self.role is not PersonRole.OWNER and self.source != SIGN_IN
+
+    @property
+    def as_written(self) -> NewPerson:
+        return NewPerson(**{field.name: getattr(self, field.name) for field in fields(NewPerson)})
+
+    @property
     def is_reachable(self) -> bool:
         return bool(self.addresses)
 
@@ -78,6 +90,14 @@ class Person:
 
     def address_on(self, channel: str) -> str | None:
         return address_on(self.addresses, channel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overruled:
+    """Somebody of whom the settings file says one thing and the database, which wins, another."""
+
+    name: str
+    fields: tuple[str, ...]
 
 
 def address_on(addresses: Sequence[PersonAddress], channel: str) -> str | None:

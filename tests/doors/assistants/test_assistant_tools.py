@@ -12,8 +12,9 @@ from tests.clock import FakeClock
 from tests.telephone import settings_for
 from tests.work.intents.conftest import Butlers, Post
 
-from postroom.app.address_book import stored_contacts
 from postroom.app.intents import Correspondence, World, build_correspondence
+from postroom.app.people_seeds import owner_seed
+from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import IdMint
@@ -24,7 +25,6 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.work.people.new_contact import new_contact
 from postroom.world.peers.memory import MemoryPeer
-from postroom.world.store.engine.sqlite import SqliteDatabase
 
 CHATGPT = Principal(Role.CONNECTOR, "chatgpt")
 ANN = Principal(Role.USER, "ann")
@@ -52,23 +52,27 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
     settings = settings_for(tmp_path)
     tokens, mint, post = TokenFile(settings.tokens_file), IdMint(), Post()
     tokens.ensure([OPERATOR, CHATGPT, ANN, Principal(Role.BUTLER, "health")])
-    database = SqliteDatabase(tmp_path / "postroom.db")
-    await database.migrate()
-    world = World(
-        settings=settings, database=database, tokens=tokens, clock=clock, mint=mint, butlers=frozenset({"health"})
-    )
-    built = build_correspondence(world, post, Butlers())
-    for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
-        await stored_contacts(database, mint).create(
-            HOUSEHOLD_OWNER, new_contact(name=name, telegram_chat_id=chat), source="api", now_us=clock.now_us()
+    async with open_store(settings) as store:
+        built = build_correspondence(
+            World(
+                settings=settings,
+                store=store,
+                tokens=tokens,
+                clock=clock,
+                mint=mint,
+                butlers=frozenset({"health"}),
+            ),
+            post,
+            Butlers(),
         )
-    policy = ToolPolicy({}, tokens)
-    server = GuardedServer("assistants", policy)
-    policy.rules.update(add_tools(server, built.assistant))
-    try:
+        await store.people.keep_in_step(HOUSEHOLD_OWNER, [owner_seed(settings)], now_us=clock.now_us())
+        for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):
+            new = new_contact(name=name, telegram_chat_id=chat)
+            await store.people.create(HOUSEHOLD_OWNER, new, source="api", now_us=clock.now_us())
+        policy = ToolPolicy({}, tokens)
+        server = GuardedServer("assistants", policy)
+        policy.rules.update(add_tools(server, built.assistant))
         yield Assistants(server, tokens, built, post)
-    finally:
-        await database.close()
 
 
 async def test_every_tool_says_what_it_answers_and_whether_it_acts(assistants: Assistants) -> None:

@@ -21,7 +21,7 @@ async def routes(home: Living, method: str) -> list[str]:
     assert inbox is not None
     world = ConsoleWorld(
         settings=home.settings,
-        database=store.database,
+        store=store,
         inbox=inbox,
         tokens=home.tokens,
         clock=SystemClock(),

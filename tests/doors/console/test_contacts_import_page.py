@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tests.doors.console.visiting import visit
 
-from postroom.domain.contact import NewContact
+from postroom.domain.person import NewPerson
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages
@@ -18,9 +18,7 @@ ANN = Principal(Role.USER, "ann")
 class Nobody:
     """A book that is always full."""
 
-    async def merge(
-        self, owner_agent: str, cards: Sequence[NewContact], *, source: str, now_us: int
-    ) -> tuple[int, int]:
+    async def merge(self, owner_agent: str, cards: Sequence[NewPerson], *, source: str, now_us: int) -> tuple[int, int]:
         return 0, 0
 
 

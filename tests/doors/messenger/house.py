@@ -153,8 +153,10 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         plane = await stack.enter_async_context(
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
         )
-        approvals = await stack.enter_async_context(approving(settings, store.database, plane, mint, loops))
-        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))
+        approvals = await stack.enter_async_context(approving(settings, store, plane, mint, loops))
+        server = build_server(
+            messenger_parts(settings, store, plane, tokens, clock, mint, settings.approvals.approvers, approvals)
+        )
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

@@ -11,17 +11,18 @@ import pytest
 from tests.clock import START_US
 from tests.opened_database import opened_file
 from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
+from tests.work.people.known_people import household_people, owner
 
-from postroom.app.trust import SettingsTrust
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button, Markup, Revision
-from postroom.system.settings import Contact, Owner
 from postroom.work.approvals.gate import ApprovalGate, Mailboxes
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
+from postroom.work.people.household_trust import HouseholdTrust
+from postroom.work.people.new_contact import new_contact
 from postroom.world.channels.email import Email
 from postroom.world.channels.telegram import Telegram
 from postroom.world.store.approvals.approvals import StoredApprovals
@@ -32,14 +33,11 @@ CHANNELS = {
     "telegram": Telegram("1:token", "http://127.0.0.1:1"),
     "email": Email("127.0.0.1", 1, "none", None, None, "postroom@sandbox.example"),
 }
-TRUST = SettingsTrust(
-    Owner(name="Ann", telegram_chat_id="1000", email="Ann@home.example"),
-    [
-        Contact(name="Alice", email="alice@friends.example", trusted=True),
-        Contact(name="Bob", telegram_chat_id="3000", email="bob@friends.example"),
-    ],
-    CHANNELS,
-)
+PEOPLE = [
+    owner("Ann", "1000", "Ann@home.example"),
+    new_contact(name="Alice", email="alice@friends.example", trusted=True),
+    new_contact(name="Bob", telegram_chat_id="3000", email="bob@friends.example"),
+]
 
 
 MARKUP = Markup(buttons=((Button(label="Yes", token="t"),),))
@@ -66,10 +64,11 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def gate(database: Database) -> ApprovalGate:
+async def gate(database: Database) -> ApprovalGate:
     mailboxes: Mailboxes = OneMailbox()
+    _, people = await household_people(database, *PEOPLE)
     return ApprovalGate(
-        trust=TRUST,
+        trust=HouseholdTrust(people, CHANNELS),
         record=StoredApprovals(database, MINT.mint, expiration),
         policy=ApprovalPolicy(),
         mailboxes=mailboxes,

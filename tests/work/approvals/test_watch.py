@@ -57,7 +57,11 @@ async def park(record: StoredApprovals, clock: FakeClock, **changes: Any) -> Del
 
 def watch_of(record: StoredApprovals, clock: FakeClock, told: Told, channel: str | None = "telegram") -> Watch:
     policy = ApprovalPolicy(sweep_seconds=60)
-    return Watch(record=record, policy=policy, clock=clock, submit=told.submit, ask_channel=channel)
+
+    async def asked_on() -> str | None:
+        return channel
+
+    return Watch(record=record, policy=policy, clock=clock, submit=told.submit, ask_channel=asked_on)
 
 
 def test_the_owner_is_told_who_wants_what_and_not_the_message() -> None:

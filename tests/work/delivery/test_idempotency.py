@@ -72,6 +72,12 @@ def test_space_and_case_of_names_make_no_difference(same: dict[str, Any]) -> Non
     assert key(**same) == key()
 
 
+@pytest.mark.requirement("house:one-folding")
+def test_the_target_is_folded_as_every_address_is() -> None:
+    assert key(target="Ann@Example.com") == key(target="ann@example.com")
+    assert key(target="\u212aim@example.com") != key(target="kim@example.com")
+
+
 def test_the_case_of_the_message_is_kept() -> None:
     assert key(message="US") != key(message="us")
 

@@ -26,6 +26,15 @@ def test_a_delivery_meets_the_widest_limit_first() -> None:
     assert (asked.max_in_flight, asked.cost_millis, asked.lease_id) == (100, 1000, "d")
 
 
+@pytest.mark.requirement("house:one-folding")
+def test_a_letter_that_only_looks_like_ours_is_another_recipients() -> None:
+    def recipient(address: str) -> str:
+        asked = admission(POLICY, lease_id="d", channel="email", intent=Intent.SEND, address=address)
+        return asked.tiers[-1].key
+
+    assert recipient("KIM@x.org") == recipient("kim@X.org") != recipient("\u212aim@x.org")
+
+
 @pytest.mark.requirement("messenger:channel-level-limits")
 @pytest.mark.parametrize(
     ("scope", "per_minute"),

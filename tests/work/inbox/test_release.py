@@ -117,6 +117,16 @@ async def test_a_copy_to_ones_own_address_needs_nobodys_approval(home: Path, clo
         assert len(await shop.mails(1)) == 1
 
 
+@pytest.mark.requirement("house:owners-inbox")
+async def test_a_copy_for_the_operator_goes_to_the_owner(home: Path, clock: FakeClock) -> None:
+    async with workshop(home, clock, **{"approvals.enabled": True, "owner.email": "olivia@home.example"}) as shop:
+        await shop.wish(replace(BY_EMAIL, email=None), "operator")
+        await shop.send(user_id="operator")
+        await shop.releaser.release_due()
+
+        assert [mail.recipients for mail in await shop.mails(1)] == [("olivia@home.example",)]
+
+
 async def test_what_the_plane_refuses_for_now_is_tried_again(home: Path, clock: FakeClock) -> None:
     async with workshop(home, clock, **{"limits.recipient_per_minute": 1}) as shop:
         await shop.wish(BY_EMAIL)

@@ -16,6 +16,7 @@ from tests.system.counted import CountedLoops
 
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.inbox import release_policy
+from postroom.app.people_seeds import keep_in_step
 from postroom.app.plane import build_plane, dispatching
 from postroom.app.shared_state import shared_state
 from postroom.app.store import OpenedStore, open_store
@@ -92,6 +93,7 @@ async def workshop(
     mint, registry = IdMint(), CollectorRegistry()
     async with serve() as sandbox, open_store(settings) as store, shared_state(settings, clock) as shared:
         channels = build_channels(settings, SandboxAddress("127.0.0.1", sandbox.bot_api_port, sandbox.smtp_port))
+        await keep_in_step(settings, store.people, clock.now_us())
         plane = build_plane(settings, store, channels, shared, registry, clock, mint)
         await plane.dispatcher.start()
         notes, meter, due = StoredNotes(store.database, mint.mint), PrometheusInboxMeter(registry), Signal()

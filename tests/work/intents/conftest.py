@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
+from tests.work.people.known_people import household_people, owner
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import Contact
 from postroom.domain.errors import OverloadRejected, TargetUnavailable
 from postroom.domain.ids import IdMint
 from postroom.domain.intent import Intent
@@ -22,6 +22,7 @@ from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import notify_error, read_response
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.person import Person
 from postroom.domain.time import to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.directory import Directory
@@ -30,13 +31,14 @@ from postroom.work.intents.runner import Runner
 from postroom.work.intents.step_runner import Courier
 from postroom.work.intents.threads import Threads
 from postroom.work.intents.webhooks import Webhooks
+from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
-from postroom.world.store.people.contacts import StoredContacts
+from postroom.world.store.people.people import StoredPeople
 
 MINT = IdMint()
 
@@ -90,18 +92,10 @@ class Subscribers:
         """There is nothing to close."""
 
 
-class NobodysHousehold:
-    async def addresses(self, name: str, channel: str) -> list[str]:
-        return []
-
-    async def owner(self, channel: str) -> str | None:
-        return "1000" if channel == "telegram" else None
-
-
 @dataclass(slots=True)
 class Office:
     database: Database
-    contacts: StoredContacts
+    contacts: StoredPeople
     store: StoredIntents
     subscriptions: StoredWebhooks
     intake: Intake
@@ -112,7 +106,7 @@ class Office:
     subscribers: Subscribers
     clock: FakeClock
 
-    async def person(self, name: str, telegram: str | None = None, email: str | None = None) -> Contact:
+    async def person(self, name: str, telegram: str | None = None, email: str | None = None) -> Person:
         new = new_contact(name=name, telegram_chat_id=telegram, email=email)
         return await self.contacts.create(HOUSEHOLD_OWNER, new, source="api", now_us=self.clock.now_us())
 
@@ -171,11 +165,14 @@ def overloaded(retry_after_seconds: float) -> dict[str, Any]:
 
 
 def build_office(database: Database, clock: FakeClock) -> Office:
-    contacts, store = StoredContacts(database, MINT.mint, keys_of), StoredIntents(database, MINT.mint)
+    contacts, store = StoredPeople(database, MINT.mint, keys_of), StoredIntents(database, MINT.mint)
     subscriptions, signal = StoredWebhooks(database), Signal()
     post, butlers, subscribers = Post(), Butlers(), Subscribers()
     directory = Directory(
-        contacts=contacts, household=NobodysHousehold(), butlers=frozenset({"health"}), owner_name="Olivia"
+        contacts=contacts,
+        household=HouseholdPeople(contacts, clock),
+        butlers=frozenset({"health"}),
+        channels=frozenset({"telegram", "email"}),
     )
     tools: dict[str, Any] = {"signal": signal, "clock": clock, "mint": MINT.mint}
     courier = Courier(store=store, directory=directory, outbound=post, routes=butlers, **tools)
@@ -204,6 +201,7 @@ async def opened_office(
     kind: str, folder: Path, request: pytest.FixtureRequest, clock: FakeClock
 ) -> AsyncIterator[Office]:
     async with opened_database(kind, folder, request) as database:
+        await household_people(database, owner("Olivia", "1000"))
         yield build_office(database, clock)
 
 

@@ -12,19 +12,19 @@ from tests.clock import FakeClock
 from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import Contact
 from postroom.domain.ids import IdMint
+from postroom.domain.person import Person
 from postroom.work.people.confirm import Confirmer
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.resolve import Resolver
-from postroom.world.store.people.contacts import StoredContacts
 from postroom.world.store.people.contacts_memory import StoredMemory
+from postroom.world.store.people.people import StoredPeople
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    contacts: StoredContacts
+    contacts: StoredPeople
     memory: StoredMemory
     resolver: Resolver
     confirmer: Confirmer
@@ -37,7 +37,7 @@ class Shelf:
         telegram: str | None = None,
         email: str | None = None,
         owner: str = HOUSEHOLD_OWNER,
-    ) -> Contact:
+    ) -> Person:
         new = new_contact(name=name, aliases=aliases, telegram_chat_id=telegram, email=email)
         return await self.contacts.create(owner, new, source="api", now_us=self.clock.now_us())
 
@@ -46,7 +46,7 @@ class Shelf:
 async def shelf(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Shelf]:
     numbers = itertools.count()
     async with opened_database(request.param, tmp_path, request) as database:
-        contacts = StoredContacts(database, IdMint().mint, keys_of)
+        contacts = StoredPeople(database, IdMint().mint, keys_of)
         memory = StoredMemory(database, keys_of)
         resolver = Resolver(
             books=contacts, memories=memory, clock=clock, new_token=lambda: f"token-number-{next(numbers)}"

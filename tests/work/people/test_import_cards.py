@@ -30,7 +30,7 @@ def test_a_vcard_is_read_with_all_its_names() -> None:
     cards = read_vcards(VCARD)
 
     zoe, li = cards.read
-    assert (zoe.name, zoe.aliases, zoe.email, zoe.telegram_chat_id) == (
+    assert (zoe.name, zoe.aliases, zoe.address_on("email"), zoe.address_on("telegram")) == (
         "Zoë Müller, PhD",
         ("Zo", "Zoë M."),
         "zoe@example.org",
@@ -46,7 +46,7 @@ def test_a_csv_is_read_by_its_columns() -> None:
     )
 
     bob = cards.read[0]
-    assert (bob.name, bob.aliases, bob.email, bob.telegram_chat_id, bob.trusted) == (
+    assert (bob.name, bob.aliases, bob.address_on("email"), bob.address_on("telegram"), bob.trusted) == (
         "Bob",
         ("Bobby", "Rob"),
         "bob@x.org",
@@ -59,7 +59,7 @@ def test_a_csv_is_read_by_its_columns() -> None:
 def test_columns_of_other_programs_are_known() -> None:
     cards = read_csv("First Name,Last Name,E-mail 1 - Value\nBob,Miller,bob@x.org\n")
 
-    assert [(one.name, one.email) for one in cards.read] == [("Bob Miller", "bob@x.org")]
+    assert [(one.name, one.address_on("email")) for one in cards.read] == [("Bob Miller", "bob@x.org")]
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_any_card_is_read_or_skipped(text: str) -> None:
 def test_a_line_of_nothing_but_parameters_is_passed_over_at_once(parameters: str) -> None:
     cards = read_vcards(f"BEGIN:VCARD\nFN:Bob\nEMAIL{parameters}\nEND:VCARD\n")
 
-    assert [(one.name, one.email) for one in cards.read] == [("Bob", None)]
+    assert [(one.name, one.address_on("email")) for one in cards.read] == [("Bob", None)]
 
 
 def test_parameters_may_be_quoted_more_than_once() -> None:
     cards = read_vcards('BEGIN:VCARD\nFN:Bob\nEMAIL;TYPE="a;b","c:d";PREF=1:bob@x.org\nEND:VCARD\n')
 
-    assert [one.email for one in cards.read] == ["bob@x.org"]
+    assert [one.address_on("email") for one in cards.read] == ["bob@x.org"]
 
 
 @pytest.mark.parametrize("character", ["\0", "\ud800"], ids=["nul", "surrogate"])

@@ -32,7 +32,7 @@ def test_a_good_contact_is_tidied() -> None:
         name=" Bob ", aliases=[" Rob "], agent="AGENT://Home/Bob", email=" B@X.org ", telegram_chat_id="@BobM"
     )
 
-    assert (made.name, made.aliases, made.agent_address, made.email, made.telegram_chat_id) == (
+    assert (made.name, made.aliases, made.agent_address, made.address_on("email"), made.address_on("telegram")) == (
         "Bob",
         ("Rob",),
         "agent://home/bob",

@@ -9,9 +9,10 @@ import pytest
 from tests.work.people.conftest import Shelf
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.contact import Contact, DecisionMode, MatchType, Resolution
+from postroom.domain.contact import DecisionMode, MatchType, Resolution
 from postroom.domain.contact_book import Entry
 from postroom.domain.errors import Code, Refused
+from postroom.domain.person import Person
 from postroom.work.people.confirm import Confirmation
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
@@ -29,9 +30,9 @@ async def confirm(shelf: Shelf, query: str, token: str | None = None, address: s
     await shelf.confirmer.confirm(asked_for, by_person=False)
 
 
-async def renamed(shelf: Shelf, contact: Contact, name: str, telegram: str | None) -> None:
+async def renamed(shelf: Shelf, contact: Person, name: str, telegram: str | None) -> None:
     new = new_contact(name=name, telegram_chat_id=telegram)
-    await shelf.contacts.replace(HOUSEHOLD_OWNER, contact.id, new, now_us=shelf.clock.now_us())
+    await shelf.contacts.change(HOUSEHOLD_OWNER, contact.id, lambda _: new, now_us=shelf.clock.now_us())
 
 
 async def test_an_exact_name_is_certain(shelf: Shelf) -> None:
@@ -236,7 +237,7 @@ class Names:
     async def entries(self, owner_agent: str, only: set[str] | None = None) -> list[Entry]:
         return list(self.kept.values())
 
-    async def contacts(self, owner_agent: str, ids: Sequence[str]) -> dict[str, Contact]:
+    async def people(self, owner_agent: str, ids: Sequence[str]) -> dict[str, Person]:
         return {}
 
 

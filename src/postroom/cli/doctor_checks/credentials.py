@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.app.address_book import address_on
 from postroom.app.channels import build_channels, known_channels
+from postroom.app.people_seeds import owner_seed
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Channel, Probe
@@ -56,7 +56,8 @@ def look_at_owner(settings: Settings) -> list[Finding]:
         channels = build_channels(settings, None)
     except SettingsError:
         return []
-    reached = [name for name in channels if address_on(settings.owner, name)]
+    owner = owner_seed(settings)
+    reached = [name for name in channels if any(one.channel == name for one in owner.addresses)]
     if reached:
         return [Finding("owner", True, f"is reached by {' and '.join(reached)}")]
     advice = "set [owner] telegram_chat_id or email, or every message must name its recipient"

@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 from starlette.responses import Response
 
-from postroom.domain.contact import NewContact
 from postroom.domain.errors import Refused, StoreUnavailable
+from postroom.domain.person import NewPerson
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_page import book_of, has_book
 from postroom.doors.console.visit import Page, Visit
@@ -21,7 +21,7 @@ _AT_ONCE: Final = 100
 
 class Merging(Protocol):
     async def merge(
-        self, owner_agent: str, cards: Sequence[NewContact], *, source: str, now_us: int
+        self, owner_agent: str, cards: Sequence[NewPerson], *, source: str, now_us: int
     ) -> tuple[int, int]: ...
 
 
@@ -89,7 +89,7 @@ def _cards(text: str) -> Cards:
     return read_vcards(text) if "BEGIN:VCARD" in text.upper() else read_csv(text)
 
 
-def _slices(cards: Sequence[NewContact]) -> dict[str, Sequence[NewContact]]:
+def _slices(cards: Sequence[NewPerson]) -> dict[str, Sequence[NewPerson]]:
     """By the numbers of the cards in them, as a person would call them."""
     return {
         f"contacts {start + 1} to {min(start + _AT_ONCE, len(cards))}": cards[start : start + _AT_ONCE]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -10,11 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
-from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Remembered
 from postroom.domain.errors import Refused
+from postroom.domain.person import NewPerson, Person
 from postroom.domain.principal import Principal
 from postroom.doors.console.visit import Page, Section, Visit
+from postroom.work.people.contact_addresses import EMAIL, TELEGRAM, rewritten
 from postroom.work.people.new_contact import new_contact
 
 PAGE_SIZE: Final = 50
@@ -24,17 +25,19 @@ _FIELDS: Final = ("name", "aliases", "telegram_chat_id", "email", "agent")
 
 
 class People(Protocol):
-    async def get(self, owner_agent: str, contact_id: str) -> Contact | None: ...
+    async def get(self, owner_agent: str, contact_id: str) -> Person | None: ...
 
-    async def create(self, owner_agent: str, new: NewContact, *, source: str, now_us: int) -> Contact: ...
+    async def create(self, owner_agent: str, new: NewPerson, *, source: str, now_us: int) -> Person: ...
 
-    async def replace(self, owner_agent: str, contact_id: str, new: NewContact, *, now_us: int) -> Contact | None: ...
+    async def change(
+        self, owner_agent: str, contact_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
+    ) -> Person | None: ...
 
     async def delete(self, owner_agent: str, contact_id: str) -> bool: ...
 
 
 class PeopleSearch(Protocol):
-    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Contact]: ...
+    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
 
 
 class Choices(Protocol):
@@ -81,7 +84,9 @@ class ContactPages:
         contact = await self._changeable(visit)
         try:
             new = _read(visit, contact.id)
-            await self.people.replace(contact.owner_agent, contact.id, new, now_us=visit.now_us)
+            await self.people.change(
+                contact.owner_agent, contact.id, lambda known: rewritten(known, new), now_us=visit.now_us
+            )
         except Refused as error:
             return _form(visit, contact, _typed(visit), error)
         return visit.go(f"/contacts/{contact.id}", "Saved.")
@@ -96,12 +101,13 @@ class ContactPages:
             return visit.go("/contacts", "Forgotten. Next time you are asked again.")
         return visit.go("/contacts", "That was forgotten already.", "bad")
 
-    async def _contact(self, visit: Visit) -> Contact:
-        if contact := await self.people.get(book_of(visit.principal), visit.path["id"]):
-            return contact
-        raise HTTPException(404)
+    async def _contact(self, visit: Visit) -> Person:
+        contact = await self.people.get(book_of(visit.principal), visit.path["id"])
+        if contact is None or not contact.is_in_contact_book:
+            raise HTTPException(404)
+        return contact
 
-    async def _changeable(self, visit: Visit) -> Contact:
+    async def _changeable(self, visit: Visit) -> Person:
         contact = await self._contact(visit)
         if contact.source == SETTINGS_SOURCE:  # the next start would undo it
             raise HTTPException(404)
@@ -133,7 +139,7 @@ def book_of(who: Principal) -> str:
     return HOUSEHOLD_OWNER if who.is_owner else user_address(who.name)
 
 
-def _read(visit: Visit, own_id: str | None) -> NewContact:
+def _read(visit: Visit, own_id: str | None) -> NewPerson:
     typed = _typed(visit)
     return new_contact(
         name=typed["name"],
@@ -151,19 +157,19 @@ def _typed(visit: Visit) -> dict[str, Any]:
     return texts | {"trusted": visit.form.get("trusted") == "yes"}
 
 
-def _values(contact: Contact) -> dict[str, Any]:
+def _values(contact: Person) -> dict[str, Any]:
     made = contact.agent_address == f"{CONTACT_PREFIX}{contact.id}"
     return {
         "name": contact.name,
         "aliases": "\n".join(contact.aliases),
-        "telegram_chat_id": contact.telegram_chat_id or "",
-        "email": contact.email or "",
+        "telegram_chat_id": contact.address_on(TELEGRAM) or "",
+        "email": contact.address_on(EMAIL) or "",
         "agent": "" if made else contact.agent_address,
         "trusted": contact.trusted,
     }
 
 
-def _form(visit: Visit, contact: Contact | None, shown: Mapping[str, Any], error: Refused | None = None) -> Response:
+def _form(visit: Visit, contact: Person | None, shown: Mapping[str, Any], error: Refused | None = None) -> Response:
     wrong = {one.field.partition("[")[0]: one.error for one in error.fields} if error else {}
     return visit.show(
         "contact.html",

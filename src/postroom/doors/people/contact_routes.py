@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from postroom.domain.contact import Contact, NewContact
 from postroom.domain.errors import Code, Refused
+from postroom.domain.person import NewPerson, Person
 from postroom.doors.guard.depends import Caller, ReservedId
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.people.models import (
@@ -23,6 +24,7 @@ from postroom.doors.people.models import (
     SkippedCard,
 )
 from postroom.doors.people.parts import REFUSALS, Cursor, Id, Limit, Owner, RegistryParts
+from postroom.work.people.contact_addresses import rewritten
 from postroom.work.people.import_cards import read_csv, read_vcards
 from postroom.work.people.new_contact import new_contact
 
@@ -39,13 +41,14 @@ def contact_router(parts: RegistryParts) -> APIRouter:
 def _add_reading(router: APIRouter, parts: RegistryParts) -> None:
     @router.get("/contacts", operation_id="listContacts", summary="The contacts of a book")
     async def listed(caller: Caller, owner: Owner = None, cursor: Cursor = None, limit: Limit = 50) -> ContactPage:
-        found = await parts.contacts.page(parts.own_book(caller, owner), after=cursor, limit=limit + 1)
+        book = parts.own_book(caller, owner)
+        found = await parts.contacts.page(book, after=cursor, limit=limit + 1, only_contacts=True)
         shown = [ContactBody.of(one) for one in found[:limit]]
         return ContactPage(ok=True, contacts=shown, next_cursor=shown[-1].contact_id if len(found) > limit else None)
 
     @router.get("/contacts/{contact_id}", operation_id="getContact", summary="One contact")
     async def get(contact_id: Id, caller: Caller, owner: Owner = None) -> ContactAnswer:
-        return _answer(await parts.contacts.get(parts.own_book(caller, owner), contact_id))
+        return _answer(_contact(await parts.contacts.get(parts.own_book(caller, owner), contact_id)))
 
 
 def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
@@ -59,7 +62,11 @@ def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
     @router.put("/contacts/{contact_id}", operation_id="replaceContact", summary="Write a contact anew")
     async def replace(contact_id: Id, body: ContactRequest, caller: Caller, owner: Owner = None) -> ContactAnswer:
         book, new = parts.own_book(caller, owner), _new(body, contact_id)
-        return _answer(await parts.contacts.change(book, contact_id, lambda _: new, now_us=parts.clock.now_us()))
+
+        def anew(known: Person) -> NewPerson:
+            return rewritten(_contact(known), new)
+
+        return _answer(await parts.contacts.change(book, contact_id, anew, now_us=parts.clock.now_us()))
 
     @router.delete(
         "/contacts/{contact_id}",
@@ -67,7 +74,9 @@ def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
         summary="Remove a contact, and what was remembered of it",
     )
     async def delete(contact_id: Id, caller: Caller, owner: Owner = None) -> Done:
-        if not await parts.contacts.delete(parts.own_book(caller, owner), contact_id):
+        book = parts.own_book(caller, owner)
+        _contact(await parts.contacts.get(book, contact_id))
+        if not await parts.contacts.delete(book, contact_id):
             raise _missing()
         return Done(ok=True)
 
@@ -75,7 +84,7 @@ def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
 def _add_aliases(router: APIRouter, parts: RegistryParts) -> None:
     @router.post("/contacts/{contact_id}/aliases", operation_id="addAlias", summary="Give a contact another name")
     async def add(contact_id: Id, body: AliasRequest, caller: Caller, owner: Owner = None) -> ContactAnswer:
-        def named(contact: Contact) -> NewContact:
+        def named(contact: Person) -> NewPerson:
             return _renamed(contact, [*contact.aliases, body.alias])
 
         book = parts.own_book(caller, owner)
@@ -85,7 +94,7 @@ def _add_aliases(router: APIRouter, parts: RegistryParts) -> None:
     async def remove(
         contact_id: Id, alias: Annotated[str, Query(min_length=1, max_length=255)], caller: Caller, owner: Owner = None
     ) -> ContactAnswer:
-        def unnamed(contact: Contact) -> NewContact:
+        def unnamed(contact: Person) -> NewPerson:
             if alias not in contact.aliases:
                 raise Refused(Code.NOT_FOUND, "the contact has no such alias")
             return _renamed(contact, [one for one in contact.aliases if one != alias])
@@ -104,7 +113,7 @@ def _add_import(router: APIRouter, parts: RegistryParts) -> None:
         return ImportAnswer(ok=True, created=created, updated=updated, skipped=skipped)
 
 
-def _new(body: ContactRequest, own_id: str | None = None) -> NewContact:
+def _new(body: ContactRequest, own_id: str | None = None) -> NewPerson:
     return new_contact(
         name=body.name,
         aliases=body.aliases,
@@ -116,19 +125,19 @@ def _new(body: ContactRequest, own_id: str | None = None) -> NewContact:
     )
 
 
-def _renamed(contact: Contact, aliases: Sequence[str]) -> NewContact:
-    return new_contact(
-        name=contact.name,
-        aliases=aliases,
-        agent=contact.agent_address,
-        telegram_chat_id=contact.telegram_chat_id,
-        email=contact.email,
-        trusted=contact.trusted,
-        own_id=contact.id,
-    )
+def _renamed(contact: Person, aliases: Sequence[str]) -> NewPerson:
+    checked = new_contact(name=contact.name, aliases=aliases)
+    return replace(_contact(contact).as_written, name=checked.name, aliases=checked.aliases)
 
 
-def _answer(contact: Contact | None) -> ContactAnswer:
+def _contact(person: Person | None) -> Person:
+    """The owner, and those who only sign in, are in the same book and are nobody's contacts."""
+    if person is None or not person.is_in_contact_book:
+        raise _missing()
+    return person
+
+
+def _answer(contact: Person | None) -> ContactAnswer:
     if contact is None:
         raise _missing()
     return ContactAnswer(ok=True, contact=ContactBody.of(contact))

@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from postroom.domain.contact import Contact
 from postroom.domain.contact_book import Remembered
+from postroom.domain.person import Person
 from postroom.domain.time import to_text
 from postroom.doors.guard.json_body import Agent, Strict, Text
+from postroom.work.people.contact_addresses import EMAIL, TELEGRAM
 
 Name = Annotated[Text, Field(min_length=1, max_length=255)]
 MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
@@ -117,14 +118,14 @@ class ContactBody(BaseModel):
     updated_at: str
 
     @classmethod
-    def of(cls, contact: Contact) -> ContactBody:
+    def of(cls, contact: Person) -> ContactBody:
         return cls(
             contact_id=contact.id,
             name=contact.name,
             aliases=list(contact.aliases),
             agent_address=contact.agent_address,
-            telegram_chat_id=contact.telegram_chat_id,
-            email=contact.email,
+            telegram_chat_id=contact.address_on(TELEGRAM),
+            email=contact.address_on(EMAIL),
             trusted=contact.trusted,
             source=contact.source,
             created_at=to_text(contact.created_at_us),

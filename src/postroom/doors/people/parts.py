@@ -8,9 +8,9 @@ from typing import Annotated, Final, Protocol
 
 from fastapi import Path, Query
 
-from postroom.domain.contact import Contact, NewContact
 from postroom.domain.contact_book import Remembered
 from postroom.domain.errors import Code, Refused
+from postroom.domain.person import NewPerson, Person
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.doors.guard.json_door import failures
@@ -30,22 +30,24 @@ Id = Annotated[str, Path(pattern=_ID)]
 
 
 class ContactStore(Protocol):
-    async def get(self, owner_agent: str, contact_id: str) -> Contact | None: ...
+    async def get(self, owner_agent: str, contact_id: str) -> Person | None: ...
 
-    async def page(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Contact]: ...
+    async def page(
+        self, owner_agent: str, *, after: str | None, limit: int, only_contacts: bool = False
+    ) -> Sequence[Person]: ...
 
     async def create(
-        self, owner_agent: str, new: NewContact, *, source: str, now_us: int, reserved_id: str | None = None
-    ) -> Contact: ...
+        self, owner_agent: str, new: NewPerson, *, source: str, now_us: int, reserved_id: str | None = None
+    ) -> Person: ...
 
     async def change(
-        self, owner_agent: str, contact_id: str, edit: Callable[[Contact], NewContact], *, now_us: int
-    ) -> Contact | None: ...
+        self, owner_agent: str, contact_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
+    ) -> Person | None: ...
 
     async def delete(self, owner_agent: str, contact_id: str) -> bool: ...
 
     async def merge(
-        self, owner_agent: str, cards: Sequence[NewContact], *, source: str, now_us: int
+        self, owner_agent: str, cards: Sequence[NewPerson], *, source: str, now_us: int
     ) -> tuple[int, int]: ...
 
 

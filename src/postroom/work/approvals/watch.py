@@ -20,6 +20,7 @@ APPROVALS_ORIGIN: Final = "approvals"
 _ASK_BATCH: Final = 20
 
 Submit = Callable[[Outgoing], Awaitable[Outcome]]
+AskChannel = Callable[[], Awaitable[str | None]]  # where the owner is reached now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Watch:
     policy: ApprovalPolicy
     clock: Clock
     submit: Submit
-    ask_channel: str | None = None
+    ask_channel: AskChannel | None = None
     signal: Signal = field(default_factory=Signal)
 
     async def look(self) -> int:
@@ -41,11 +42,12 @@ class Watch:
 
     async def ask(self) -> None:
         """Once for each action: its key makes a second telling the first one again."""
-        if self.ask_channel is None:
+        channel = await self.ask_channel() if self.ask_channel else None
+        if channel is None:
             return
         for action in await self.record.unasked(_ASK_BATCH):
             if action.origin_butler != APPROVALS_ORIGIN:  # asking about asking would never end
-                outcome = await self.submit(approval_request(action, self.ask_channel))
+                outcome = await self.submit(approval_request(action, channel))
                 if outcome.retryable:
                     return  # the limits or the provider say not now; the next round asks again
             await self.record.asked(action.id, self.clock.now_us())

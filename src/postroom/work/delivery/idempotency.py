@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from postroom.domain.address_folding import folded
 from postroom.domain.markup import markup_text
 from postroom.domain.outgoing import Outgoing
 
@@ -57,7 +58,7 @@ def replay_key(original_key: str, number: int) -> str:
 
 
 def _normal(text: str) -> str:
-    return text.strip().lower()
+    return folded(text.strip())
 
 
 def _digest(parts: list[str]) -> str:

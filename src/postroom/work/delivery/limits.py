@@ -8,6 +8,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
+from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import OverloadRejected, PostroomError, ProviderThrottled
 from postroom.domain.limits import Admission, Decision, LimitType, Tier
@@ -57,7 +58,7 @@ def _standing(global_per_minute: int, scope: str, per_minute: int) -> tuple[Tier
 
 
 def _recipient(policy: LimitPolicy, channel: str, address: str) -> Tier:
-    return Tier(LimitType.RECIPIENT, f"recipient:{channel}:{address.lower()}", policy.recipient_per_minute)
+    return Tier(LimitType.RECIPIENT, f"recipient:{channel}:{folded(address)}", policy.recipient_per_minute)
 
 
 def cost_millis(policy: LimitPolicy, intent: Intent) -> int:

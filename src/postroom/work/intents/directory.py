@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from postroom.domain.agent_address import (
     BUTLER_PREFIX,
@@ -13,11 +12,8 @@ from postroom.domain.agent_address import (
     USER_PREFIX,
     butler_name,
 )
-from postroom.domain.contact import Contact
 from postroom.domain.errors import Code, Refused
-from postroom.domain.ports import AddressBook
-
-CHANNELS: Final = ("telegram", "email")  # in the order of preference: on the first, a person can answer
+from postroom.domain.person import Person as Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +40,19 @@ Target = Person | Butler | Correspondent
 
 
 class Contacts(Protocol):
-    async def by_address(self, owner_agent: str, agent_address: str) -> Contact | None: ...
+    async def by_address(self, owner_agent: str, agent_address: str) -> Record | None: ...
+
+
+class Household(Protocol):
+    async def owner_person(self) -> Record | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
     contacts: Contacts
-    household: AddressBook
+    household: Household
     butlers: frozenset[str]
-    channels: Sequence[str] = CHANNELS
-    owner_name: str = ""
+    channels: frozenset[str]
 
     async def find(self, sender: str, address: str) -> Target:
         """Within the sender's own book; raises Refused for somebody who cannot exist."""
@@ -80,22 +79,20 @@ class Directory:
 
     async def display_name(self, sender: str, viewer_book: str) -> str:
         if sender == HOUSEHOLD_OWNER:
-            return self.owner_name or "the household's owner"
+            owner = await self.household.owner_person()
+            return owner.name if owner else "the household's owner"
         contact = await self.contacts.by_address(viewer_book, sender)
         return contact.name if contact else sender.removeprefix(BUTLER_PREFIX)
 
     async def _owner(self) -> Target:
-        for channel in self.channels:
-            if address := await self.household.owner(channel):
-                return Person(HOUSEHOLD_OWNER, channel, address)
-        return Correspondent(HOUSEHOLD_OWNER)
+        owner = await self.household.owner_person()
+        return (self._person(owner) if owner else None) or Correspondent(HOUSEHOLD_OWNER)
 
-    def _person(self, contact: Contact) -> Person | None:
-        known = {"telegram": contact.telegram_chat_id, "email": contact.email}
-        for channel in self.channels:
-            if address := known.get(channel):
-                return Person(contact.agent_address, channel, address)
-        return None
+    def _person(self, record: Record) -> Person | None:
+        """Where the person is tried first; on a channel that is not set up the delivery says so."""
+        usable = [one for one in record.addresses if one.channel in self.channels]
+        first = next(iter([*usable, *record.addresses]), None)
+        return Person(record.agent_address, first.channel, first.address) if first else None
 
 
 def book_of(agent: str) -> str:

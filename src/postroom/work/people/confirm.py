@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.domain.contact import Candidate, Contact, InputMode, Resolution
+from postroom.domain.contact import Candidate, InputMode, Resolution
 from postroom.domain.contact_book import ConfirmSource, Offer, Remembered
 from postroom.domain.errors import Code, Refused
+from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.work.people.memory import standing
 from postroom.work.people.normalise import keys_of
@@ -31,7 +32,7 @@ class ConfirmStore(Protocol):
         """Unused and not expired."""
         ...
 
-    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Contact | None: ...
+    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None: ...
 
     async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
         """

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from postroom.domain.contact import Contact
+from postroom.domain.person import Person, PersonAddress
 
 
-def hint_of(contact: Contact) -> str:
-    parts = []
-    if contact.telegram_chat_id:
-        parts.append(f"Telegram …{contact.telegram_chat_id[-2:]}")
-    if contact.email:
-        name, _, domain = contact.email.partition("@")
-        parts.append(f"{name[:1]}…@{domain}")
-    return ", ".join(parts) or contact.agent_address
+def hint_of(person: Person) -> str:
+    return ", ".join(_masked(one) for one in person.addresses) or person.agent_address
+
+
+def _masked(place: PersonAddress) -> str:
+    """Of a mailbox the domain says most, of any other address its end."""
+    name, at, domain = place.address.partition("@")
+    if name and at:
+        return f"{name[:1]}…@{domain}"
+    return f"{place.channel.capitalize()} …{place.address[-2:]}"

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from postroom.domain.contact import NewContact
 from postroom.domain.errors import Code, Refused, sentence
+from postroom.domain.person import NewPerson
 from postroom.work.people.new_contact import new_contact
 
 MOST_CARDS: Final = 20_000
@@ -48,7 +48,7 @@ _COLUMNS: Final = {
 class Cards:
     """`skipped` names the card and says why; it never repeats what is in it."""
 
-    read: list[NewContact] = field(default_factory=list)
+    read: list[NewPerson] = field(default_factory=list)
     skipped: list[tuple[int, str]] = field(default_factory=list)
 
     def take(self, number: int, values: Mapping[str, str]) -> None:
@@ -116,7 +116,7 @@ def _property(values: dict[str, str], name: str, value: str) -> None:
             values.setdefault("agent", _plain(value))
 
 
-def _contact(values: Mapping[str, str]) -> NewContact:
+def _contact(values: Mapping[str, str]) -> NewPerson:
     """Nobody becomes trusted by way of a vCard; in a CSV the owner of the file says so."""
     name = values.get("name") or " ".join(part for part in (values.get("first"), values.get("last")) if part)
     return new_contact(

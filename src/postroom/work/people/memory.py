@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom.domain.contact import Contact
 from postroom.domain.contact_book import Remembered
+from postroom.domain.person import Person
 from postroom.work.people.book import Found
 from postroom.work.people.normalise import normalise
 
 
-def still_holds(memory: Remembered, contact: Contact | None, found: Sequence[Found]) -> bool:
+def still_holds(memory: Remembered, contact: Person | None, found: Sequence[Found]) -> bool:
     """Not once the contact moved or lost the name, nor once somebody fits the words better."""
     if contact is None or contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
         return False
@@ -18,7 +18,7 @@ def still_holds(memory: Remembered, contact: Contact | None, found: Sequence[Fou
     return not (best_other > memory.rival and best_other >= mine)
 
 
-def has_alias(contact: Contact, alias: str) -> bool:
+def has_alias(contact: Person, alias: str) -> bool:
     wanted = normalise(alias)
     return any(normalise(name) == wanted for name in (contact.name, *contact.aliases))
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, parse_address
-from postroom.domain.contact import MAX_NAME_CHARACTERS, NewContact
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.fields import text_problem
+from postroom.domain.person import MAX_NAME_CHARACTERS, NewPerson
+from postroom.work.people.contact_addresses import contact_addresses
 from postroom.work.people.normalise import normalise
 
 MAX_ALIASES: Final = 50
@@ -26,7 +28,7 @@ def new_contact(
     email: str | None = None,
     trusted: bool = False,
     own_id: str | None = None,
-) -> NewContact:
+) -> NewPerson:
     """Raises Refused with every field that is wrong; `own_id` is the contact's, when it exists already."""
     complaints: list[FieldError] = []
     said = tuple(one.strip() for one in aliases)
@@ -36,21 +38,20 @@ def new_contact(
     if len(said) > MAX_ALIASES:
         complaints.append(FieldError("aliases", f"may be {MAX_ALIASES} at most", "too_many"))
     address = _agent(agent, own_id, complaints)
-    telegram = (telegram_chat_id or "").strip() or None
+    telegram = folded((telegram_chat_id or "").strip()) or None
     if telegram and not _TELEGRAM.fullmatch(telegram):
         complaints.append(FieldError("telegram_chat_id", "must be a chat id or an @username", "not_an_address"))
-    mail = (email or "").strip().lower() or None
+    mail = folded((email or "").strip()) or None
     if mail and (not _EMAIL.fullmatch(mail) or text_problem(mail)):
         complaints.append(FieldError("email", "must be an e-mail address", "not_an_address"))
     if complaints:
         raise Refused.of(Code.SCHEMA_INVALID, complaints)
-    return NewContact(
+    return NewPerson(
         name=name.strip(),
         aliases=said,
         agent_address=address,
-        telegram_chat_id=telegram.lower() if telegram else None,
-        email=mail,
         trusted=trusted,
+        addresses=contact_addresses(telegram, mail),
     )
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from postroom.domain.agent_address import CONTACT_PREFIX, parse_address
-from postroom.domain.contact import Candidate, Contact, DecisionMode, InputMode, MatchType, Resolution
+from postroom.domain.contact import Candidate, DecisionMode, InputMode, MatchType, Resolution
 from postroom.domain.contact_book import Entry, Glance, Keys, Offer, Remembered
+from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds, to_text
 from postroom.work.people.book import Book, Found
@@ -29,7 +30,7 @@ class BookStore(Protocol):
 
     async def entries(self, owner_agent: str, only: set[str] | None = None) -> Sequence[Entry]: ...
 
-    async def contacts(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Contact]: ...
+    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
 
 
 class MemoryStore(Protocol):
@@ -86,7 +87,7 @@ class Resolver:
         return _remembered(keys, memory, contact)
 
     async def _answer(self, owner_agent: str, keys: Keys, verdict: Verdict) -> Resolution:
-        contacts = await self.books.contacts(owner_agent, [one.entry.contact_id for one in verdict.found])
+        contacts = await self.books.people(owner_agent, [one.entry.contact_id for one in verdict.found])
         candidates = tuple(
             _candidate(contact, one) for one in verdict.found if (contact := contacts.get(one.entry.contact_id))
         )
@@ -160,7 +161,7 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def _explicit(query: str, keys: Keys, addressed: Contact | None) -> Resolution | None:
+def _explicit(query: str, keys: Keys, addressed: Person | None) -> Resolution | None:
     address = parse_address(query)
     if addressed is not None:
         return resolved(keys.normal, _named(addressed, query.strip(), MatchType.EXPLICIT, "the address itself"))
@@ -197,16 +198,16 @@ def resolved(query: str, candidate: Candidate) -> Resolution:
     )
 
 
-def _remembered(keys: Keys, memory: Remembered, contact: Contact) -> Resolution:
+def _remembered(keys: Keys, memory: Remembered, contact: Person) -> Resolution:
     return resolved(keys.normal, _named(contact, memory.alias, MatchType.MEMORY, "confirmed before"))
 
 
-def _candidate(contact: Contact, found: Found) -> Candidate:
+def _candidate(contact: Person, found: Found) -> Candidate:
     named = _named(contact, found.entry.alias, found.match.match_type, found.match.why)
     return replace(named, score=found.match.score)
 
 
-def _named(contact: Contact, alias: str, match_type: MatchType, why: str) -> Candidate:
+def _named(contact: Person, alias: str, match_type: MatchType, why: str) -> Candidate:
     return Candidate(
         agent_address=contact.agent_address,
         display_name=contact.name,

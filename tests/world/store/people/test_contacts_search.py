@@ -12,8 +12,8 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER as OWNER
 from postroom.domain.ids import IdMint
 from postroom.work.people.new_contact import new_contact
 from postroom.work.people.normalise import keys_of
-from postroom.world.store.people.contacts import StoredContacts
 from postroom.world.store.people.contacts_search import StoredContactSearch
+from postroom.world.store.people.people import StoredPeople
 
 PEOPLE = [
     new_contact(name="Łukasz Żak", aliases=["Luke"], telegram_chat_id="4711"),
@@ -26,7 +26,7 @@ PEOPLE = [
 @pytest.fixture(params=KINDS)
 async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoredContactSearch]:
     async with opened_database(request.param, tmp_path, request) as database:
-        book = StoredContacts(database, IdMint().mint, keys_of)
+        book = StoredPeople(database, IdMint().mint, keys_of)
         for one in PEOPLE:
             await book.create(OWNER, one, source="api", now_us=1)
         await book.create("agent://user/eve", new_contact(name="Luke of Eve"), source="api", now_us=1)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal_column, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from postroom.domain.address_folding import folded
 from postroom.domain.approval import Action, ActionStatus, Content, Decision, Parking, StandingRule, content_of
 from postroom.domain.delivery import Event, Status, after
 from postroom.domain.errors import ErrorClass, OverloadRejected
@@ -108,7 +109,7 @@ def _content_values(content: Content) -> dict[str, Any]:
     return {
         "address": content.address,
         "target_identity": identity,
-        "order_key": f"{content.channel}:{content.address.lower()}",
+        "order_key": f"{content.channel}:{folded(content.address)}",
         "message_content": content.message,
         "subject": content.subject,
         "emoji": content.emoji,

@@ -23,7 +23,7 @@ from postroom.domain.email_copy import (
 from postroom.domain.notification import Preferences
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.lock import try_lock_inbox
-from postroom.world.store.inbox.rows import notification_of, read_preferences
+from postroom.world.store.inbox.rows import notification_of, wishes_of
 from postroom.world.store.tables.inbox import deferred_emails, notifications
 
 _TABLE: Final = deferred_emails.c
@@ -96,7 +96,7 @@ class _Take:
                 yield from self._of_user(user_id, waiting)
 
     def _of_user(self, user_id: str, waiting: Any) -> Iterator[Batch]:
-        preferences = read_preferences(self._connection, user_id) or Preferences()
+        preferences = wishes_of(self._connection, user_id)
         found = (
             select(notifications, _TABLE.id.label("email_id"), _TABLE.quiet)
             .join(deferred_emails, _TABLE.notification_id == notifications.c.id)

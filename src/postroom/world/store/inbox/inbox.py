@@ -9,11 +9,11 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, Update, and_, func, insert, or_, select, update
 
 from postroom.domain.email_copy import Defer, Drop, Judge, Send, Verdict
-from postroom.domain.notification import Cursor, Notification, Page, Preferences, View
+from postroom.domain.notification import Cursor, Notification, Page, View
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.emails import judge_again
 from postroom.world.store.inbox.hourly_cap_database import is_within_cap
-from postroom.world.store.inbox.rows import notification_of, notification_values, read_preferences
+from postroom.world.store.inbox.rows import notification_of, notification_values, wishes_of
 from postroom.world.store.tables.inbox import deferred_emails, notifications
 
 _TABLE: Final = notifications.c
@@ -83,7 +83,7 @@ def _create(
 ) -> tuple[Notification, Verdict] | None:
     if not is_within_cap(connection, new.user_id, hourly_cap, new.created_at_us):
         return None
-    preferences = read_preferences(connection, new.user_id) or Preferences()
+    preferences = wishes_of(connection, new.user_id)
     new = replace(new, has_bell=preferences.delivery_channel.has_bell)
     verdict = judge(new, preferences)
     connection.execute(_INSERT, notification_values(new))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -11,7 +12,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.email_confirmations import ask_to_confirm, awaits_confirmation
 from postroom.world.store.inbox.emails import judge_again
 from postroom.world.store.inbox.lock import lock_inbox
-from postroom.world.store.inbox.rows import preference_values, read_preferences
+from postroom.world.store.inbox.rows import preference_values, read_preferences, wishes_of
 from postroom.world.store.tables.inbox import deferred_emails, notification_preferences
 
 
@@ -20,8 +21,7 @@ class StoredPreferences:
         self._database = database
 
     async def of(self, user_id: str) -> Preferences:
-        found = await self._database.read(lambda connection: read_preferences(connection, user_id))
-        return found or Preferences()
+        return await self._database.read(lambda connection: wishes_of(connection, user_id))
 
     async def change(self, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int) -> Preferences:
         return await self._database.write(lambda connection: _change(connection, user_id, edit, now_us))
@@ -44,19 +44,25 @@ def _change(
     connection: Connection, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int
 ) -> Preferences:
     lock_inbox(connection, user_id)
-    before = read_preferences(connection, user_id)
-    after = edit(before or Preferences())
-    values = preference_values(after) | {"updated_at": now_us}
-    if before is None:
+    known, before = read_preferences(connection, user_id), wishes_of(connection, user_id)
+    after = edit(before)
+    values = preference_values(_as_said(known, before, after)) | {"updated_at": now_us}
+    if known is None:
         connection.execute(insert(notification_preferences), values | {"user_id": user_id, "created_at": now_us})
     else:
         mine = notification_preferences.c.user_id == user_id
         connection.execute(update(notification_preferences).where(mine).values(values))
-    if _quiet_hours(before or Preferences()) != _quiet_hours(after):
+    if _quiet_hours(before) != _quiet_hours(after):
         judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
     if after.email_pending is not None:
         ask_to_confirm(connection, user_id, after.email_pending, now_us)
-    return after
+    return wishes_of(connection, user_id)
+
+
+def _as_said(known: Preferences | None, before: Preferences, after: Preferences) -> Preferences:
+    """An address that is only the owner's own, and not one named for copies, goes on to follow the owner's."""
+    is_lent = (known or Preferences()).email is None and before.email is not None
+    return replace(after, email=None) if is_lent and after.email == before.email else after
 
 
 def _quiet_hours(wishes: Preferences) -> tuple[object, ...]:

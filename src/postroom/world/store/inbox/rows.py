@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import time
 from typing import Any
 
@@ -9,8 +10,20 @@ from sqlalchemy import Connection, RowMapping, bindparam, select
 
 from postroom.domain.delivery import Priority
 from postroom.domain.notification import DeliveryChannel, Notification, NotificationId, NotificationType, Preferences
+from postroom.domain.principal import OPERATOR, OWNER
 from postroom.world.store.tables.inbox import notification_preferences
+from postroom.world.store.tables.people import person_addresses
 
+_OWNERS_MAILBOX = (
+    select(person_addresses.c.address)
+    .where(
+        person_addresses.c.person_id == OWNER,
+        person_addresses.c.channel == "email",
+        person_addresses.c.verified_at.is_not(None),
+    )
+    .order_by(person_addresses.c.rank, person_addresses.c.id)
+    .limit(1)
+)
 _PREFERENCES = select(notification_preferences).where(notification_preferences.c.user_id == bindparam("user_id"))
 
 
@@ -81,6 +94,14 @@ def read_preferences(connection: Connection, user_id: str) -> Preferences | None
         quiet_hours_timezone=row["quiet_hours_timezone"],
         high_priority_passes=row["high_priority_passes"],
     )
+
+
+def wishes_of(connection: Connection, user_id: str) -> Preferences:
+    """For the owner, who named no address for copies, it is the one proved to be the owner's."""
+    wishes = read_preferences(connection, user_id) or Preferences()
+    if user_id != OPERATOR.name or wishes.email is not None:
+        return wishes
+    return replace(wishes, email=connection.execute(_OWNERS_MAILBOX).scalar())
 
 
 def _text(moment: time | None) -> str | None:

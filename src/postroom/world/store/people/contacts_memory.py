@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from postroom.domain.contact import Candidate, Contact, MatchType
+from postroom.domain.contact import Candidate, MatchType
 from postroom.domain.contact_book import Glance, Keys, Offer, Remembered
+from postroom.domain.person import Person
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
-from postroom.world.store.people.contacts_rows import read_contacts, with_address
-from postroom.world.store.tables.contacts import contact_books, contact_memory, contact_offers
+from postroom.world.store.people.people_rows import read_people, version_of, with_address
+from postroom.world.store.tables.contacts import contact_memory, contact_offers
 
 
 class StoredMemory:
@@ -23,11 +24,10 @@ class StoredMemory:
 
     async def glance(self, owner_agent: str, query: str, address: str) -> Glance:
         def work(connection: Connection) -> Glance:
-            version = select(contact_books.c.version).where(contact_books.c.owner_agent == owner_agent)
             memory = _recalled(connection, owner_agent, query)
-            remembered = read_contacts(connection, owner_agent, [memory.contact_id]) if memory else []
+            remembered = read_people(connection, owner_agent, [memory.contact_id]) if memory else []
             return Glance(
-                version=connection.execute(version).scalar() or 0,
+                version=version_of(connection, owner_agent),
                 memory=memory,
                 remembered=remembered[0] if remembered else None,
                 addressed=with_address(connection, owner_agent, address) if address else None,
@@ -61,12 +61,12 @@ class StoredMemory:
         row = await self._database.read(lambda connection: connection.execute(asked).first())
         return _offer(row) if row else None
 
-    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Contact | None:
+    async def contact_by_address(self, owner_agent: str, agent_address: str) -> Person | None:
         return await self._database.read(lambda connection: with_address(connection, owner_agent, agent_address))
 
     async def remember(self, memory: Remembered, token_hash: str | None) -> Remembered | None:
         def work(connection: Connection) -> Remembered | None:
-            found = read_contacts(connection, memory.owner_agent, [memory.contact_id])
+            found = read_people(connection, memory.owner_agent, [memory.contact_id])
             if not found or found[0].fingerprint != memory.fingerprint or not self._has_alias(found[0], memory.alias):
                 return None
             if token_hash is not None:
@@ -77,7 +77,7 @@ class StoredMemory:
 
         return await write_twice(self._database, work)
 
-    def _has_alias(self, contact: Contact, alias: str) -> bool:
+    def _has_alias(self, contact: Person, alias: str) -> bool:
         wanted = self._keys_of(alias).normal
         return any(self._keys_of(name).normal == wanted for name in (contact.name, *contact.aliases))
 

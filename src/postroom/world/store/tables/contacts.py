@@ -1,4 +1,4 @@
-"""Contact books: people, their names, what was confirmed and what was offered."""
+"""Contact books: the names of people, what was confirmed and what was offered."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sqlalchemy import (
 )
 
 from postroom.world.store.tables.metadata import SHARED, metadata
+from postroom.world.store.tables.people import people
 
 contact_books = Table(
     "contact_books",
@@ -25,31 +26,11 @@ contact_books = Table(
     schema=SHARED,
 )
 
-contacts = Table(
-    "contacts",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("owner_agent", Text, nullable=False),
-    Column("name", Text, nullable=False),
-    Column("agent_address", Text, nullable=False),
-    Column("telegram_chat_id", Text),
-    Column("email", Text),
-    Column("trusted", Boolean, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
-    UniqueConstraint("owner_agent", "agent_address"),
-    Index("ix_contacts_owner_agent_id", "owner_agent", "id"),
-    Index("ix_contacts_owner_agent_telegram_chat_id", "owner_agent", "telegram_chat_id"),
-    Index("ix_contacts_owner_agent_email", "owner_agent", "email"),
-    schema=SHARED,
-)
-
 contact_aliases = Table(
     "contact_aliases",
     metadata,
     Column("id", Text, primary_key=True),
-    Column("contact_id", Text, ForeignKey(contacts.c.id, ondelete="CASCADE"), nullable=False),
+    Column("contact_id", Text, ForeignKey(people.c.id, ondelete="CASCADE"), nullable=False),
     Column("owner_agent", Text, nullable=False),
     Column("alias", Text, nullable=False),
     Column("is_name", Boolean, nullable=False),
@@ -69,7 +50,7 @@ contact_memory = Table(
     Column("id", Text, primary_key=True),
     Column("owner_agent", Text, nullable=False),
     Column("query", Text, nullable=False),
-    Column("contact_id", Text, ForeignKey(contacts.c.id, ondelete="CASCADE"), nullable=False),
+    Column("contact_id", Text, ForeignKey(people.c.id, ondelete="CASCADE"), nullable=False),
     Column("agent_address", Text, nullable=False),
     Column("alias", Text, nullable=False),
     Column("fingerprint", Text, nullable=False),

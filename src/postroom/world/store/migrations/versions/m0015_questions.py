@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.world.store.migrations.statements import on_postgres, run
 
 revision = "0015"
-down_revision = "0013"
+down_revision = "0014"
 
 _TABLES = [
     """

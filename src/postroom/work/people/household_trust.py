@@ -1,0 +1,40 @@
+"""Whom the household trusts, by address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from postroom.domain.address_folding import folded
+from postroom.domain.ports import Channel
+from postroom.work.people.household_people import HouseholdPeople, Known
+
+
+class HouseholdTrust:
+    """The owner and the people marked `trusted`, each only on the channels where their address is known."""
+
+    def __init__(self, people: HouseholdPeople, channels: Mapping[str, Channel]) -> None:
+        self._people = people
+        self._channels = channels
+        self._held: tuple[Known | None, frozenset[tuple[str, str]]] = (None, frozenset())
+
+    async def is_trusted(self, channel: str, address: str) -> bool:
+        used = self._channels.get(channel)
+        return used is not None and (channel, _canonical(used, address)) in await self._trusted()
+
+    async def _trusted(self) -> frozenset[tuple[str, str]]:
+        """Made anew only when there is something new to make it from."""
+        known = await self._people.known()
+        before, made = self._held
+        if before is None or before.trusted is not known.trusted:
+            made = frozenset(
+                (one.channel, _canonical(self._channels[one.channel], one.address))
+                for one in known.trusted
+                if one.channel in self._channels
+            )
+            self._held = known, made
+        return made
+
+
+def _canonical(channel: Channel, address: str) -> str:
+    """People may write an address in another way than the channel does."""
+    return folded(channel.address(address) or address)

@@ -1,0 +1,171 @@
+"""What the settings file says of people: it holds until a person is changed in the database, and from then on not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from postroom.domain.address_folding import folded
+from postroom.domain.person import FROM_SETTINGS, INBOX, NewPerson, Overruled, Person, PersonAddress, PersonRole
+from postroom.domain.principal import OWNER
+from postroom.world.store.people.people_rows import read_people
+from postroom.world.store.people.person_writer import PersonWriter, is_taken, said
+from postroom.world.store.tables.people import people_seeds, person_addresses
+
+_NAMELESS: Final = "Owner"
+_OWNERS_KEY: Final = ""  # no contact is without a name
+
+Pair = tuple[NewPerson, "Row[Any] | None"]
+
+
+class Seeds:
+    def __init__(self, writer: PersonWriter) -> None:
+        self._writer = writer
+
+    def keep_in_step(self, connection: Connection, owner_agent: str, wanted: Sequence[NewPerson], now_us: int) -> None:
+        """Those that stay keep their ids; those the file no longer names go first, as another may want the address."""
+        rows = _rows(connection, owner_agent)
+        pairs = _paired(rows, wanted)
+        kept = {row.person_id for _, row in pairs if row is not None}
+        for gone in rows:
+            if gone.person_id not in kept and gone.person_id != OWNER:
+                self._drop(connection, gone)
+        for new, row in pairs:
+            if row is None:
+                self._add(connection, owner_agent, new, now_us)
+            elif row.said != said(new):
+                self._renew(connection, row, new, now_us)
+
+    def overruled(self, connection: Connection, owner_agent: str, wanted: Sequence[NewPerson]) -> list[Overruled]:
+        found = []
+        for new, row in _paired(_rows(connection, owner_agent), wanted):
+            if fields := self._against(connection, owner_agent, new, row):
+                found.append(Overruled(name=new.name or _NAMELESS, fields=fields))
+        return found
+
+    def _against(
+        self, connection: Connection, owner_agent: str, new: NewPerson, row: Row[Any] | None
+    ) -> tuple[str, ...]:
+        if row is None:
+            return ("agent",) if _cannot_have_its_address(connection, owner_agent, new) else ()
+        known = read_people(connection, owner_agent, [row.person_id])
+        if not known:
+            return ("removed",)
+        return self._differing(new, known[0]) if row.changed else ()
+
+    def _differing(self, new: NewPerson, known: Person) -> tuple[str, ...]:
+        """Only what the file does say counts."""
+        names = {self._writer.normal(name) for name in (known.name, *known.aliases)}
+        here = {(one.channel, folded(one.address)) for one in known.addresses}
+        fields = [
+            ("name", bool(new.name) and new.name != known.name),
+            ("aliases", any(self._writer.normal(alias) not in names for alias in new.aliases)),
+            ("agent", new.agent_address not in (None, known.agent_address)),
+            ("trusted", new.role is not PersonRole.OWNER and new.trusted != known.trusted),
+            *((one.channel, (one.channel, folded(one.address)) not in here) for one in new.addresses),
+        ]
+        return tuple(name for name, differs in fields if differs)
+
+    def _add(self, connection: Connection, owner_agent: str, new: NewPerson, now_us: int) -> None:
+        if _cannot_have_its_address(connection, owner_agent, new):
+            return
+        is_owner = new.role is PersonRole.OWNER
+        person_id = OWNER if is_owner else self._writer.mint(now_us)
+        known = read_people(connection, owner_agent, [person_id]) if is_owner else []
+        if known:  # the owner had an inbox before there were people
+            self._apply(connection, known[0], new, now_us)
+        else:
+            _claim_proofs(connection, owner_agent, person_id, new)
+            named = replace(new, name=new.name or _NAMELESS)
+            self._writer.insert(connection, owner_agent, person_id, named, FROM_SETTINGS, now_us)
+        row = {"person_id": person_id, "owner_agent": owner_agent, "name": new.name, "said": said(new)}
+        connection.execute(insert(people_seeds), row | {"changed": False})
+
+    def _renew(self, connection: Connection, row: Row[Any], new: NewPerson, now_us: int) -> None:
+        known = read_people(connection, row.owner_agent, [row.person_id])
+        if known and not row.changed:
+            self._apply(connection, known[0], new, now_us)
+        mine = people_seeds.c.person_id == row.person_id
+        connection.execute(update(people_seeds).where(mine).values(said=said(new)))
+
+    def _apply(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> None:
+        wanted = self._writer.as_kept(_beside_what_is_known(new, known), known)
+        if wanted == known.as_written or is_taken(connection, known.owner_agent, known.id, wanted.agent_address or ""):
+            return
+        _claim_proofs(connection, known.owner_agent, known.id, wanted)
+        self._writer.apply(connection, known, wanted, now_us)
+
+    def _drop(self, connection: Connection, row: Row[Any]) -> None:
+        """Those that were changed stay, and so does the row, in case the file names them again."""
+        known = read_people(connection, row.owner_agent, [row.person_id])
+        if known and row.changed:
+            return
+        self._writer.remove(connection, row.owner_agent, row.person_id)
+        connection.execute(delete(people_seeds).where(people_seeds.c.person_id == row.person_id))
+
+
+def _rows(connection: Connection, owner_agent: str) -> list[Row[Any]]:
+    asked = select(people_seeds).where(people_seeds.c.owner_agent == owner_agent).order_by(people_seeds.c.person_id)
+    return list(connection.execute(asked))
+
+
+def _paired(rows: Sequence[Row[Any]], wanted: Sequence[NewPerson]) -> list[Pair]:
+    """By name; of namesakes, first those of whom the file says what it said before."""
+    left: dict[str, list[Row[Any]]] = {}
+    for row in rows:
+        left.setdefault(_OWNERS_KEY if row.person_id == OWNER else row.name, []).append(row)
+    asked = [(new, _key(new), said(new)) for new in wanted]
+    known = {(key, row.said) for key, some in left.items() for row in some}
+    pairs: list[Pair] = []
+    for new, key, words in sorted(asked, key=lambda one: one[1:] not in known):
+        mine = left.get(key, [])
+        found = next((one for one in mine if one.said == words), mine[0] if mine else None)
+        if found is not None:
+            mine.remove(found)
+        pairs.append((new, found))
+    return pairs
+
+
+def _key(new: NewPerson) -> str:
+    return _OWNERS_KEY if new.role is PersonRole.OWNER else new.name
+
+
+def _cannot_have_its_address(connection: Connection, owner_agent: str, new: NewPerson) -> bool:
+    if new.agent_address is None or new.role is PersonRole.OWNER:
+        return False
+    return is_taken(connection, owner_agent, "", new.agent_address)
+
+
+def _beside_what_is_known(new: NewPerson, known: Person) -> NewPerson:
+    """What the file does not speak of stays: the zone, the inbox's address, and that an address was proved."""
+    before = {(one.channel, folded(one.address)): one for one in known.addresses}
+    now = {(one.channel, folded(one.address)): one for one in new.addresses}
+    places = [_as_proved(one, before.get(key)) for key, one in now.items()]
+    places += [one for key, one in before.items() if one.label == INBOX and key not in now]
+    return replace(
+        new,
+        name=new.name or known.name,
+        zone=new.zone or known.zone,
+        language=new.language or known.language,
+        addresses=tuple(places),
+    )
+
+
+def _as_proved(one: PersonAddress, known: PersonAddress | None) -> PersonAddress:
+    if known is None:
+        return one
+    return replace(one, verified_at_us=known.verified_at_us or one.verified_at_us, label=one.label or known.label)
+
+
+def _claim_proofs(connection: Connection, owner_agent: str, person_id: str, new: NewPerson) -> None:
+    """For what the settings say, the operator vouches: another who had proved the address has it no longer alone."""
+    table = person_addresses.c
+    for one in new.addresses:
+        if one.verified_at_us is None:
+            continue
+        others = (table.person_id != person_id, table.owner_agent == owner_agent, table.channel == one.channel)
+        same = update(person_addresses).where(*others, table.folded == folded(one.address))
+        connection.execute(same.values(verified_at=None))

@@ -1,0 +1,83 @@
+"""People of a whole household: from its settings at start, from its tokens, and from what is changed meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.app.people_seeds import seeds, signing_in
+from postroom.app.store import open_store
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.person import Overruled, Person, PersonAddress, PersonRole
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.doors.guard.tokens import TokenFile
+from tests.app.living import QUICK, Living, living
+
+FILE: dict[str, Any] = {
+    "owner": {"name": "Olivia"},
+    "contacts": [{"name": "Bob", "telegram_chat_id": "2001"}],
+}
+
+
+def in_database(**changes: Any) -> Any:
+    return lambda person: replace(person.as_written, **changes)
+
+
+async def people_of(home: Living) -> dict[str, Person]:
+    async with open_store(home.settings) as store:
+        return {one.id: one for one in await store.people.page(HOUSEHOLD_OWNER, after=None, limit=50)}
+
+
+@pytest.mark.requirement("house:one-record")
+async def test_a_start_makes_records_of_the_owner_the_contacts_and_those_who_sign_in(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    tokens.ensure([Principal(Role.PERSON, "anna"), Principal(Role.USER, "ben"), Principal(Role.PERSON, "owner")])
+
+    async with living(tmp_path, FILE, {"approvals": {"approvers": ["ben", "carl"]}}) as home:
+        found = await people_of(home)
+        async with home.http.get(
+            home.household.addresses["api"] + "/contacts", headers={"Authorization": f"Bearer {home.token('operator')}"}
+        ) as response:
+            listed = (await response.json())["contacts"]
+
+    bob = next(one for one in found.values() if one.name == "Bob")
+    assert {one.id: one.role for one in found.values() if one is not bob} == {
+        "owner": PersonRole.OWNER,
+        "anna": PersonRole.MEMBER,
+        "ben": PersonRole.APPROVER,
+        "carl": PersonRole.APPROVER,
+    }
+    assert found["owner"].name == "Olivia"
+    assert {one.channel for one in found["owner"].addresses if one.verified_at_us} == {"telegram", "email"}
+    assert [one.verified_at_us for one in bob.addresses] == [None]
+    assert [one["name"] for one in listed] == ["Bob"]  # neither the owner nor those who only sign in
+
+
+@pytest.mark.requirement("house:owner-anywhere")
+@pytest.mark.requirement("house:file-until-changed")
+async def test_the_owner_moves_in_the_database_and_the_file_says_nothing_any_more(tmp_path: Path) -> None:
+    moved = (PersonAddress(channel="telegram", address="4242", verified_at_us=1),)
+    async with living(tmp_path, QUICK, FILE) as home:
+        await home.notify(message="to the first place")
+        async with open_store(home.settings) as store:
+            await store.people.change(HOUSEHOLD_OWNER, "owner", in_database(addresses=moved), now_us=1)
+    async with living(tmp_path, QUICK, FILE) as home:
+        await home.notify(message="to the second place")
+        await home.notify(message="by name", recipient="Olivia")
+        places = [(str(one["chat_id"]), one["text"]) for one in await home.received()]
+        async with open_store(home.settings) as store:
+            overruled = await store.people.overruled(HOUSEHOLD_OWNER, seeds(home.settings))
+
+    assert places == [("1000", "to the first place"), ("4242", "to the second place"), ("4242", "by name")]
+    assert overruled == [Overruled(name="Olivia", fields=("telegram", "email"))]
+
+
+def test_those_who_approve_are_more_than_members_and_the_owners_names_are_left_out() -> None:
+    callers = [OPERATOR, *(Principal(role, role.value) for role in Role), Principal(Role.PERSON, "owner")]
+
+    found = signing_in(callers, ["user", "dora", "operator"])
+
+    assert found == {"person": PersonRole.MEMBER, "user": PersonRole.APPROVER, "dora": PersonRole.APPROVER}

@@ -1,0 +1,93 @@
+"""Who is who, from memory, and never older than it may be."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.clock import FakeClock
+from tests.opened_database import opened_file
+from tests.work.people.known_people import household_people, owner
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.ids import IdMint
+from postroom.domain.person import NewPerson, Person, PersonAddress, PersonRole
+from postroom.work.people.household_people import GOOD_FOR_SECONDS
+from postroom.work.people.new_contact import new_contact
+from postroom.work.people.normalise import keys_of
+from postroom.world.store.engine.database import Database
+from postroom.world.store.people.people import StoredPeople
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_file(tmp_path) as database:
+        yield database
+
+
+def also_on_slack(person: Person) -> NewPerson:
+    more = PersonAddress(channel="slack", address="U01", rank=3)
+    return replace(person.as_written, addresses=(*person.addresses, more))
+
+
+@pytest.mark.requirement("house:owner-anywhere")
+async def test_the_owner_is_known_on_every_channel_the_database_names(database: Database) -> None:
+    stored, people = await household_people(database, owner("Olivia", "1000", "o@x.org"))
+    assert [await people.owner(channel) for channel in ("telegram", "email", "slack")] == ["1000", "o@x.org", None]
+
+    await stored.change(HOUSEHOLD_OWNER, "owner", also_on_slack, now_us=2)
+
+    assert await people.owner("slack") == "U01"
+    assert await people.addresses("olivia", "slack") == ["U01"]
+    assert await people.addresses("owner", "slack") == ["U01"]
+
+
+async def test_what_another_process_changes_is_known_within_two_seconds(database: Database, clock: FakeClock) -> None:
+    _, people = await household_people(database, owner("Olivia", "1000"), clock=clock)
+    await people.known()
+    elsewhere = StoredPeople(database, IdMint().mint, keys_of)
+    await elsewhere.change(HOUSEHOLD_OWNER, "owner", also_on_slack, now_us=2)
+
+    assert await people.owner("slack") is None
+    await clock.advance(GOOD_FOR_SECONDS)
+    assert await people.owner("slack") == "U01"
+
+
+async def test_while_nothing_changes_what_is_held_is_held(database: Database, clock: FakeClock) -> None:
+    _, people = await household_people(database, owner("Olivia", "1000"), clock=clock)
+    before = await people.known()
+
+    assert await people.known() is before
+    await clock.advance(GOOD_FOR_SECONDS)
+    assert (await people.known()).trusted is before.trusted
+
+
+async def test_a_contact_keeps_its_name_when_somebody_who_signs_in_has_the_same(database: Database) -> None:
+    anna = new_contact(name="Anna", email="anna@contact.org")
+    stored, people = await household_people(database, owner("Olivia"), anna)
+    await stored.admit({"anna": PersonRole.MEMBER, "ben": PersonRole.MEMBER}, now_us=1)
+    for person_id in ("anna", "ben"):
+        place = PersonAddress(channel="email", address=f"{person_id}@inbox.org")
+        await stored.change(
+            HOUSEHOLD_OWNER, person_id, lambda one, at=place: replace(one.as_written, addresses=(at,)), now_us=2
+        )
+
+    assert await people.addresses("Anna", "email") == ["anna@contact.org"]
+    assert await people.addresses("ben", "email") == ["ben@inbox.org"]
+
+
+@pytest.mark.requirement("house:approver-role")
+async def test_who_approves_is_as_of_the_last_look_and_nobody_when_that_is_long_ago(
+    database: Database, clock: FakeClock
+) -> None:
+    stored, people = await household_people(database, owner("Olivia"), clock=clock)
+    ann = await stored.create(HOUSEHOLD_OWNER, NewPerson(name="Ann", role=PersonRole.APPROVER), source="api", now_us=1)
+    await stored.create("agent://user/eve", NewPerson(name="Eve", role=PersonRole.APPROVER), source="api", now_us=1)
+    assert people.approvers == frozenset()
+
+    assert await people.look() > clock.now_us()
+    assert people.approvers == {ann.id}
+    await clock.advance(60)
+    assert people.approvers == frozenset()
