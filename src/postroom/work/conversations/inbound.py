@@ -15,6 +15,7 @@ from postroom.domain.time import seconds
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
+_MOST_UPDATES: Final = 100  # more than these wait for the next request
 _NOT_OWN_WORDS: Final = frozenset(
     [
         "forward_origin",
@@ -46,6 +47,14 @@ class Offsets(Protocol):
     async def save_offset(self, source: str, position: int) -> None: ...
 
 
+class Watch(Protocol):
+    """Knows how far what people sent has been read."""
+
+    async def patience(self, channel: str, longest_seconds: float) -> float: ...
+
+    async def looked(self, channel: str, began_us: int, *, everything: bool) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """
@@ -60,11 +69,12 @@ class Inbound:
     offsets: Offsets
     handlers: Sequence[Handler]
     clock: Clock
+    watch: Watch | None = None
 
     async def look(self) -> int:
         """One request, and the next one at once unless the bot is away."""
         try:
-            await self.poll(_POLL_SECONDS)
+            await self.poll(await self.watch.patience(self.source, _POLL_SECONDS) if self.watch else _POLL_SECONDS)
         except PostroomError as error:
             _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
             return self.clock.now_us() + seconds(_PAUSE_SECONDS)
@@ -72,13 +82,15 @@ class Inbound:
 
     async def poll(self, wait_seconds: float) -> int:
         """One request; returns how many updates came."""
-        offset = await self.offsets.offset(self.source)
+        offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
         updates = await self.bot.updates(offset, wait_seconds)
         for update in updates:
             await self._hand_over(update)
         numbers = [number for update in updates if isinstance(number := update.get("update_id"), int)]
         if numbers:
             await self.offsets.save_offset(self.source, max(numbers) + 1)
+        if self.watch:
+            await self.watch.looked(self.source, began_us, everything=len(updates) < _MOST_UPDATES)
         return len(updates)
 
     async def _hand_over(self, update: Mapping[str, Any]) -> None:

@@ -42,7 +42,12 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
         _normal(target_identity),
         content_hash(outgoing),
     ]
-    return Identity(_digest(["caller", origin, outgoing.idempotency_key.strip()]), _digest(same), fresh=False)
+    return Identity(caller_key(outgoing.origin_butler, outgoing.idempotency_key), _digest(same), fresh=False)
+
+
+def caller_key(origin_butler: str, key: str) -> str:
+    """What a caller's own key is in the ledger."""
+    return _digest(["caller", _normal(origin_butler), key.strip()])
 
 
 def content_hash(outgoing: Outgoing) -> str:

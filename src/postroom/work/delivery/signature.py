@@ -9,7 +9,7 @@ from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
 from postroom.domain.outgoing import Outgoing
 
-_NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents"})  # their texts say themselves who speaks
+_NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents", "questions"})  # their texts say themselves who speaks
 
 
 def signed(outgoing: Outgoing) -> str:

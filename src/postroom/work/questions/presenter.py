@@ -72,10 +72,12 @@ class Presenter:
         await self.planning.take_up()
         now_us = self.clock.now_us()
         lease_us = now_us + seconds(LEASE_SECONDS)
-        for claim in await self.claims.to_close(now_us, lease_until_us=lease_us, limit=self._room()):
-            self._begin(self._close(claim))
-        for claim in await self.claims.to_show(now_us, lease_until_us=lease_us, limit=self._room()):
-            self._begin(self._show(claim))
+        if room := self._room():
+            for claim in await self.claims.to_close(now_us, lease_until_us=lease_us, limit=room):
+                self._begin(self._close(claim))
+        if room := self._room():
+            for claim in await self.claims.to_show(now_us, lease_until_us=lease_us, limit=room):
+                self._begin(self._show(claim))
         return now_us + seconds(LOOK_SECONDS)
 
     async def idle(self) -> None:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import Connection, Row, Select, literal, select, update
 
 from postroom.domain.presentation import Presentation, Token, TokenAction
-from postroom.domain.question_states import PresentationStatus
-from postroom.world.store.tables.questions import presentation_parts, presentations
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
+from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
+from postroom.world.store.tables.questions import presentation_parts, presentations, questions
 
 
 def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
@@ -19,6 +20,28 @@ def found_presentations(connection: Connection, asked: Select[Any]) -> list[Pres
     rows = connection.execute(asked).all()
     parts = _parts(connection, [row.id for row in rows])
     return [read_presentation(row, parts.get(row.id, ())) for row in rows]
+
+
+def about(channel: str, address: str, provider_id: str) -> Select[Any]:
+    """
+    Of an open question: that for which this message was sent, as a reminder or as a box to reply in.
+
+    All that is sent about a presentation has its id in the request's.
+    """
+    request, receipt = delivery_requests.c, delivery_receipts.c
+    return (
+        select(presentations)
+        .join(questions, questions.c.id == presentations.c.question_id)
+        .join(delivery_requests, request.request_id == literal("ask:") + presentations.c.id)
+        .join(delivery_receipts, receipt.delivery_request_id == request.id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            presentations.c.channel == channel,
+            presentations.c.address == address,
+            receipt.provider_delivery_id == provider_id,
+        )
+        .limit(1)
+    )
 
 
 def presentation_by_id(connection: Connection, question_id: str, presentation_id: str | None) -> Presentation | None:

@@ -21,6 +21,7 @@ from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
+    about,
     found_presentations,
     presentation_by_id,
     read_token,
@@ -145,11 +146,17 @@ class StoredPresentations:
         return await self._database.read(work)
 
     async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None:
-        """The presentation that this message, or this part of one, is."""
+        """The presentation that this message, or this part of one, is; or, of an open question, is about."""
         part = presentation_parts.c
         wanted = (part.channel == channel, part.address == address, part.provider_id == provider_id)
         asked = select(presentations).join(presentation_parts).where(*wanted)
-        return next(iter(await self._database.read(lambda connection: found_presentations(connection, asked))), None)
+
+        def work(connection: Connection) -> Presentation | None:
+            found = found_presentations(connection, asked)
+            found = found or found_presentations(connection, about(channel, address, provider_id))
+            return next(iter(found), None)
+
+        return await self._database.read(work)
 
     async def open_on(self, channel: str, address: str | None = None) -> Sequence[Presentation]:
         """Those on show there that still wait for an answer; without an address, on the whole channel."""
