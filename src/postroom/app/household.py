@@ -15,11 +15,9 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
-from postroom.app.calendars import google_calendars
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.connections import bounds_of
 from postroom.app.console import Console, ConsoleWorld, running_console
-from postroom.app.credentials import credentials_by_name
 from postroom.app.endpoints import Endpoints, port_for
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
@@ -28,7 +26,7 @@ from postroom.app.last_use import keeping_last_use
 from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
-from postroom.app.modules import check_modules, loaded_modules
+from postroom.app.modules import check_modules, loaded_modules, module_context
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
@@ -50,7 +48,6 @@ from postroom.doors.assistants.household_client import HouseholdClient
 from postroom.doors.assistants.profile import FACES
 from postroom.doors.assistants.standalone import adapter_parts
 from postroom.doors.butler.daemon import Butler
-from postroom.doors.butler.modules.module import ModuleContext
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
 from postroom.doors.butler.session_tools import add_route_tool
 from postroom.doors.guard.guarded_server import GuardedServer
@@ -64,7 +61,7 @@ from postroom.doors.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.roster.config import MESSENGER, ButlerConfig
-from postroom.system.settings import Secret, Settings
+from postroom.system.settings import Settings
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.delivery.plane import Plane
@@ -230,14 +227,7 @@ class _Builder:
     async def _butler(self, config: ButlerConfig, world: ButlerWorld, outbound: Outbound, switchboard: Peer) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
-        context = ModuleContext(
-            butler=config.name,
-            clock=self._clock,
-            calendars=google_calendars(self._clock),
-            environment={name: Secret(value) for name, value in self._environment.items()}
-            | credentials_by_name(self._settings, config),
-            in_sandbox=self._settings.in_sandbox,
-        )
+        context = module_context(config, self._settings, self._environment, self._clock)
         butler = build_butler(
             config,
             world,
