@@ -26,11 +26,13 @@ from postroom.app.last_use import keeping_last_use
 from postroom.app.listeners import Listeners
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
-from postroom.app.modules import check_modules, loaded_modules, module_context
+from postroom.app.module_context import module_context
+from postroom.app.modules import check_modules, loaded_modules
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
+from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.sandbox import start_sandbox
 from postroom.app.script_door import ScriptDoor
 from postroom.app.serving import serving
@@ -78,6 +80,7 @@ class Household:
     loops: Loops
     addresses: dict[str, str] = field(default_factory=dict)
     inbox: Inbox | None = None
+    asking: AskingParts | None = None
     sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
 
 
@@ -127,6 +130,7 @@ class _Builder:
         self._listeners = Listeners(settings=settings, stack=stack)
         self._serving: list[uvicorn.Server] = []
         self._plane: Plane | None = None
+        self._asking: AskingParts  # as soon as there is a store
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -145,6 +149,7 @@ class _Builder:
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
+            self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint)
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
@@ -254,10 +259,10 @@ class _Builder:
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
-        api_url = self._settings.url.rstrip("/") or self._listeners.url("api")
         await self._stack.enter_async_context(
-            releasing(self._settings, store.database, inbox, plane, self._mint, api_url, self._loops)
+            releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
         )
+        await self._stack.enter_async_context(presenting(self._asking, plane, self._listeners.pages_url, self._loops))
         self._plane, self._channels = plane, channels
         return plane
 
@@ -282,9 +287,11 @@ class _Builder:
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
-            await self._stack.enter_async_context(
-                listening(world, self._channels, built.replies, self._plane or outbound, self._loops)
+            heard = hearing(
+                self._asking, self._channels, self._plane or outbound, self._listeners.pages_url, self._loops
             )
+            ears = listening(world, self._channels, built.replies, self._plane or outbound, self._loops, heard)
+            await self._stack.enter_async_context(ears)
 
     async def _build_script_door(self, store: OpenedStore) -> None:
         door = ScriptDoor(
@@ -376,6 +383,9 @@ class _Builder:
             self._household.addresses[name] = self._listeners.url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
             await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
+        if asking := self._household.asking:
+            await start_resuming(asking, self._butlers, self._stack, self._loops)
+            self._stack.callback(asking.bells.close)  # those who wait are let go while they are still connected
         if inbox := self._household.inbox:
             self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
         if self._correspondence:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import APIRouter
 
 from postroom.app.address_book import Approvers
 from postroom.app.channels import known_channels
+from postroom.app.questions import QuestionEar
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
@@ -157,24 +158,36 @@ async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def listening(
-    world: World, channels: Mapping[str, Channel], replies: Replies, outbound: Outbound, loops: Loops
+    world: World,
+    channels: Mapping[str, Channel],
+    replies: Replies,
+    outbound: Outbound,
+    loops: Loops,
+    questions: AbstractAsyncContextManager[QuestionEar],
 ) -> AsyncIterator[None]:
-    """Reads what people write to the bot, for as long as there is one."""
+    """Reads what people write to the bot, for as long as there is one; what answers a question goes there first."""
     bot = channels.get("telegram")
-    if not isinstance(bot, Updates):
-        yield
-        return
-    inbound = Inbound(
+    async with questions as ear:
+        if not isinstance(bot, Updates):
+            yield
+            return
+        async with loops.running("inbound", _inbound(world, bot, replies, outbound, ear).look, cut_off=True):
+            yield
+
+
+def _inbound(world: World, bot: Updates, replies: Replies, outbound: Outbound, ear: QuestionEar) -> Inbound:
+    """A poll may wait for half a minute; cut off, what it would have fetched is fetched next time."""
+    ear.watch.expect("telegram")
+    return Inbound(
         source="telegram",
         bot=bot,
         offsets=StoredIntents(world.store.database, world.mint.mint),
         handlers=[
             hearing_handler(StoredConversations(world.store.database), world.clock),
+            ear.handle,
             reply_handler(replies),
             unhandled_handler(outbound, world.clock),
         ],
         clock=world.clock,
+        watch=ear.watch,
     )
-    # A poll may wait for half a minute; what it would have fetched is fetched next time.
-    async with loops.running("inbound", inbound.look, cut_off=True):
-        yield

@@ -10,33 +10,15 @@ import structlog
 from mcp.server.mcpserver import MCPServer
 from pydantic import ValidationError
 
-from postroom.app.calendars import google_calendars
-from postroom.app.credentials import credentials_by_name
 from postroom.domain.errors import PostroomError
 from postroom.domain.field_words import words
 from postroom.domain.nearest import did_you_mean
-from postroom.domain.ports import Clock
 from postroom.doors.butler.modules.catalogue import MODULES
 from postroom.doors.butler.modules.module import Module, ModuleConfig, ModuleContext
 from postroom.doors.butler.modules.order import order
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.system.roster.config import ButlerConfig, RosterError
-from postroom.system.settings import Secret, Settings
 from postroom.system.settings.unknown_key import unknown_key
-
-
-def module_context(
-    config: ButlerConfig, settings: Settings, environment: Mapping[str, str], clock: Clock
-) -> ModuleContext:
-    """What the modules of one butler may use."""
-    return ModuleContext(
-        butler=config.name,
-        clock=clock,
-        calendars=google_calendars(clock),
-        environment={name: Secret(value) for name, value in environment.items()}
-        | credentials_by_name(settings, config),
-        in_sandbox=settings.in_sandbox,
-    )
 
 
 class LoadedModules:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
 from postroom.domain.delivery import Intent
@@ -27,6 +27,7 @@ _SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "
 _MOST_LISTED: Final = 5
 
 
+@runtime_checkable
 class AnswersPresses(Protocol):
     async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
         """Ends the waiting of the one who pressed; False when that came too late."""
