@@ -47,6 +47,8 @@ def build(message: Message) -> Call:
     """Before anything is sent: what can never succeed is refused here."""
     if message.intent is not Intent.SEND:
         raise ValidationError("ntfy can only send: it knows neither replies nor reactions")
+    if message.revises is not None:
+        raise ValidationError("what was sent to ntfy cannot be edited")
     if not TOPIC.fullmatch(message.address):
         raise ValidationError("recipient is not an ntfy topic")
     if not message.text.strip():

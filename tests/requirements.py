@@ -327,6 +327,46 @@ HOUSE: Sections = {
         "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
         "channels-listed": "GET /v1/channels and postroom channels list each account with capabilities and health.",
     },
+    "Channels grow hands": {
+        "buttons-are-the-households-own": "Buttons and revisions travel between the household's own parts; an agent "
+        "can neither set nor read them.",
+        "a-revision-is-a-delivery": "A revision edits a delivered message of the same sender, once, is made again when "
+        "in doubt and is never marked as repeated.",
+        "telegram-buttons": "Buttons with opaque tokens stand under the last part of a message.",
+        "telegram-edits": "An edit that changes nothing has succeeded, one of a message that is gone has failed for "
+        "good, and every part of a long card is closed.",
+        "telegram-presses-are-answered": "A press is answered at once, and an answer that fails does no harm.",
+        "email-links": "A mail shows buttons as links, says that a machine wrote it, and cannot be edited.",
+    },
+    "Sandbox, the person's side": {
+        "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
+        "sandbox-presses-expire": "A press waits 150 seconds for the bot, a text a day.",
+        "sandbox-inbound": "A text comes from any person, bot, channel or other message, with ids as numbers or text.",
+        "sandbox-like-telegram": "Edits, answers, kinds of updates and a second reader meet Telegram's own rules.",
+        "sandbox-is-bounded": "The sandbox keeps a bounded number of messages of each chat.",
+        "sandbox-mail": "The person answers a mail, and the answer is kept with its headers.",
+        "sandbox-phone": "The console's phone shows buttons, edits, answers to presses and a box to reply in.",
+    },
+}
+
+
+ASK: Sections = {
+    "The engine": {
+        "limits": "Everything that is wrong with a call of ask is said at once, by field, and nothing is stored.",
+        "idempotent": "The same key finds the same question; another question under it is refused with the first.",
+        "joining": "Without a key an equal question that is open, or just ended and not collected, is joined.",
+        "states": "A question ends once: code, database and drawing share one table of moves.",
+        "one-winner": "Of all attempts on all channels one is accepted; the others are kept with their verdicts.",
+        "who-may-answer": "Only a verified person who was asked answers; forwarded, bots and anonymous never do.",
+        "approve-exactly": "Approving takes the button or the exact word on the card, never ok or a thumb.",
+        "sent-in-time": "A text that was sent before the deadline counts; nothing expires before inbound is read.",
+        "default": "A default is a legal answer, approvals default to deny only, and it is said that no person acted.",
+        "old-buttons-die": "What is pressed under an old wording does not count.",
+        "secrets": "A secret is answered at the desk or in the console, sealed at rest and handed out once.",
+        "answers-since": "An asker that was away reads every end since its cursor, in the order of commits.",
+        "shown-once": "Two processes never show or close the same card at once, and a lost one is taken up.",
+        "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
+    },
 }
 
 
@@ -348,5 +388,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     ),
     *_listed("intent", "intent-normalization.md", INTENT),
     *_listed("house", "decisions", HOUSE),
+    *_listed("ask", "decisions, Ask", ASK),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

@@ -18,6 +18,7 @@ PREFIXES = {
     "popup-notify-tool.md": "popup",
     "intent-normalization.md": "intent",
     "decisions": "house",
+    "decisions, Ask": "ask",
 }
 
 

@@ -31,7 +31,10 @@ LOOPS = {
     "intents",
     "last_use",
     "notices",
+    "question_times",
+    "questions",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
+    *(f"resume:{name}" for name in _BUTLERS),
     *(f"scheduler:{name}" for name in _BUTLERS if name != "messenger"),
     *(f"sessions:{name}" for name in _BUTLERS),
 }

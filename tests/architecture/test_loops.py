@@ -10,6 +10,7 @@ from tests.architecture.tree import SOURCE, source_files
 PROGRAMS = "programs"  # of their own
 NOT_IN_THE_BACKGROUND = {
     ("system/serving/server.py", "bind_patiently"): "a port, until it is free",
+    ("work/questions/waiting.py", "until_over"): "a caller waits",
     ("world/store/retention/pruning.py", "_deliveries"): "a command, batch by batch",
     ("world/store/retention/pruning.py", "_records"): "a command, batch by batch",
     ("work/butlers/sessions.py", "wait"): "a caller waits",

@@ -105,6 +105,21 @@ _TELEGRAM = [
     Situation(id="garbage/not an object", script=raw_reply(200, b"[1]"), raises=OutcomeUncertain),
     Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
     Situation(id="garbage/no message id", script=raw_reply(200, b'{"ok":true,"result":{}}'), raises=OutcomeUncertain),
+    *(
+        Situation(id=f"{what}/edit", script=script, raises=raises, retry_after_seconds=wait, editing=True)
+        for what, script, raises, wait in (
+            ("accepted", accepted(), None, None),
+            ("accepted", refused(400, "Bad Request: message is not modified: it is the same"), None, None),
+            ("message_refused", refused(400, "Bad Request: message to edit not found"), ValidationError, None),
+            ("message_refused", refused(400, "Bad Request: message can't be edited"), ValidationError, None),
+            ("message_refused", refused(400, ECHO), ValidationError, None),
+            ("recipient_refused", refused(403, "bot was blocked by the user"), ValidationError, None),
+            ("throttled", refused(429, "Slow down", parameters={"retry_after": 3}), ProviderThrottled, 3.0),
+            ("unavailable", refused(502, "try later"), ProviderFailed, None),
+            ("accepted_then_cut", Trouble.READ_THEN_RESET, OutcomeUncertain, None),
+            ("garbage", raw_reply(200, b"<html>ok</html>"), OutcomeUncertain, None),
+        )
+    ),
 ]
 
 
@@ -177,6 +192,7 @@ CASES = (
         not_an_address="ada@example.org",
         text=TEXT,
         secrets=[TOKEN, TOKEN.partition(":")[2]],
+        edits=True,
         situations=_TELEGRAM,
     ),
     Case(

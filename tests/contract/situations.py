@@ -40,6 +40,7 @@ class Situation:
     retry_after_seconds: float | None = None
     timeout_seconds: float = 10.0
     held: bool = False
+    editing: bool = False  # of something sent before, instead of sending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,4 +54,5 @@ class Case:
     not_an_address: str
     text: str
     secrets: Sequence[str]
+    edits: bool = False
     situations: Sequence[Situation]

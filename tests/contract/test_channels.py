@@ -21,12 +21,16 @@ from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Button, Markup, Revision
 from postroom.domain.ports import Channel, Listen
 
 PATIENCE_SECONDS = 15.0
 EVERY_SITUATION = [
     pytest.param(case, situation, id=f"{case.name}-{situation.id}") for case in CASES for situation in case.situations
 ]
+LINK = "https://home.example/a/canary-link"
+CARD = Markup(buttons=((Button(label="Yes, do", url=LINK), Button(label="Open", url=f"{LINK}/2")),))
+REVISION = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("77",))
 each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 
 
@@ -45,7 +49,8 @@ async def attempt(channel: Channel, parts: Sequence[object], timeout_seconds: fl
 async def play(case: Case, situation: Situation, provider: FakeProvider) -> Receipt | PostroomError:
     channel = case.connect(provider.port)
     try:
-        sending = asyncio.create_task(attempt(channel, channel.prepare(message(case)), situation.timeout_seconds))
+        given = message(case, markup=CARD, revises=REVISION) if situation.editing else message(case)
+        sending = asyncio.create_task(attempt(channel, channel.prepare(given), situation.timeout_seconds))
         if situation.held:
             await provider.arrived.wait()
             assert not sending.done()
@@ -168,6 +173,25 @@ def test_text_nobody_can_carry_is_refused_before_any_call(case: Case, text: str)
 def test_a_bad_address_is_refused_before_any_call(case: Case) -> None:
     with pytest.raises(ValidationError):
         case.connect(1).prepare(message(case, address=case.not_an_address))
+
+
+@each_case
+def test_a_message_with_buttons_is_carried_and_shows_none_of_its_links(case: Case) -> None:
+    channel = case.connect(1)
+    parts = list(channel.prepare(message(case, markup=CARD)))
+
+    assert parts == list(channel.prepare(message(case, markup=CARD)))
+    assert "canary" not in repr(parts)
+
+
+@each_case
+def test_what_was_sent_is_edited_or_that_is_refused_before_any_call(case: Case) -> None:
+    channel = case.connect(1)
+    if case.edits:
+        assert len(channel.prepare(message(case, revises=REVISION))) == 1
+    else:
+        with pytest.raises(ValidationError, match="cannot be edited"):
+            channel.prepare(message(case, revises=REVISION))
 
 
 @each_case

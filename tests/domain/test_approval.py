@@ -12,6 +12,7 @@ from tests.work.approvals.parked import content
 
 from postroom.domain.approval import Content, Risk
 from postroom.domain.delivery import Intent
+from postroom.domain.markup import Button, Markup
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 CONTENTS = st.builds(
@@ -42,6 +43,7 @@ def test_two_contents_have_one_hash_only_when_they_are_the_same(one: Content, ot
         {"message": "See you at eight "},
         {"message": "See you at e\u200bight"},
         {"emoji": "👍"},
+        {"markup": Markup(buttons=((Button(label="Yes", token="t"),),))},
     ],
     ids=str,
 )

@@ -16,7 +16,6 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
-from postroom.app.calendars import google_calendars
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
 from postroom.app.inbox import Inbox, releasing, running_inbox
@@ -25,10 +24,12 @@ from postroom.app.intents import Correspondence, World, build_correspondence, li
 from postroom.app.known_channels import known_channels
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
+from postroom.app.module_context import module_context
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
+from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.sandbox import start_sandbox
 from postroom.app.script_door import ScriptDoor
 from postroom.app.sessions import build_sessions, start_sessions
@@ -43,9 +44,7 @@ from postroom.doors.assistants.household_client import HouseholdClient
 from postroom.doors.assistants.profile import FACES
 from postroom.doors.assistants.standalone import adapter_parts
 from postroom.doors.butler.daemon import Butler
-from postroom.doors.butler.modules.credentials import credentials_by_name
 from postroom.doors.butler.modules.loading import check_modules, loaded_modules
-from postroom.doors.butler.modules.module import ModuleContext
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
 from postroom.doors.butler.session_tools import add_route_tool
 from postroom.doors.guard.guarded_server import GuardedServer
@@ -65,7 +64,7 @@ from postroom.system.roster.endpoints import Endpoints, port_for
 from postroom.system.serving.connections import bounds_of
 from postroom.system.serving.listeners import Listeners
 from postroom.system.serving.server import serving
-from postroom.system.settings import Secret, Settings
+from postroom.system.settings import Settings
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
@@ -83,6 +82,7 @@ class Household:
     loops: Loops
     addresses: dict[str, str] = field(default_factory=dict)
     inbox: Inbox | None = None
+    asking: AskingParts | None = None
     sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
 
 
@@ -133,6 +133,7 @@ class _Builder:
         self._serving: list[uvicorn.Server] = []
         self._plane: Plane | None = None
         self._approvals: Approvals | None = None
+        self._asking: AskingParts  # as soon as there is a store
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -151,6 +152,7 @@ class _Builder:
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
+            self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint)
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
@@ -233,14 +235,7 @@ class _Builder:
     async def _butler(self, config: ButlerConfig, world: ButlerWorld, outbound: Outbound, switchboard: Peer) -> Butler:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
-        context = ModuleContext(
-            butler=config.name,
-            clock=self._clock,
-            calendars=google_calendars(self._clock),
-            environment={name: Secret(value) for name, value in self._environment.items()}
-            | credentials_by_name(self._settings, config),
-            in_sandbox=self._settings.in_sandbox,
-        )
+        context = module_context(config, self._settings, self._environment, self._clock)
         butler = build_butler(
             config,
             world,
@@ -267,10 +262,10 @@ class _Builder:
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
-        api_url = self._settings.url.rstrip("/") or self._listeners.url("api")
         await self._stack.enter_async_context(
-            releasing(self._settings, store.database, inbox, plane, self._mint, api_url, self._loops)
+            releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
         )
+        await self._stack.enter_async_context(presenting(self._asking, plane, self._listeners.pages_url, self._loops))
         self._plane, self._channels = plane, channels
         return plane
 
@@ -295,9 +290,11 @@ class _Builder:
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
-            await self._stack.enter_async_context(
-                listening(world, self._channels, built.replies, self._plane or outbound, self._loops)
+            heard = hearing(
+                self._asking, self._channels, self._plane or outbound, self._listeners.pages_url, self._loops
             )
+            ears = listening(world, self._channels, built.replies, self._plane or outbound, self._loops, heard)
+            await self._stack.enter_async_context(ears)
 
     async def _build_script_door(self, store: OpenedStore) -> None:
         door = ScriptDoor(
@@ -389,6 +386,9 @@ class _Builder:
             self._household.addresses[name] = self._listeners.url(name) + ("/mcp" if name in self._servers else "")
         for butler in self._butlers:
             await start_sessions(butler.name, butler.sessions, self._stack, self._loops)
+        if asking := self._household.asking:
+            await start_resuming(asking, self._butlers, self._stack, self._loops)
+            self._stack.callback(asking.bells.close)  # those who wait are let go while they are still connected
         if inbox := self._household.inbox:
             self._stack.callback(inbox.feed.stop)  # first of all, so that no open stream holds up the servers
         if self._correspondence:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from fastapi import APIRouter
@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from postroom.app.address_book import Approvers
 from postroom.app.known_channels import known_channels
 from postroom.app.people import household_people
+from postroom.app.questions import QuestionEar
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Listen, Outbound
@@ -164,19 +165,29 @@ async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def listening(
-    world: World, channels: Mapping[str, Channel], replies: Replies, outbound: Outbound, loops: Loops
+    world: World,
+    channels: Mapping[str, Channel],
+    replies: Replies,
+    outbound: Outbound,
+    loops: Loops,
+    questions: AbstractAsyncContextManager[QuestionEar],
 ) -> AsyncIterator[None]:
-    """Reads what people write on every channel that hears them."""
-    handlers = [
-        hearing_handler(StoredConversations(world.store.database), world.clock),
-        reply_handler(replies),
-        unhandled_handler(outbound, world.clock),
-    ]
+    """Reads what people write on every channel that hears them; what answers a question goes there first."""
     offsets = StoredIntents(world.store.database, world.mint.mint)
     async with AsyncExitStack() as stack:
+        ear = await stack.enter_async_context(questions)
+        handlers = [
+            hearing_handler(StoredConversations(world.store.database), world.clock),
+            ear.handle,
+            reply_handler(replies),
+            unhandled_handler(outbound, world.clock),
+        ]
         for name, channel in channels.items():
             if isinstance(channel, Listen):
-                inbound = Inbound(source=name, bot=channel, offsets=offsets, handlers=handlers, clock=world.clock)
+                ear.watch.expect(name)
+                inbound = Inbound(
+                    source=name, bot=channel, offsets=offsets, handlers=handlers, clock=world.clock, watch=ear.watch
+                )
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.
                 await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
         yield

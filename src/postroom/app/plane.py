@@ -32,6 +32,7 @@ from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
 from postroom.work.people.household_people import HouseholdPeople
+from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sole_worker
@@ -85,6 +86,7 @@ def build_plane(
         ledger=store.ledger,
         channels=channels,
         book=people,
+        sent=StoredSent(store.database),
         limits=shared.limits,
         breakers=shared.breakers,
         policy=policy,

@@ -13,6 +13,7 @@ from postroom.domain.delivery import Intent, Message, Status
 from postroom.domain.errors import FieldError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery
+from postroom.domain.markup import Markup, markup_text
 
 _HASH_SCHEME: Final = "approval.v1"
 
@@ -61,6 +62,7 @@ class Content:
     subject: str | None
     message: str
     emoji: str | None
+    markup: Markup | None = None
 
     @property
     def hash(self) -> str:
@@ -75,6 +77,8 @@ class Content:
             self.emoji,
             str(self.intent),
         ]
+        if self.markup is not None:
+            parts.append(markup_text(self.markup))
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
     def to_message(self, delivery_id: DeliveryId) -> Message:
@@ -86,6 +90,7 @@ class Content:
             subject=self.subject,
             emoji=self.emoji,
             thread=self.thread,
+            markup=self.markup,
         )
 
 
@@ -98,6 +103,7 @@ def content_of(new: NewDelivery) -> Content:
         subject=new.subject,
         message=new.message,
         emoji=new.emoji,
+        markup=new.markup,
     )
 
 

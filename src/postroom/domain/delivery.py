@@ -8,6 +8,7 @@ from typing import Final
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Markup, Revision
 from postroom.domain.record import record
 
 
@@ -97,6 +98,7 @@ class Message:
     What a channel is asked to carry, addressed and ready to send.
 
     `repeated`: an earlier call may have brought it already, so the person is shown REPEAT_MARK with it.
+    `revises`: it takes the place of something sent before; without a text, only its buttons do.
     """
 
     delivery_id: DeliveryId
@@ -108,6 +110,8 @@ class Message:
     thread: str | None = None
     origin_butler: str = ""
     repeated: bool = False
+    markup: Markup | None = None
+    revises: Revision | None = None
 
 
 @dataclass(frozen=True, slots=True)

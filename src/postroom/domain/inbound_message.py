@@ -1,9 +1,12 @@
-"""What a person wrote to us on a channel, whatever the provider calls its parts."""
+"""What a person did on a channel, whatever the provider calls its parts: wrote something, or pressed a button."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from postroom.domain.answer_attempt import Flag
+from postroom.domain.question_answer import Assurance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,25 +15,56 @@ class InboundMessage:
     number: int
     """The provider's own count, for logs and ids; 0 when it gave none."""
     message_id: str
-    addresses: tuple[str, ...]
+    places: tuple[str, ...]
     """Every address the place is known by, its own id first."""
     sender: str | None = None
-    """The person whose own words these are; None for bots, forwarded words and those who hide behind a chat."""
+    """Who wrote it, by the channel's own proof; None for bots."""
     text: str | None = field(default=None, repr=False)
     replies_to: str | None = None
     """The provider's id of our message that is answered."""
     alone: bool = False
     """A person wrote it where only they and we are."""
+    said_at_us: int | None = None
+    """By the provider's clock."""
+    flags: frozenset[Flag] = frozenset()
+    assurance: Assurance = Assurance.CHANNEL
+
+    @property
+    def author(self) -> str | None:
+        """The person whose own words these are; None for bots, forwarded words and those who hide behind a chat."""
+        return None if self.flags else self.sender
+
+    @property
+    def event_id(self) -> str:
+        return f"message:{self.thread_identity}"
 
     @property
     def thread_identity(self) -> str:
-        return f"{self.addresses[0]}:{self.message_id}"
+        return f"{self.places[0]}:{self.message_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Press:
+    """`places` are all addresses of the chat it was pressed in, `sender` is who pressed, by the channel's own proof."""
+
+    channel: str
+    event_id: str
+    callback_id: str
+    places: tuple[str, ...]
+    sender: str | None
+    token: str = field(repr=False)
+    flags: frozenset[Flag] = frozenset()
+
+
+InboundEvent = InboundMessage | Press
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listened:
     """One look into a channel."""
 
-    messages: Sequence[InboundMessage] = ()
+    events: Sequence[InboundEvent] = ()
     position: int | None = None
     """Where the next look begins; None when nothing new came."""
+    everything: bool = True
+    """Nothing more was waiting."""

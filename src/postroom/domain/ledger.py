@@ -18,6 +18,7 @@ from postroom.domain.delivery import (
     Status,
 )
 from postroom.domain.ids import DeadLetterId, DeliveryId
+from postroom.domain.markup import Markup, Revision
 from postroom.domain.record import record
 
 PRIORITY_RANK: dict[Priority, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, Priority.LOW: 2}
@@ -42,6 +43,8 @@ class Carried:
     on_uncertain: OnUncertain
     created_at_us: int
     trace_id: str | None = None
+    markup: Markup | None = None
+    revises: Revision | None = None
 
     @property
     def order_key(self) -> str:
@@ -58,7 +61,9 @@ class Carried:
             emoji=self.emoji,
             thread=self.thread,
             origin_butler=self.origin_butler,
-            repeated=repeated,
+            repeated=repeated and self.revises is None,  # the same edit twice is one edit
+            markup=self.markup,
+            revises=self.revises,
         )
 
 
@@ -130,6 +135,17 @@ class Snapshot:
     waiting_reason: str | None
     provider_delivery_id: str | None
     failure: Failure | None
+
+
+@record
+class Sent:
+    """A delivery that has arrived: where, for whom, and the provider's names for its parts, in order."""
+
+    id: DeliveryId
+    origin_butler: str
+    channel: str
+    address: str
+    provider_ids: tuple[str, ...]
 
 
 @record

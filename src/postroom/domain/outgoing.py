@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Markup
 from postroom.domain.record import record
 
 
@@ -22,7 +24,12 @@ class RequestContext:
 
 @record
 class Outgoing:
-    """What is to be said, to whom and for whom; without a recipient, to the owner."""
+    """
+    What is to be said, to whom and for whom; without a recipient, to the owner.
+
+    `markup` and `revises` are for the household itself: notify.v1, which agents speak, has neither. What
+    `revises` a delivery goes where that one went; without a message it changes the buttons alone.
+    """
 
     origin_butler: str
     channel: str
@@ -35,3 +42,5 @@ class Outgoing:
     idempotency_key: str | None = None
     priority: Priority = Priority.MEDIUM
     on_uncertain: OnUncertain | None = None
+    markup: Markup | None = None
+    revises: DeliveryId | None = None

@@ -10,8 +10,8 @@ from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
-from postroom.domain.inbound_message import Heard
-from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Settlement, Snapshot
+from postroom.domain.inbound_message import Listened
+from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Sent, Settlement, Snapshot
 from postroom.domain.limits import Admission, Decision
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
@@ -79,7 +79,7 @@ class Probe(Protocol):
 class Listen(Protocol):
     """A channel that hears what people write there."""
 
-    async def listen(self, position: int | None, timeout_seconds: float) -> Heard:
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
         """What came since `position`; waits up to `timeout_seconds` for something to come."""
         ...
 
@@ -140,6 +140,12 @@ class Ledger(Protocol):
         ...
 
     async def settle(self, done: Settlement) -> bool: ...
+
+
+class SentRecord(Protocol):
+    async def sent(self, delivery_id: DeliveryId) -> Sent | None:
+        """None while it has not arrived, or when nothing of that name was ever sent."""
+        ...
 
 
 class AddressBook(Protocol):

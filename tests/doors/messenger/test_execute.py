@@ -11,6 +11,9 @@ import pytest
 from tests.clock import FakeClock
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
+from postroom.domain.markup import Button, Markup
+from postroom.domain.notify_within import document_within
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.route import build_notify_route, build_status_route
 from postroom.doors.messenger.execute import Execute
@@ -111,3 +114,19 @@ async def test_a_sender_is_answered_what_became_of_its_delivery_and_nobody_else_
     assert (foreign["status"], foreign["error"]["message"]) == ("error", f"Delivery {sent} not found")
     assert (unrouted["status"], unrouted["error"]["message"]) == ("error", "butler:health is not trusted to route")
     assert len(await world.rows()) == 1
+
+
+@pytest.mark.requirement("house:buttons-are-the-households-own")
+async def test_a_switchboard_brings_the_buttons_of_its_household(world: World) -> None:
+    card = Outgoing(
+        origin_butler="health",
+        channel="telegram",
+        message="Ship it?",
+        markup=Markup(buttons=((Button(label="Yes", token="q1:yes"),),)),
+    )
+    payload = build_notify_route(request_id="r-1", received_at="2026-01-01T00:00:00Z", envelope=document_within(card))
+
+    answer = await execute(world, payload)
+
+    assert answer["status"] == "ok"
+    assert [call.message.markup for call in world.telegram.calls] == [card.markup]

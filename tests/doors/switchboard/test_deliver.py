@@ -241,3 +241,18 @@ async def test_without_a_messenger_in_the_registry_nothing_is_routed() -> None:
     assert answer["status"] == "error"
     assert messenger.calls == []
     assert log.rows[0]["answer"] == answer
+
+
+@pytest.mark.requirement("house:buttons-are-the-households-own")
+async def test_buttons_are_taken_from_the_household_itself_and_refused_from_a_butler() -> None:
+    messenger, log = Messenger(routed()), Log()
+    markup = {"buttons": [[{"label": "Yes", "token": "q1:yes"}]]}
+    card = {**SEND, "household": {"markup": markup, "revises": None}}
+
+    theirs = await switchboard(messenger, log).deliver(HEALTH, card, request_id="r-1", wait_seconds=20)
+    ours = await switchboard(messenger, log).deliver(OPERATOR, card, request_id="r-2", wait_seconds=20)
+
+    assert [one["field"] for one in theirs["error"]["fields"]] == ["household"]
+    assert ours == OK
+    [call] = messenger.calls
+    assert call["route"]["input"]["context"]["notify_request"] == card

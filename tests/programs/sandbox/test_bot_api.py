@@ -112,6 +112,7 @@ async def test_an_update_has_the_shape_a_bot_expects(client: Client) -> None:
     assert update["message"]["reply_to_message"]["message_id"] == sent
 
 
+@pytest.mark.requirement("house:sandbox-inbound")
 async def test_an_update_says_who_wrote_and_how_it_came(client: Client) -> None:
     typed = {
         "chat_id": -5,
@@ -131,6 +132,23 @@ async def test_an_update_says_who_wrote_and_how_it_came(client: Client) -> None:
     assert not {"forward_origin", "sender_chat", "via_bot"} & plain.keys()
     assert (odd["from"]["id"], odd["from"]["is_bot"], odd["sender_chat"]["id"]) == (2001, True, -5)
     assert odd["forward_origin"]["type"] == "hidden_user" and odd["via_bot"]["is_bot"]
+
+
+@pytest.mark.requirement("house:sandbox-inbound")
+async def test_members_of_a_group_are_told_apart_and_replies_name_what_they_answer(client: Client) -> None:
+    sent = (await client.bot("sendMessage", chat_id="-100", text="Who comes?"))["result"]["message_id"]
+    for member, text in (("2001", "I"), (2002, "Not I")):
+        typed = {"chat_id": "-100", "text": text, "from_id": member, "reply_to_message_id": str(sent)}
+        assert (await client.post("/sandbox/telegram/inbound", typed))["http_status"] == 200
+
+    updates = [one["message"] for one in (await client.bot("getUpdates"))["result"]]
+
+    assert [(one["from"]["id"], one["reply_to_message"]["message_id"]) for one in updates] == [
+        (2001, sent),
+        (2002, sent),
+    ]
+    listed = (await client.get("/sandbox/telegram/inbound"))["messages"]
+    assert [one["from_id"] for one in listed] == [2001, 2002]
 
 
 async def test_who_wrote_is_refused_when_it_is_nobody(client: Client) -> None:

@@ -75,6 +75,31 @@ async def test_a_mail_the_person_wrote_is_kept_and_can_be_answered(client: Clien
     assert await client.mails() == []
 
 
+@pytest.mark.requirement("house:sandbox-mail")
+async def test_a_mail_is_kept_with_the_headers_it_came_with(client: Client) -> None:
+    headers = {"Auto-Submitted": "auto-replied", "Authentication-Results": "mx.example; dkim=pass"}
+    written = {"from": "ada@example.com", "to": "bot@example.com", "subject": "Re: Hi", "body": "Away."}
+
+    await client.post("/sandbox/email/inbound", {**written, "headers": headers})
+
+    [listed] = (await client.get("/sandbox/email/inbound"))["messages"]
+    assert listed["headers"] == headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[], {"A": 1}, {"A": "b\nc"}, {"A:": "b"}, {"A b": "c"}, {"": "x"}, {str(number): "x" for number in range(51)}],
+    ids=["list", "number", "two lines", "colon", "space", "no name", "too many"],
+)
+async def test_wrong_headers_are_refused(client: Client, headers: object) -> None:
+    body = {"from": "ada@example.com", "to": "bot@example.com", "body": "x", "headers": headers}
+
+    answer = await client.post("/sandbox/email/inbound", body)
+
+    assert [one["field"] for one in answer["error"]["fields"]] == ["headers"]
+    assert (await client.get("/sandbox/email/inbound"))["messages"] == []
+
+
 @pytest.mark.parametrize(
     ("path", "body", "wrong"),
     [

@@ -16,6 +16,8 @@ from tests.work.people.known_people import household_people, owner
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.errors import StoreUnavailable
+from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Button, Markup, Revision
 from postroom.work.approvals.gate import ApprovalGate, Mailboxes
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
@@ -36,6 +38,10 @@ PEOPLE = [
     new_contact(name="Alice", email="alice@friends.example", trusted=True),
     new_contact(name="Bob", telegram_chat_id="3000", email="bob@friends.example"),
 ]
+
+
+MARKUP = Markup(buttons=((Button(label="Yes", token="t"),),))
+REVISION = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("7",))
 
 
 class OneMailbox:
@@ -110,6 +116,8 @@ async def gate(database: Database) -> ApprovalGate:
         ),
         pytest.param({"intent": Intent.REPLY, "thread": "7"}, False, id="a reply nobody asked for"),
         pytest.param({"intent": Intent.REPLY, "address": "1000", "thread": "7"}, True, id="a reply to the owner"),
+        pytest.param({"address": "555", "markup": MARKUP}, False, id="a stranger, with buttons"),
+        pytest.param({"address": "555", "revises": REVISION}, True, id="an edit of what has passed before"),
     ],
 )
 async def test_who_passes(gate: ApprovalGate, changes: dict[str, Any], passes: bool) -> None:

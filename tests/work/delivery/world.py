@@ -35,6 +35,7 @@ from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.world.channels.kinds import KINDS
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.circuits import StoredCircuits
@@ -372,6 +373,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         ledger=ledger,
         channels=channels,
         book=Book(),
+        sent=StoredSent(database),
         limits=limits,
         breakers=breakers,
         policy=parts.policy,

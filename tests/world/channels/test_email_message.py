@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Button, Markup, Revision
 from postroom.world.channels.email_message import Mail, as_data, build
 
 NOW = datetime(2026, 3, 1, 13, 0, 0, tzinfo=timezone(timedelta(hours=1)))
@@ -140,3 +141,62 @@ def test_no_line_of_the_message_can_be_the_closing_dot(text: str) -> None:
 
     assert data.endswith(b"\r\n.\r\n")
     assert data.count(b"\r\n.\r\n") == 1
+
+
+OPEN = Button(label="Ship\nit", url="https://home.example/a/abc?x=1")
+CARD = Markup(buttons=((OPEN, Button(label="Später", url="http://127.0.0.1:40200/a/def")), (OPEN,)))
+
+
+@pytest.mark.requirement("house:email-links")
+def test_buttons_are_lines_with_links_and_no_program_answers_them() -> None:
+    read = parsed(text="Ship it?\n", markup=CARD, repeated=True)
+
+    assert read.get_content().replace("\r\n", "\n") == (
+        "Ship it?\n\nShip it: https://home.example/a/abc?x=1\nSpäter: http://127.0.0.1:40200/a/def\n\n"
+        "Ship it: https://home.example/a/abc?x=1\n\n(possibly repeated)\n"
+    )
+    assert read["X-Auto-Response-Suppress"] == "All"
+    assert read["Auto-Submitted"] == "auto-generated"
+    assert read["Reply-To"] is None
+
+
+def test_an_answer_goes_where_the_question_says() -> None:
+    assert parsed(markup=Markup(reply_to="bot+q7@Post.example"))["Reply-To"] == "bot+q7@post.example"
+
+
+@pytest.mark.parametrize("reply_to", ["", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example"])
+def test_a_place_for_answers_is_one_mailbox(reply_to: str) -> None:
+    with pytest.raises(ValidationError, match="reply_to"):
+        mail(markup=Markup(reply_to=reply_to))
+
+
+@pytest.mark.parametrize(
+    "button",
+    [
+        Button(label="Yes", token="q1:abc"),
+        Button(label=" ", url="https://home.example"),
+        Button(label="a\x00b", url="https://home.example"),
+        Button(label="Yes", url="javascript:alert(1)"),
+        Button(label="Yes", url="https://home.example/a b"),
+        Button(label="Yes", url="https://home.example/\nBcc: x"),
+        Button(label="Yes", url="https://"),
+        Button(label="Yes", url="http://[::1"),
+    ],
+    ids=["token", "blank", "nul", "script", "space", "line", "no host", "broken"],
+)
+def test_what_is_no_link_is_refused_before_any_call(button: Button) -> None:
+    with pytest.raises(ValidationError, match="button"):
+        mail(markup=Markup(buttons=((button,),)))
+
+
+@pytest.mark.requirement("house:email-links")
+def test_a_mail_cannot_be_edited() -> None:
+    with pytest.raises(ValidationError, match="e-mail cannot be edited"):
+        mail(revises=Revision(delivery_id=DeliveryId("d"), provider_ids=("<a@b>",)))
+
+
+def test_links_are_private() -> None:
+    built = mail(markup=CARD)
+
+    assert "https://home.example/a/abc?x=1" in built.private
+    assert "home.example" not in repr(built)

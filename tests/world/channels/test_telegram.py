@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.bot_api import BotApi, Trouble, accepted, refused, reply
@@ -11,6 +12,7 @@ from tests.contract.pieces import Piecemeal
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Button, Markup
 from postroom.world.channels.telegram import Telegram, address, build
 from postroom.world.channels.telegram_text import TEXT_LIMIT
 
@@ -206,7 +208,66 @@ async def test_updates_are_handed_over_as_they_came() -> None:
         await channel.updates(None, 0.0)
         await channel.close()
 
-    assert [request.body for request in api.requests] == [{"timeout": 30, "offset": 8}, {"timeout": 0}]
+    kinds = {"allowed_updates": ["message", "edited_message", "callback_query", "my_chat_member"]}
+    assert [request.body for request in api.requests] == [{"timeout": 30, "offset": 8} | kinds, {"timeout": 0} | kinds]
+
+
+@pytest.mark.requirement("house:telegram-presses-are-answered")
+async def test_a_press_is_answered_in_a_few_words() -> None:
+    async with BotApi() as api:
+        api.behave(reply(200, {"ok": True, "result": True}))
+        channel = Telegram(TOKEN, api.url)
+        assert await channel.answer_press("99", "Got it")
+        assert await channel.answer_press("100", "x" * 300, alert=True, timeout_seconds=1.0)
+        await channel.close()
+
+    assert [request.path for request in api.requests] == [f"/bot{TOKEN}/answerCallbackQuery"] * 2
+    assert [request.body for request in api.requests] == [
+        {"callback_query_id": "99", "text": "Got it", "show_alert": False},
+        {"callback_query_id": "100", "text": "x" * 199 + "…", "show_alert": True},
+    ]
+
+
+@pytest.mark.requirement("house:telegram-presses-are-answered")
+@pytest.mark.parametrize(
+    "script",
+    [
+        refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid"),
+        refused(429, "Too Many Requests", parameters={"retry_after": 9}),
+        refused(502, "Bad Gateway"),
+        Trouble.READ_THEN_RESET,
+    ],
+    ids=["too old", "throttled", "away", "cut"],
+)
+async def test_an_answer_to_a_press_that_fails_does_no_harm_and_tells_nothing(
+    script: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with structlog.testing.capture_logs() as logged:
+        async with BotApi() as api:
+            api.behave(script)
+            channel = Telegram(TOKEN, api.url)
+            assert not await channel.answer_press("99", "canary words")
+            await channel.close()
+
+    assert [entry["event"] for entry in logged] == ["telegram.press_unanswered"]
+    assert "canary" not in str(logged) + caplog.text
+
+
+@pytest.mark.requirement("house:telegram-buttons")
+def test_buttons_stand_under_the_last_part_also_when_it_may_be_a_repetition() -> None:
+    markup = Markup(buttons=((Button(label="Yes", token="q1:yes"),),))
+    keys = {"inline_keyboard": [[{"text": "Yes", "callback_data": "q1:yes"}]]}
+    for repeated in (False, True):
+        calls = build(message(text="x" * 10_000, markup=markup, repeated=repeated))
+
+        assert [call.body.get("reply_markup") for call in calls] == [None, None, keys]
+
+
+def test_a_reply_that_asks_for_a_reply_asks_the_one_who_wrote() -> None:
+    [call] = build(message(intent=Intent.REPLY, thread="55", markup=Markup(force_reply=True)))
+
+    assert call.body["reply_markup"] == {"force_reply": True, "selective": True}
+    assert call.body["reply_parameters"] == {"message_id": 55}
 
 
 @pytest.mark.parametrize("token", ["", "a b", "1:x/../y", "1:x?y", "1:x\n", "1:%2e"])

@@ -8,6 +8,7 @@ from typing import Any
 
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify_response import notify_error
+from postroom.domain.notify_within import parse_within
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
@@ -38,7 +39,9 @@ class Execute:
             _check_lineage(route.sender, envelope)
         except ValidationError as error:
             return route_response(context, notify_error(error), self._elapsed_ms(started))
-        answer = await deliver_envelope(self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds)
+        answer = await deliver_envelope(
+            self.plane, envelope, request_id=route.request_id, wait_seconds=wait_seconds, parse=parse_within
+        )
         return route_response(context, answer, self._elapsed_ms(started))
 
     async def submit(self, caller: Principal, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:

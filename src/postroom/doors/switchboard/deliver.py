@@ -12,6 +12,7 @@ from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.hop import Hop
 from postroom.domain.notify import parse_notify
 from postroom.domain.notify_response import notify_response
+from postroom.domain.notify_within import parse_within
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock, Outbound
@@ -60,7 +61,7 @@ class Deliver:
             if refusal is not None:
                 return refused(ValidationError(refusal), request_id=request_id)
             try:
-                outgoing = parse_notify(envelope, self.channels)
+                outgoing = _parser(caller)(envelope, self.channels)
             except ValidationError as error:
                 return refused(error, request_id=request_id)
             return await self._hand_on(caller, outgoing, request_id, wait_seconds)
@@ -99,6 +100,11 @@ class Deliver:
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
         return await self.messenger.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+
+def _parser(caller: Principal) -> Callable[[object, KnownChannels], Outgoing]:
+    """Buttons and revisions are taken from the household's own parts and from nobody else."""
+    return parse_within if caller.role is Role.OPERATOR else parse_notify
 
 
 def check_origin(caller: Principal, origin_butler: str) -> None:

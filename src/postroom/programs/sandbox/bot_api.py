@@ -20,7 +20,8 @@ from postroom.system.signal import Signal
 
 SANDBOX_TOKEN = "40290:sandbox"  # noqa: S105 - opens nothing but this sandbox
 MAX_POLL_SECONDS = 50
-DEFAULT_KINDS = ("message", "edited_message", "callback_query")
+ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
 _KINDS = (*DEFAULT_KINDS, "message_reaction")
 _TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{1,128}")
 
@@ -44,11 +45,14 @@ class BotApi:
         self._news = news
         self._stopping = stopping
         self._token = token
+        self._kinds = DEFAULT_KINDS
+        self._reader = object()
         methods = BotMethods(ledger, clock)
         self._reading: dict[str, Method] = {"getme": methods.get_me}
         self._sending: dict[str, Method] = {
             "sendmessage": methods.send_message,
             "editmessagetext": methods.edit_message_text,
+            "editmessagereplymarkup": methods.edit_message_reply_markup,
             "setmessagereaction": methods.set_message_reaction,
             "answercallbackquery": methods.answer_callback_query,
         }
@@ -101,11 +105,15 @@ class BotApi:
         offset = arguments.integer("offset", 0)
         limit = min(max(arguments.integer("limit", 100), 1), 100)
         timeout = min(max(arguments.integer("timeout", 0), 0), MAX_POLL_SECONDS)
-        kinds = _wanted_kinds(arguments)
+        self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
         deadline_us = self._clock.now_us() + seconds(timeout)
+        me = self._reader = object()
+        self._news.ring()  # a reader who still waits learns that there is another
         while True:
             news = self._news.news()
-            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds)
+            if self._reader is not me:
+                raise ApiError(409, ANOTHER_READER)
+            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=self._clock.now_us())
             if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
                 return found
             await self._clock.wait(news, deadline_us)
@@ -155,9 +163,11 @@ def _phrase(status: int) -> str:
         return "Error"
 
 
-def _wanted_kinds(arguments: Arguments) -> tuple[str, ...]:
-    """Telegram sends reactions only to those who ask for them."""
+def _wanted_kinds(arguments: Arguments, before: tuple[str, ...]) -> tuple[str, ...]:
+    """Telegram sends reactions only to those who ask for them, and remembers what was asked for last."""
     asked = arguments.structure("allowed_updates")
-    if not isinstance(asked, list) or not asked:
+    if not isinstance(asked, list):
+        return before
+    if not asked:
         return DEFAULT_KINDS
     return tuple(kind for kind in _KINDS if kind in asked)

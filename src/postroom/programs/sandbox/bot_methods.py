@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from typing import Any
 
 from postroom.domain.ports import Clock
 from postroom.programs.sandbox.arguments import Arguments, bad_request
+from postroom.programs.sandbox.keyboards import is_editable, read_markup
 from postroom.programs.sandbox.records import TelegramMessage
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.programs.sandbox.telegram_objects import bot_user, canonical_chat, message_object
@@ -38,22 +38,29 @@ class BotMethods:
             now_us=self._clock.now_us(),
             reply_to=replied.message_id if replied else None,
             parse_mode=arguments.text("parse_mode") or None,
-            reply_markup=_reply_markup(arguments),
+            reply_markup=read_markup(arguments),
         )
         return message_object(message, token, replied)
 
     def edit_message_text(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        message = self._message(arguments, "message to edit not found")
-        text, markup = _message_text(arguments), _reply_markup(arguments)
-        if message.from_person:
+        text = _message_text(arguments, too_long="MESSAGE_TOO_LONG")
+        return self._edit(arguments, token, text)
+
+    def edit_message_reply_markup(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return self._edit(arguments, token, None)
+
+    def _edit(self, arguments: Arguments, token: str, text: str | None) -> dict[str, Any]:
+        """Without a text the buttons alone are edited; without buttons there are none any more."""
+        message, markup = self._message(arguments, "message to edit not found"), read_markup(arguments)
+        if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
             raise bad_request("message can't be edited")
+        text = message.text if text is None else text
         if (text, markup) == (message.text, message.reply_markup):
             raise bad_request(
                 "message is not modified: specified new message content and reply markup are exactly the same as a"
                 " current content and reply markup of the message"
             )
-        edited = message_object(self._ledger.edit(message, text, markup), token)
-        return {**edited, "edit_date": self._clock.now_us() // 1_000_000}
+        return message_object(self._ledger.edit(message, text, markup, now_us=self._clock.now_us()), token)
 
     def set_message_reaction(self, arguments: Arguments, token: str) -> bool:
         message = self._message(arguments, "message to react not found")
@@ -67,7 +74,10 @@ class BotMethods:
             raise bad_request("MESSAGE_TOO_LONG")
         callback_id = str(arguments.raw("callback_query_id") or "")
         known = callback_id.isdecimal() and len(callback_id) <= 18
-        if not known or not self._ledger.answer_callback(int(callback_id), text, now_us=self._clock.now_us()):
+        is_alert = arguments.raw("show_alert") in (True, "true", "True", "1")
+        if not known or not self._ledger.answer_callback(
+            int(callback_id), text, now_us=self._clock.now_us(), is_alert=is_alert
+        ):
             raise bad_request("query is too old and response timeout expired or query ID is invalid")
         return True
 
@@ -112,12 +122,12 @@ def _chat(arguments: Arguments) -> str:
     return chat_id
 
 
-def _message_text(arguments: Arguments) -> str:
+def _message_text(arguments: Arguments, too_long: str = "message is too long") -> str:
     text = arguments.text("text")
     if not text.strip():
         raise bad_request("message text is empty")
     if utf16_units(text) > TEXT_LIMIT_UTF16:
-        raise bad_request("message is too long")
+        raise bad_request(too_long)
     return text
 
 
@@ -133,15 +143,6 @@ def _reply_target(arguments: Arguments) -> tuple[int, bool]:
         raise bad_request("can't parse reply parameters JSON object")
     optional = parameters.get("allow_sending_without_reply") in (True, "true", "True", "1")
     return Arguments(parameters).integer("message_id", 0), optional
-
-
-def _reply_markup(arguments: Arguments) -> str | None:
-    markup = arguments.structure("reply_markup")
-    if markup is None:
-        return None
-    if not isinstance(markup, dict):
-        raise bad_request("can't parse reply keyboard markup JSON object")
-    return json.dumps(markup)
 
 
 def _one_emoji(reaction: Any) -> str | None:

@@ -14,6 +14,7 @@ from postroom.domain.ports import Clock
 from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
 from postroom.programs.sandbox.faults import ArmedFaults
+from postroom.programs.sandbox.keyboards import pressed_data
 from postroom.programs.sandbox.ledger import Ledger
 from postroom.programs.sandbox.listings import callback_listing, mail_listing, message_listing, reaction_listing
 from postroom.programs.sandbox.openapi import DOCUMENT
@@ -69,6 +70,8 @@ class Control:
             ("POST", "/sandbox/telegram/inbound", self.type_message),
             ("GET", "/sandbox/telegram/callbacks", self.telegram_callbacks),
             ("POST", "/sandbox/telegram/callback", self.press),
+            ("POST", "/sandbox/telegram/press", self.press_button),
+            ("POST", "/sandbox/telegram/away", self.be_away),
             ("GET", "/sandbox/email/messages", self.emails),
             ("GET", "/sandbox/email/messages/{id}/raw", self.raw_email),
             ("GET", "/sandbox/email/inbound", self.email_inbound),
@@ -137,6 +140,7 @@ class Control:
             reply_to=typed.reply_to_message_id,
             from_person=True,
             from_name=typed.from_name,
+            from_id=typed.writer.from_id,
             announce=lambda message: ("message", typed_object(message, self._token, replied, typed.writer)),
         )
         self._news.ring()
@@ -159,10 +163,34 @@ class Control:
     async def press(self, request: web.Request) -> web.StreamResponse:
         pressed = inbound.pressed(await read_json(request))
         message = self._known(pressed.chat_id, pressed.message_id, "message_id")
+        return self._press(message, pressed.data, None)
+
+    async def press_button(self, request: web.Request) -> web.StreamResponse:
+        """Only what stands under the message now can be pressed, as on a phone that is up to date."""
+        pressed = inbound.pressed_button(await read_json(request))
+        message = self._ledger.telegram.anywhere(pressed.message_id)
+        if message is None:
+            raise invalid("message_id", "no such message", "not_found")
+        found = pressed_data(message.reply_markup, pressed.button)
+        if not found:
+            raise invalid("button", "no such button under this message", "not_found")
+        if len(found) > 1:
+            raise invalid("button", "names more than one button: give its callback data", "ambiguous")
+        if found[0] is None:
+            raise invalid("button", "opens a link and says nothing to the bot", "is_a_link")
+        return self._press(message, found[0], pressed.from_id)
+
+    async def be_away(self, request: web.Request) -> web.StreamResponse:
+        """What waits for the bot becomes so much older, and what has waited for too long is gone."""
+        self._ledger.updates.age(inbound.away(await read_json(request)))
+        return answer({"status": "ok"})
+
+    def _press(self, message: TelegramMessage, data: str, from_id: int | None) -> web.Response:
         kept = self._ledger.telegram.press(
             message,
-            pressed.data,
+            data,
             now_us=self._clock.now_us(),
+            from_id=from_id,
             announce=lambda callback: ("callback_query", callback_object(callback, message, self._token)),
         )
         self._news.ring()

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from typing import Any
+from typing import Any, Final
 
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.records import Mail, StoredMail
+
+KEPT_MAILS: Final = 10_000
 
 EMAIL_TABLES = """
 create table if not exists emails (
@@ -46,6 +48,7 @@ class EmailLedger:
                     "update emails set message_id = ? where email_id = ?",
                     (f"<inbound-{email_id}@sandbox.invalid>", email_id),
                 )
+            connection.execute("delete from emails where email_id <= ?", (email_id - KEPT_MAILS,))
             row = connection.execute(f"select {_COLUMNS} from emails where email_id = ?", (email_id,)).fetchone()
         return _stored(row)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
-from postroom.domain.fields import Fields
+from postroom.domain.fields import Fields, text_problem
 from postroom.programs.sandbox.bot_methods import TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
 from postroom.programs.sandbox.records import Mail, Writer
 from postroom.programs.sandbox.telegram_objects import canonical_chat
@@ -14,6 +15,10 @@ _MAX_LINE = 998
 _MAX_BODY = 500_000
 _MAX_DIGITS = 18
 _MAX_ID = 10**_MAX_DIGITS
+_MAX_LABEL = 256
+_MAX_AWAY_SECONDS = 604_800
+_MAX_HEADERS = 50
+_HEADER_NAME = re.compile(r"[!-9;-~]{1,76}")
 _WRITER = ("from_id", "from_is_bot", "forwarded", "sender_chat_id", "via_bot")
 
 
@@ -38,6 +43,15 @@ class Pressed:
     chat_id: str
     message_id: int
     data: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PressedButton:
+    """`button` is what stands on it, or the data behind it."""
+
+    message_id: int
+    button: str = field(repr=False)
+    from_id: int | None
 
 
 def typed(payload: object) -> Typed:
@@ -72,6 +86,28 @@ def tapped(payload: object) -> Tapped:
     return read
 
 
+def pressed_button(payload: object) -> PressedButton:
+    fields = Fields(payload)
+    fields.refuse_unknown({"message_id", "button", "from_id"})
+    read = PressedButton(
+        message_id=_identifier(fields, "message_id") or 0,
+        button=fields.text("button", maximum=_MAX_LABEL),
+        from_id=_identifier(fields, "from_id", required=False),
+    )
+    fields.finish()
+    return read
+
+
+def away(payload: object) -> float:
+    fields = Fields(payload)
+    fields.refuse_unknown({"seconds"})
+    value = fields.raw("seconds")
+    if type(value) not in (int, float) or not 0 < value <= _MAX_AWAY_SECONDS:
+        fields.complain("seconds", f"must be a number above 0 and at most {_MAX_AWAY_SECONDS}", "out_of_range")
+    fields.finish()
+    return float(value)
+
+
 def pressed(payload: object) -> Pressed:
     fields = Fields(payload)
     fields.refuse_unknown({"chat_id", "message_id", "data"})
@@ -86,7 +122,7 @@ def pressed(payload: object) -> Pressed:
 
 def written(payload: object) -> Mail:
     fields = Fields(payload)
-    fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to"})
+    fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers"})
     thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
     mail = Mail(
         sender=_line(fields, "from", _MAX_ADDRESS),
@@ -95,9 +131,27 @@ def written(payload: object) -> Mail:
         body=fields.text("body", maximum=_MAX_BODY, blank=True),
         in_reply_to=thread,
         references=thread,
+        headers=_headers(fields),
     )
     fields.finish()
     return mail
+
+
+def _headers(fields: Fields) -> dict[str, str]:
+    given = fields.raw("headers")
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or len(given) > _MAX_HEADERS or not all(map(_is_header, given.items())):
+        fields.complain("headers", f"must be at most {_MAX_HEADERS} names, each with one line of text", "invalid_text")
+        return {}
+    return given
+
+
+def _is_header(item: tuple[object, object]) -> bool:
+    name, value = item
+    if not isinstance(name, str) or not _HEADER_NAME.fullmatch(name) or not isinstance(value, str):
+        return False
+    return len(value) <= _MAX_LINE and text_problem(value) is None and value.splitlines() in ([], [value])
 
 
 def _chat(fields: Fields, name: str = "chat_id") -> str:

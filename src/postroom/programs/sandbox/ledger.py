@@ -12,12 +12,16 @@ from pathlib import Path
 
 from postroom.programs.sandbox.email_ledger import EMAIL_TABLES, EmailLedger
 from postroom.programs.sandbox.ledger_file import LedgerFile
-from postroom.programs.sandbox.telegram_ledger import TELEGRAM_TABLES, TelegramLedger
+from postroom.programs.sandbox.telegram_ledger import TELEGRAM_COLUMNS, TELEGRAM_TABLES, TelegramLedger
+from postroom.programs.sandbox.update_queue import UPDATE_COLUMNS, UPDATE_TABLES, UpdateQueue
 
 
 class Ledger:
     def __init__(self, path: Path | None = None) -> None:
-        self._file = LedgerFile(path, TELEGRAM_TABLES + EMAIL_TABLES)
+        self._file = LedgerFile(
+            path, TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES, (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS)
+        )
+        self.updates = UpdateQueue(self._file)
         self.telegram = TelegramLedger(self._file)
         self.email = EmailLedger(self._file)
 

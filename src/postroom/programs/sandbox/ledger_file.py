@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 
 class LedgerFile:
-    def __init__(self, path: Path | None, tables: str) -> None:
+    def __init__(self, path: Path | None, tables: str, columns: Sequence[tuple[str, str, str]] = ()) -> None:
+        """`columns` came later than the tables they are in, so an older file may not have them yet."""
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             # people's messages: nobody else on this machine may read them
@@ -21,6 +22,8 @@ class LedgerFile:
         for pragma in ("journal_mode = wal", "synchronous = normal", "busy_timeout = 2000"):
             self._connection.execute(f"pragma {pragma}")
         self._connection.executescript(tables)
+        for table, column, kind in columns:
+            self._add(table, column, kind)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -37,6 +40,11 @@ class LedgerFile:
     def reading(self) -> Iterator[sqlite3.Connection]:
         with self._lock:
             yield self._connection
+
+    def _add(self, table: str, column: str, kind: str) -> None:
+        known = {row[1] for row in self._connection.execute(f"pragma table_info({table})")}
+        if column not in known:
+            self._connection.execute(f"alter table {table} add column {column} {kind}")
 
     def close(self) -> None:
         with self._lock:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from postroom.domain.time import SECOND_US, to_text
-from postroom.programs.sandbox.records import Callback, Reaction, StoredMail, TelegramMessage
+from postroom.programs.sandbox.records import Callback, Edit, Reaction, StoredMail, TelegramMessage
 
 
 def message_listing(message: TelegramMessage) -> dict[str, Any]:
@@ -22,6 +22,18 @@ def message_listing(message: TelegramMessage) -> dict[str, Any]:
         "parse_mode": message.parse_mode,
         "reply_markup": None if message.reply_markup is None else json.loads(message.reply_markup),
         "from_name": message.from_name,
+        "from_id": message.from_id,
+        "edits": [edit_listing(edit) for edit in message.edits],
+        "presses": [callback_listing(press) for press in message.presses],
+    }
+
+
+def edit_listing(edit: Edit) -> dict[str, Any]:
+    """What stood there before."""
+    return {
+        "text": edit.text,
+        "reply_markup": None if edit.reply_markup is None else json.loads(edit.reply_markup),
+        "edited_at": None if edit.edited_us is None else to_text(edit.edited_us),
     }
 
 
@@ -45,6 +57,8 @@ def callback_listing(callback: Callback) -> dict[str, Any]:
         "date": callback.date_us // SECOND_US,
         "answered": callback.answered_us is not None,
         "answer": callback.answer,
+        "alert": callback.is_alert,
+        "from_id": callback.from_id,
     }
 
 

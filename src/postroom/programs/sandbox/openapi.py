@@ -80,8 +80,30 @@ _PRESSED = _object(
     ["chat_id", "message_id", "data"],
     closed=True,
 )
+_PRESSED_BUTTON = _object(
+    {
+        "message_id": {"type": ["integer", "string"], "minimum": 1},
+        "button": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 256,
+            "description": "What stands on it, or its callback data.",
+        },
+        "from_id": {"type": ["integer", "string", "null"], "minimum": 1},
+    },
+    ["message_id", "button"],
+    closed=True,
+)
+_AWAY = _object({"seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 604800}}, ["seconds"], closed=True)
 _WRITTEN = _object(
-    {"from": _TEXT, "to": _TEXT, "subject": _TEXT_OR_NOTHING, "body": _TEXT, "in_reply_to": _TEXT_OR_NOTHING},
+    {
+        "from": _TEXT,
+        "to": _TEXT,
+        "subject": _TEXT_OR_NOTHING,
+        "body": _TEXT,
+        "in_reply_to": _TEXT_OR_NOTHING,
+        "headers": {"type": ["object", "null"], "maxProperties": 50, "additionalProperties": _TEXT},
+    },
     ["from", "to", "body"],
     closed=True,
 )
@@ -100,8 +122,15 @@ _SCHEMAS: dict[str, Any] = {
             "parse_mode": _TEXT_OR_NOTHING,
             "reply_markup": {"type": ["object", "null"]},
             "from_name": _TEXT_OR_NOTHING,
+            "from_id": {"type": ["integer", "null"]},
+            "edits": {"type": "array", "items": {"$ref": "#/components/schemas/Edit"}},
+            "presses": {"type": "array", "items": {"$ref": "#/components/schemas/Callback"}},
         },
         ["message_id", "chat_id", "text", "date", "reply_to_message_id", "reactions"],
+    ),
+    "Edit": _object(
+        {"text": _TEXT, "reply_markup": {"type": ["object", "null"]}, "edited_at": _TEXT_OR_NOTHING},
+        ["text", "reply_markup", "edited_at"],
     ),
     "Reaction": _object(
         {
@@ -123,6 +152,8 @@ _SCHEMAS: dict[str, Any] = {
             "date": _NUMBER,
             "answered": {"type": "boolean"},
             "answer": _TEXT_OR_NOTHING,
+            "alert": {"type": "boolean"},
+            "from_id": {"type": ["integer", "null"]},
         },
         ["callback_query_id", "chat_id", "message_id", "data", "answered"],
     ),
@@ -226,6 +257,22 @@ _PATHS: dict[str, Any] = {
             "The person presses a button under a message.",
             _answer({"callback": {"$ref": "#/components/schemas/Callback"}}),
             body=_PRESSED,
+        )
+    },
+    "/sandbox/telegram/press": {
+        "post": _operation(
+            "pressButtonByName",
+            "The person presses a button by its label; the bot has 150 seconds to fetch that.",
+            _answer({"callback": {"$ref": "#/components/schemas/Callback"}}),
+            body=_PRESSED_BUTTON,
+        )
+    },
+    "/sandbox/telegram/away": {
+        "post": _operation(
+            "beAway",
+            "As if the bot had not asked for updates for so long.",
+            _answer({"status": {"const": "ok"}}),
+            body=_AWAY,
         )
     },
     "/sandbox/email/messages": {"get": _operation("listEmails", "Mails that were sent.", _EMAILS, window=True)},

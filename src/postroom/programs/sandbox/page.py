@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from html import escape
 
 from postroom.domain.time import to_text
 from postroom.programs.sandbox.faults import Fault
+from postroom.programs.sandbox.keyboards import keys
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
 
 NOTICE = "SANDBOX: nothing leaves this machine"
@@ -64,8 +66,11 @@ def _bubble(message: TelegramMessage) -> str:
     notes = [f"{who}, chat {message.chat_id}, message {message.message_id}, {to_text(message.date_us)}"]
     if message.reply_to_message_id is not None:
         notes.append(f"in reply to {message.reply_to_message_id}")
-    if message.earlier_texts:
+    if labels := [key["text"] for key in keys(json.loads(message.reply_markup or "null"))]:
+        notes.append(f"buttons {', '.join(labels)}")
+    if message.edits:
         notes.append("edited")
+    notes += [f"answered {press.answer!r}" for press in message.presses if press.answer]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")
     return f'<li class="{side}"><p class="text">{escape(message.text)}</p>{_about(notes)}</li>'

@@ -7,6 +7,15 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """What a message said before it was edited; when is not known of edits that older files keep."""
+
+    text: str = field(repr=False)
+    reply_markup: str | None = field(default=None, repr=False)
+    edited_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TelegramMessage:
     message_id: int
     chat_id: str
@@ -18,7 +27,15 @@ class TelegramMessage:
     parse_mode: str | None = None
     reply_markup: str | None = field(default=None, repr=False)
     reactions: tuple[str, ...] = ()
-    earlier_texts: tuple[str, ...] = field(default=(), repr=False)
+    from_id: int | None = None
+    edits: tuple[Edit, ...] = field(default=(), repr=False)
+    presses: tuple[Callback, ...] = field(default=(), repr=False)
+
+    @property
+    def earlier_texts(self) -> tuple[str, ...]:
+        """Without the edits that changed the buttons alone."""
+        followed = [*(edit.text for edit in self.edits[1:]), self.text]
+        return tuple(edit.text for edit, after in zip(self.edits, followed, strict=False) if edit.text != after)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +72,8 @@ class Callback:
     date_us: int
     answer: str | None = field(default=None, repr=False)
     answered_us: int | None = None
+    from_id: int | None = None
+    is_alert: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

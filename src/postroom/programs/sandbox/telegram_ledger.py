@@ -1,4 +1,4 @@
-"""Telegram messages, reactions and pressed buttons, and the updates the bot has not fetched yet."""
+"""Telegram messages with their edits, reactions and pressed buttons; the last of them, for each chat."""
 
 # ruff: noqa: S608 - only column names and clauses of this file are put together; every value is bound
 
@@ -6,11 +6,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
+from postroom.domain.time import seconds
 from postroom.programs.sandbox.ledger_file import LedgerFile
-from postroom.programs.sandbox.records import Callback, Reaction, TelegramMessage
+from postroom.programs.sandbox.records import Callback, Edit, Reaction, TelegramMessage
+from postroom.programs.sandbox.update_queue import PRESS_LIVES_SECONDS, Announce, UpdateQueue, put
+
+KEPT_PER_CHAT: Final = 10_000
+_TRIM_EVERY: Final = 100
+_MOST_PRESSES: Final = 20
 
 TELEGRAM_TABLES = """
 create table if not exists telegram_messages (
@@ -50,29 +56,34 @@ create table if not exists telegram_callbacks (
     answer text,
     answered_us integer
 );
-create table if not exists telegram_updates (
-    update_id integer primary key autoincrement,
-    kind text not null,
-    payload text not null
-);
+create index if not exists telegram_callbacks_of_message on telegram_callbacks (message_id);
 """
+TELEGRAM_COLUMNS: Final = (
+    ("telegram_messages", "from_id", "integer"),
+    ("telegram_edits", "earlier_markup", "text"),
+    ("telegram_edits", "edited_us", "integer"),
+    ("telegram_callbacks", "from_id", "integer"),
+    ("telegram_callbacks", "is_alert", "integer not null default 0"),
+)
 
+_CALLBACK = "callback_id, chat_id, message_id, data, date_us, answer, answered_us, from_id, is_alert"
 _MESSAGE = (
     "message_id, chat_id, text, date_us, from_person, from_name, reply_to_message_id, parse_mode, reply_markup,"
     " (select json_group_array(emoji) from telegram_reactions r"
     "  where r.message_id = m.message_id and current and emoji is not null),"
-    " (select json_group_array(earlier_text) from"
-    "  (select earlier_text from telegram_edits e where e.message_id = m.message_id order by edit_id))"
+    " (select json_group_array(json_array(earlier_text, earlier_markup, edited_us)) from"
+    "  (select * from telegram_edits e where e.message_id = m.message_id order by edit_id)), from_id,"
+    f" (select json_group_array(json_array({_CALLBACK})) from (select * from"
+    "  (select * from telegram_callbacks c where c.message_id = m.message_id"
+    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id))"
 )
 _REACTION = "reaction_id, chat_id, message_id, emoji, from_person, date_us"
-_CALLBACK = "callback_id, chat_id, message_id, data, date_us, answer, answered_us"
-
-Announce = Callable[[Any], tuple[str, dict[str, Any]]]
 
 
 class TelegramLedger:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
+        self._queue = UpdateQueue(file)
 
     def keep(
         self,
@@ -85,19 +96,29 @@ class TelegramLedger:
         reply_markup: str | None = None,
         from_person: bool = False,
         from_name: str | None = None,
+        from_id: int | None = None,
         announce: Announce | None = None,
     ) -> TelegramMessage:
         """`announce` turns the kept message into the update the bot will fetch, in the same transaction."""
         with self._file.writing() as connection:
             cursor = connection.execute(
                 "insert into telegram_messages (chat_id, text, date_us, from_person, from_name, reply_to_message_id,"
-                " parse_mode, reply_markup) values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (chat_id, text, now_us, from_person, from_name, reply_to, parse_mode, reply_markup),
+                " parse_mode, reply_markup, from_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (chat_id, text, now_us, from_person, from_name, reply_to, parse_mode, reply_markup, from_id),
             )
             message = _message_by_id(connection, chat_id, cursor.lastrowid or 0)
             assert message is not None  # noqa: S101 - inserted two lines above, in this transaction
-            _announce(connection, announce, message)
+            put(connection, announce, message, now_us)
+            _trim(connection, message)
         return message
+
+    def anywhere(self, message_id: int) -> TelegramMessage | None:
+        """Here, unlike at Telegram, no two chats have a message of the same number."""
+        with self._file.reading() as connection:
+            found = connection.execute(
+                "select chat_id from telegram_messages where message_id = ?", (message_id,)
+            ).fetchone()
+            return _message_by_id(connection, found[0], message_id) if found else None
 
     def message(self, chat_id: str, message_id: int) -> TelegramMessage | None:
         with self._file.reading() as connection:
@@ -120,11 +141,11 @@ class TelegramLedger:
             row = connection.execute(f"select count(*) from telegram_messages m where {where}", values).fetchone()
         return int(row[0])
 
-    def edit(self, message: TelegramMessage, text: str, reply_markup: str | None) -> TelegramMessage:
+    def edit(self, message: TelegramMessage, text: str, reply_markup: str | None, *, now_us: int) -> TelegramMessage:
         with self._file.writing() as connection:
             connection.execute(
-                "insert into telegram_edits (message_id, earlier_text) values (?, ?)",
-                (message.message_id, message.text),
+                "insert into telegram_edits (message_id, earlier_text, earlier_markup, edited_us) values (?, ?, ?, ?)",
+                (message.message_id, message.text, message.reply_markup, now_us),
             )
             connection.execute(
                 "update telegram_messages set text = ?, reply_markup = ? where message_id = ?",
@@ -161,7 +182,7 @@ class TelegramLedger:
                 from_person=from_person,
                 date_us=now_us,
             )
-            _announce(connection, announce, reaction)
+            put(connection, announce, reaction, now_us)
         return reaction
 
     def reaction_of(self, message_id: int, *, from_person: bool) -> str | None:
@@ -180,11 +201,13 @@ class TelegramLedger:
             rows = connection.execute(statement, (since or 0, *values, limit)).fetchall()
         return [_reaction(row) for row in (reversed(rows) if since is None else rows)]
 
-    def press(self, message: TelegramMessage, data: str, *, now_us: int, announce: Announce) -> Callback:
+    def press(
+        self, message: TelegramMessage, data: str, *, now_us: int, announce: Announce, from_id: int | None = None
+    ) -> Callback:
         with self._file.writing() as connection:
             cursor = connection.execute(
-                "insert into telegram_callbacks (chat_id, message_id, data, date_us) values (?, ?, ?, ?)",
-                (message.chat_id, message.message_id, data, now_us),
+                "insert into telegram_callbacks (chat_id, message_id, data, date_us, from_id) values (?, ?, ?, ?, ?)",
+                (message.chat_id, message.message_id, data, now_us, from_id),
             )
             callback = Callback(
                 callback_id=cursor.lastrowid or 0,
@@ -192,17 +215,20 @@ class TelegramLedger:
                 message_id=message.message_id,
                 data=data,
                 date_us=now_us,
+                from_id=from_id,
             )
-            _announce(connection, announce, callback)
+            put(connection, announce, callback, now_us)
         return callback
 
-    def answer_callback(self, callback_id: int, text: str, *, now_us: int) -> bool:
-        """False when nobody pressed that button, or it was answered before."""
+    def answer_callback(self, callback_id: int, text: str, *, now_us: int, is_alert: bool = False) -> bool:
+        """False when no button was pressed under that id, or too long ago, or it was answered before."""
         statement = (
-            "update telegram_callbacks set answer = ?, answered_us = ? where callback_id = ? and answered_us is null"
+            "update telegram_callbacks set answer = ?, answered_us = ?, is_alert = ?"
+            " where callback_id = ? and answered_us is null and date_us > ?"
         )
+        oldest_us = now_us - seconds(PRESS_LIVES_SECONDS)
         with self._file.writing() as connection:
-            return connection.execute(statement, (text, now_us, callback_id)).rowcount == 1
+            return connection.execute(statement, (text, now_us, is_alert, callback_id, oldest_us)).rowcount == 1
 
     def callbacks(self, *, since: int | None, limit: int) -> list[Callback]:
         statement = (
@@ -213,24 +239,8 @@ class TelegramLedger:
             rows = connection.execute(statement, (since or 0, limit)).fetchall()
         return [_callback(row) for row in (reversed(rows) if since is None else rows)]
 
-    def updates(self, *, offset: int, limit: int, kinds: Collection[str]) -> list[dict[str, Any]]:
-        """A positive offset confirms everything before it; a negative one keeps only that many from the end."""
-        with self._file.writing() as connection:
-            if offset < 0:
-                connection.execute(
-                    "delete from telegram_updates where update_id not in"
-                    " (select update_id from telegram_updates order by update_id desc limit ?)",
-                    (-offset,),
-                )
-            elif offset > 0:
-                connection.execute("delete from telegram_updates where update_id < ?", (offset,))
-            marks = ", ".join("?" * len(kinds))
-            rows = connection.execute(
-                f"select update_id, kind, payload from telegram_updates where kind in ({marks})"
-                " order by update_id limit ?",
-                (*kinds, limit),
-            ).fetchall()
-        return [{"update_id": update_id, kind: json.loads(payload)} for update_id, kind, payload in rows]
+    def updates(self, *, offset: int, limit: int, kinds: Collection[str], now_us: int = 0) -> list[dict[str, Any]]:
+        return self._queue.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us)
 
     def clear(self, connection: sqlite3.Connection) -> None:
         for table in ("messages", "edits", "reactions", "callbacks", "updates"):
@@ -246,10 +256,19 @@ def _message_filter(from_person: bool | None, chat_id: str | None, since: int | 
     return " and ".join(text for text, _ in conditions), tuple(value for _, value in conditions)
 
 
-def _announce(connection: sqlite3.Connection, announce: Announce | None, record: Any) -> None:
-    if announce is not None:
-        kind, payload = announce(record)
-        connection.execute("insert into telegram_updates (kind, payload) values (?, ?)", (kind, json.dumps(payload)))
+def _trim(connection: sqlite3.Connection, newest: TelegramMessage) -> None:
+    """Once in a while: what is older than the last of this chat is forgotten, with all that hangs on it."""
+    if newest.message_id % _TRIM_EVERY:
+        return
+    oldest = connection.execute(
+        "select message_id from telegram_messages where chat_id = ? order by message_id desc limit 1 offset ?",
+        (newest.chat_id, KEPT_PER_CHAT),
+    ).fetchone()
+    if oldest is None:
+        return
+    gone = "select message_id from telegram_messages where chat_id = ? and message_id <= ?"
+    for table in ("edits", "reactions", "callbacks", "messages"):
+        connection.execute(f"delete from telegram_{table} where message_id in ({gone})", (newest.chat_id, oldest[0]))
 
 
 def _message_by_id(connection: sqlite3.Connection, chat_id: str, message_id: int) -> TelegramMessage | None:
@@ -271,7 +290,9 @@ def _message(row: tuple[Any, ...]) -> TelegramMessage:
         parse_mode=row[7],
         reply_markup=row[8],
         reactions=tuple(json.loads(row[9])),
-        earlier_texts=tuple(json.loads(row[10])),
+        edits=tuple(Edit(text=text, reply_markup=markup, edited_us=at) for text, markup, at in json.loads(row[10])),
+        from_id=row[11],
+        presses=tuple(_callback(press) for press in json.loads(row[12])),
     )
 
 
@@ -286,7 +307,7 @@ def _reaction(row: tuple[Any, ...]) -> Reaction:
     )
 
 
-def _callback(row: tuple[Any, ...]) -> Callback:
+def _callback(row: Sequence[Any]) -> Callback:
     return Callback(
         callback_id=row[0],
         chat_id=row[1],
@@ -295,4 +316,6 @@ def _callback(row: tuple[Any, ...]) -> Callback:
         date_us=row[4],
         answer=row[5],
         answered_us=row[6],
+        from_id=row[7],
+        is_alert=bool(row[8]),
     )

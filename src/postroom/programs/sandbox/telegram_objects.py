@@ -45,12 +45,15 @@ def chat_object(chat_id: str) -> dict[str, Any]:
     return {"id": int(chat_id), "type": "private", "first_name": "Sandbox person"}
 
 
-def person_object(chat_id: str, name: str | None) -> dict[str, Any]:
-    return {"id": abs(chat_object(chat_id)["id"]), "is_bot": False, "first_name": name or "Sandbox person"}
+def person_object(chat_id: str, name: str | None, from_id: int | None = None) -> dict[str, Any]:
+    """In a private chat, unless something else is said, the one whose chat it is."""
+    number = abs(chat_object(chat_id)["id"]) if from_id is None else from_id
+    return {"id": number, "is_bot": False, "first_name": name or "Sandbox person"}
 
 
 def message_object(message: TelegramMessage, token: str, replied: TelegramMessage | None = None) -> dict[str, Any]:
-    sender = person_object(message.chat_id, message.from_name) if message.from_person else bot_user(token)
+    person = person_object(message.chat_id, message.from_name, message.from_id)
+    sender = person if message.from_person else bot_user(token)
     shape: dict[str, Any] = {
         "message_id": message.message_id,
         "from": {key: sender[key] for key in ("id", "is_bot", "first_name", "username") if key in sender},
@@ -61,7 +64,9 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
     if replied is not None:
         shape["reply_to_message"] = message_object(replied, token)
     if message.reply_markup is not None:
-        shape["reply_markup"] = json.loads(message.reply_markup)
+        shape |= _inline_keyboard(json.loads(message.reply_markup))
+    if message.edits:
+        shape["edit_date"] = (message.edits[-1].edited_us or message.date_us) // SECOND_US
     return shape
 
 
@@ -95,11 +100,16 @@ def reaction_object(reaction: Reaction, before: str | None) -> dict[str, Any]:
 def callback_object(callback: Callback, message: TelegramMessage, token: str) -> dict[str, Any]:
     return {
         "id": str(callback.callback_id),
-        "from": person_object(callback.chat_id, None),
+        "from": person_object(callback.chat_id, None, callback.from_id),
         "message": message_object(message, token),
         "chat_instance": callback.chat_id,
         "data": callback.data,
     }
+
+
+def _inline_keyboard(markup: dict[str, Any]) -> dict[str, Any]:
+    """Of all that can stand under a message, the bot is shown only this."""
+    return {"reply_markup": markup} if "inline_keyboard" in markup else {}
 
 
 def _emoji_list(emoji: str | None) -> list[dict[str, str]]:

@@ -31,5 +31,10 @@ class Listeners:
         listener = self._sockets.get(part)
         return port_of(listener) if listener else int(getattr(self.settings.ports, part))
 
+    @property
+    def pages_url(self) -> str:
+        """Where people reach the household's pages."""
+        return self.settings.url.rstrip("/") or self.url("api")
+
     def url(self, part: str) -> str:
         return web_address(self.settings.host, self.port(part))

@@ -54,6 +54,7 @@ def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: 
         subject=notify.subject,
         message=notify.message,
         emoji=notify.emoji,
+        markup=before.markup,
     )
 
 

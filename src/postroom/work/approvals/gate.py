@@ -59,7 +59,8 @@ class ApprovalGate:
 
     async def passes(self, new: NewDelivery) -> bool:
         return (
-            await self.trust.is_trusted(new.channel, new.address)
+            new.revises is not None  # the ledger has found the delivery it revises, which has passed here itself
+            or await self.trust.is_trusted(new.channel, new.address)
             or await self._is_own_copy(new)
             or await self._is_confirmation(new)
             or await self._is_answer(new)

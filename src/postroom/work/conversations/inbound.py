@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from postroom.domain.errors import PostroomError
-from postroom.domain.inbound_message import InboundMessage
+from postroom.domain.inbound_message import InboundEvent, InboundMessage
 from postroom.domain.inbound_reply import InboundReply
 from postroom.domain.ports import Clock, Listen
 from postroom.domain.time import seconds
@@ -18,13 +18,22 @@ _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
 _log = structlog.get_logger("postroom.inbound")
 
-Handler = Callable[[InboundMessage], Awaitable[bool]]  # True when the message was this handler's
+Handler = Callable[[InboundEvent], Awaitable[bool]]  # True when the event was this handler's
+MessageHandler = Callable[[InboundMessage], Awaitable[bool]]
 
 
 class Offsets(Protocol):
     async def offset(self, source: str) -> int | None: ...
 
     async def save_offset(self, source: str, position: int) -> None: ...
+
+
+class Watch(Protocol):
+    """Knows how far what people sent has been read."""
+
+    async def patience(self, channel: str, longest_seconds: float) -> float: ...
+
+    async def looked(self, channel: str, began_us: int, *, everything: bool) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,30 +50,34 @@ class Inbound:
     offsets: Offsets
     handlers: Sequence[Handler]
     clock: Clock
+    watch: Watch | None = None
 
     async def look(self) -> int:
         """One request, and the next one at once unless the channel is away."""
         try:
-            await self.poll(_POLL_SECONDS)
+            await self.poll(await self.watch.patience(self.source, _POLL_SECONDS) if self.watch else _POLL_SECONDS)
         except PostroomError as error:
             _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
             return self.clock.now_us() + seconds(_PAUSE_SECONDS)
         return self.clock.now_us()
 
     async def poll(self, wait_seconds: float) -> int:
-        """One request; returns how many messages came."""
-        heard = await self.bot.listen(await self.offsets.offset(self.source), wait_seconds)
-        for message in heard.messages:
-            await self._hand_over(message)
+        """One request; returns how many things people did came."""
+        offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
+        heard = await self.bot.listen(offset, wait_seconds)
+        for event in heard.events:
+            await self._hand_over(event)
         if heard.position is not None:
             await self.offsets.save_offset(self.source, heard.position)
-        return len(heard.messages)
+        if self.watch:
+            await self.watch.looked(self.source, began_us, everything=heard.everything)
+        return len(heard.events)
 
-    async def _hand_over(self, message: InboundMessage) -> None:
-        """A message that a handler stumbles over would come again for ever, and hold up all behind it."""
+    async def _hand_over(self, event: InboundEvent) -> None:
+        """An event that a handler stumbles over would come again for ever, and hold up all behind it."""
         for handler in self.handlers:
             try:
-                if await handler(message):
+                if await handler(event):
                     return
             except PostroomError:
                 raise
@@ -84,15 +97,24 @@ class Replies(Protocol):
         ...
 
 
+def of_messages(handle: MessageHandler) -> Handler:
+    """Presses are for others."""
+
+    async def only_messages(event: InboundEvent) -> bool:
+        return isinstance(event, InboundMessage) and await handle(event)
+
+    return only_messages
+
+
 def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
     """Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself."""
 
     async def handle(message: InboundMessage) -> bool:
-        for address in message.addresses:
+        for address in message.places:
             await conversations.hear(message.channel, address, message.message_id, clock.now_us())
         return False
 
-    return handle
+    return of_messages(handle)
 
 
 def reply_handler(replies: Replies) -> Handler:
@@ -104,20 +126,20 @@ def reply_handler(replies: Replies) -> Handler:
                 return True
         return False
 
-    return handle
+    return of_messages(handle)
 
 
 def replies_in(message: InboundMessage) -> list[InboundReply]:
     """The reply under each address its place is known by; none when no person wrote it there."""
-    if message.sender is None or message.replies_to is None or message.text is None:
+    if message.author is None or message.replies_to is None or message.text is None:
         return []
     return [
         InboundReply(
             channel=message.channel,
             address=one,
-            sender=message.sender,
+            sender=message.author,
             provider_id=message.replies_to,
             text=message.text,
         )
-        for one in message.addresses
+        for one in message.places
     ]

@@ -11,7 +11,7 @@ from postroom.domain.inbound_message import InboundMessage
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.time import to_text
-from postroom.work.conversations.inbound import Handler
+from postroom.work.conversations.inbound import Handler, of_messages
 
 SENTENCE: Final = (
     "What you wrote has not been read: this bot only delivers messages. "
@@ -31,7 +31,7 @@ def unhandled_handler(outbound: Outbound, clock: Clock) -> Handler:
             await outbound.submit(answer, request_id=_request_id(message), wait_seconds=0)
         return True
 
-    return handle
+    return of_messages(handle)
 
 
 def sentence_for(message: InboundMessage, day: str) -> Outgoing:
@@ -40,7 +40,7 @@ def sentence_for(message: InboundMessage, day: str) -> Outgoing:
 
     As a reply it goes where somebody spoke to us, so that no person is asked to agree to it.
     """
-    place = message.addresses[0]
+    place = message.places[0]
     context = RequestContext(
         request_id=_request_id(message),
         source_channel=message.channel,

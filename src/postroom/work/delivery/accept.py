@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postroom.domain.breaker import Circuit, Permit
-from postroom.domain.delivery import Failure, Status
+from postroom.domain.delivery import Failure, Intent, OnUncertain, Status
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -22,9 +22,10 @@ from postroom.domain.errors import (
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
 from postroom.domain.limits import Admission, Decision
+from postroom.domain.markup import Revision
 from postroom.domain.notify import notify_document
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter
+from postroom.domain.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter, SentRecord
 from postroom.domain.record import record
 from postroom.work.delivery import breaker, limits
 from postroom.work.delivery.arrival import Arrival
@@ -34,6 +35,7 @@ from postroom.work.delivery.idempotency import Identity, identify
 from postroom.work.delivery.lineage import span, trace_id_for_delivery
 from postroom.work.delivery.pipeline import Ready
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.revision import resolve_revision
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
 
@@ -84,6 +86,7 @@ class Acceptance:
     ledger: Ledger
     channels: Mapping[str, Channel]
     book: AddressBook
+    sent: SentRecord
     limits: Limits
     breakers: Breakers
     policy: DeliveryPolicy
@@ -127,10 +130,16 @@ class Acceptance:
 
     async def _draft(self, outgoing: Outgoing, request_id: str) -> Draft:
         channel = self._channel(outgoing.channel)
-        target = await resolve_target(outgoing, channel, self.book)
+        target, revises = await self._target(outgoing, channel)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
-        new = self._new(outgoing, channel, target, identity, request_id)
+        new = self._new(outgoing, channel, target, identity, request_id, revises)
         return Draft(new=new, identity=identity, parts=self._prepared(channel, new))
+
+    async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:
+        if outgoing.revises is None:
+            return await resolve_target(outgoing, channel, self.book), None
+        sent = await resolve_revision(outgoing, outgoing.revises, self.sent, self.ledger)
+        return Target(sent.address), Revision(delivery_id=sent.id, provider_ids=sent.provider_ids)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):
@@ -192,7 +201,11 @@ class Acceptance:
     async def _judge(self, new: NewDelivery, *, consume: bool) -> Judgement:
         """A refusal by the circuit takes nothing from the limits; who only asks sees both."""
         asked = limits.admission(
-            self.policy.limits, lease_id=new.id, channel=new.channel, intent=new.intent, address=new.address
+            self.policy.limits,
+            lease_id=new.id,
+            channel=new.channel,
+            intent=new.intent if new.revises is None else Intent.REPLY,  # no new message, so a reply's price
+            address=new.address,
         )
         circuit = await self.breakers.circuit(new.channel)
         error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
@@ -221,9 +234,16 @@ class Acceptance:
             await self.ledger.refuse(refusal)
 
     def _new(
-        self, outgoing: Outgoing, channel: Channel, target: Target, identity: Identity, request_id: str
+        self,
+        outgoing: Outgoing,
+        channel: Channel,
+        target: Target,
+        identity: Identity,
+        request_id: str,
+        revises: Revision | None,
     ) -> NewDelivery:
         now = self.clock.now_us()
+        asked = outgoing.on_uncertain if revises is None else OnUncertain.RESEND  # the same edit twice is one edit
         delivery_id = DeliveryId(self.mint(now))
         return NewDelivery(
             id=delivery_id,
@@ -241,9 +261,11 @@ class Acceptance:
             emoji=outgoing.emoji,
             envelope=_document(notify_document(outgoing)),
             priority=outgoing.priority,
-            on_uncertain=self.policy.uncertain(outgoing.channel, outgoing.on_uncertain),
+            on_uncertain=self.policy.uncertain(outgoing.channel, asked),
             created_at_us=now,
             trace_id=trace_id_for_delivery(delivery_id),
+            markup=outgoing.markup,
+            revises=revises,
         )
 
     def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:

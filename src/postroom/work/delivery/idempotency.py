@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from postroom.domain.address_folding import folded
+from postroom.domain.markup import markup_text
 from postroom.domain.outgoing import Outgoing
 
 
@@ -41,12 +42,20 @@ def identify(outgoing: Outgoing, *, request_id: str, target_identity: str) -> Id
         _normal(target_identity),
         content_hash(outgoing),
     ]
-    return Identity(_digest(["caller", origin, outgoing.idempotency_key.strip()]), _digest(same), fresh=False)
+    return Identity(caller_key(outgoing.origin_butler, outgoing.idempotency_key), _digest(same), fresh=False)
+
+
+def caller_key(origin_butler: str, key: str) -> str:
+    """What a caller's own key is in the ledger."""
+    return _digest(["caller", _normal(origin_butler), key.strip()])
 
 
 def content_hash(outgoing: Outgoing) -> str:
     """Trimmed, but in its own case: "US" is not "us"."""
-    return _digest([(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()])
+    parts = [(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()]
+    if outgoing.markup is not None or outgoing.revises is not None:
+        parts += [markup_text(outgoing.markup) or "", outgoing.revises or ""]
+    return _digest(parts)
 
 
 def replay_key(original_key: str, number: int) -> str:

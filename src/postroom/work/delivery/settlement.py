@@ -39,7 +39,7 @@ def failed(
         attempts=claim.attempts + (0 if verdict.event in _COSTS_NO_ATTEMPT else 1),
         attempt=Attempt(started_at_us=started_us, completed_at_us=now_us, outcome=outcome_of(error), failure=failure),
         failure=failure,
-        possible_duplicate=claim.possible_duplicate or resends_uncertain,
+        possible_duplicate=claim.possible_duplicate or (resends_uncertain and claim.revises is None),
         waiting_reason=_reason(error, verdict) if status is Status.PENDING else None,
         quarantine=_quarantine(error, status, dead_letter_id),
     )

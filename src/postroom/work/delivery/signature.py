@@ -10,12 +10,13 @@ from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
 from postroom.domain.outgoing import Outgoing
 
-_NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents"})  # their texts say themselves who speaks
+_NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents", "questions"})  # their texts say themselves who speaks
 
 
 def signed(outgoing: Outgoing, style: Style) -> str:
     """A chat shows no sender but the bot; a letter has a header for it."""
-    if outgoing.intent is Intent.REACT or style == "letter" or outgoing.origin_butler in _NO_BUTLERS:
+    unsigned = not outgoing.message or outgoing.intent is Intent.REACT or style == "letter"
+    if unsigned or outgoing.origin_butler in _NO_BUTLERS:
         return outgoing.message
     text = f"{outgoing.origin_butler}: {outgoing.message}"
     if len(text) > MAX_MESSAGE_CHARACTERS:

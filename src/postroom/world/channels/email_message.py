@@ -13,6 +13,8 @@ from typing import assert_never
 from postroom.domain.delivery import REPEAT_MARK, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
+from postroom.domain.markup import Markup
+from postroom.world.channels.email_links import links, private_of
 from postroom.world.channels.mail_header import checked, encoded, message_id
 from postroom.world.channels.mailbox import domain_of, mailbox
 
@@ -38,6 +40,8 @@ def build(message: Message, *, sender: str, now: datetime) -> Mail:
     recipient = mailbox(message.address)
     if recipient is None:
         raise ValidationError("recipient is not a single e-mail address")
+    if message.revises is not None:
+        raise ValidationError("e-mail cannot be edited")
     if not message.text.strip():
         raise ValidationError("message must not be blank")
     if problem := text_problem(message.text):
@@ -45,13 +49,14 @@ def build(message: Message, *, sender: str, now: datetime) -> Mail:
     own_id = message_id("delivery id", f"{message.delivery_id}@{domain_of(sender)}")
     if own_id is None:
         raise ValidationError("the delivery id cannot be part of a Message-ID")
-    head = [f"From: {sender}", f"To: {recipient}", *_conversation(message)]
+    head = [f"From: {sender}", f"To: {recipient}", *_conversation(message), *_asking(message.markup)]
     head += [f"Date: {format_datetime(now.astimezone(UTC))}", f"Message-ID: {own_id}", "MIME-Version: 1.0"]
     if message.origin_butler:
         head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
-    text = f"{message.text.rstrip()}\n\n{REPEAT_MARK}" if message.repeated else message.text
+    paragraphs = [*links(message.markup), *([REPEAT_MARK] if message.repeated else [])]
+    text = "\n\n".join([message.text.rstrip(), *paragraphs]) if paragraphs else message.text
     content = "\r\n".join([*head, *_body(text)]).encode("ascii")
-    private = (message.text, message.subject or "")
+    private = (message.text, message.subject or "", *private_of(message.markup))
     return Mail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
 
 
@@ -75,6 +80,18 @@ def _conversation(message: Message) -> Iterator[str]:
             raise ValidationError("e-mail cannot carry a reaction")
         case _:
             assert_never(message.intent)
+
+
+def _asking(markup: Markup | None) -> Iterator[str]:
+    """Whoever is asked something answers in person: no program is to answer for them while they are away."""
+    if markup is None:
+        return
+    yield "X-Auto-Response-Suppress: All"
+    if markup.reply_to is not None:
+        reply_to = mailbox(markup.reply_to)
+        if reply_to is None:
+            raise ValidationError("reply_to is not a single e-mail address")
+        yield f"Reply-To: {reply_to}"
 
 
 def _subject(message: Message) -> str:

@@ -10,6 +10,8 @@ from postroom.domain.capabilities import Capabilities, KnownChannels, ThreadIden
 TELEGRAM: Final = Capabilities(
     max_units=4096,
     unit="utf16",
+    buttons=True,
+    edits=True,
     reacts=True,
     replies=True,
     inbound=True,

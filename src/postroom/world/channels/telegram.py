@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar, assert_never
+from typing import Any, ClassVar, Final, assert_never
 from urllib.parse import urlsplit
+
+import structlog
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
@@ -21,18 +22,24 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
-from postroom.domain.inbound_message import Heard
+from postroom.domain.inbound_message import Listened
 from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
-from postroom.world.channels.telegram_text import marked, split
-from postroom.world.channels.telegram_updates import heard
+from postroom.world.channels.telegram_call import Call
+from postroom.world.channels.telegram_edit import METHODS, AlreadySo, edit_receipt, edits, is_unchanged
+from postroom.world.channels.telegram_keyboard import reply_markup, with_links
+from postroom.world.channels.telegram_text import cut, marked, split
+from postroom.world.channels.telegram_updates import listened
 from postroom.world.http.http_call import Answer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
 API_BASE_URL = "https://api.telegram.org"
 POLL_MARGIN_SECONDS = 10.0
+# Telegram remembers what was asked for last, so it is asked for every time.
+UPDATE_KINDS: Final = ("message", "edited_message", "callback_query", "my_chat_member")
+LONGEST_PRESS_ANSWER: Final = 200
 
 _CHAT_ID = re.compile(r"-?[0-9]{1,19}")
 _USERNAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -40,18 +47,11 @@ _MESSAGE_ID = re.compile(r"[0-9]{1,18}")
 _TOKEN = re.compile(r"[A-Za-z0-9_:-]+")
 _LARGEST_ID = 2**63 - 1
 _BROKE_WHILE_ANSWERING = frozenset({500, 502, 504})  # 503 says that nothing was begun
+_log = structlog.get_logger("postroom.telegram")
 
 
 class AnotherReader(TargetUnavailable):
     """A bot's messages go to one reader: somebody else asks for them, or a webhook gets them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One Bot API method with its arguments; the arguments hold the message and stay out of `repr`."""
-
-    method: str
-    body: Mapping[str, Any] = field(repr=False)
 
 
 def address(text: str) -> str | None:
@@ -65,6 +65,9 @@ def address(text: str) -> str | None:
 
 
 def build(message: Message) -> Sequence[Call]:
+    if message.revises is not None:
+        _check_text(message.text)
+        return edits(message, message.revises, _chat_id(message))
     match message.intent:
         case Intent.SEND:
             return _texts(message, {})
@@ -77,17 +80,25 @@ def build(message: Message) -> Sequence[Call]:
 
 
 def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Call]:
-    """No `parse_mode`, ever: text is data, so it cannot carry markup."""
-    if not message.text.strip():
+    """No `parse_mode`, ever: text is data, so it cannot carry markup. Buttons stand under the last part."""
+    if not message.text:
         raise ValidationError("message must not be blank")
-    if problem := text_problem(message.text):
-        raise ValidationError(f"message {problem}")
-    parts = split(message.text)
+    _check_text(message.text)
+    parts = split(with_links(message.text, message.markup))
     if message.repeated:
         parts = marked(parts, REPEAT_MARK)
     bodies: list[dict[str, Any]] = [{"chat_id": _chat_id(message), "text": part} for part in parts]
     bodies[0] |= first_only
+    if message.markup and (under := reply_markup(message.markup, selective=bool(first_only))):
+        bodies[-1]["reply_markup"] = under
     return tuple(Call(method="sendMessage", body=body) for body in bodies)
+
+
+def _check_text(text: str) -> None:
+    if text and not text.strip():
+        raise ValidationError("message must not be blank")
+    if problem := text_problem(text):
+        raise ValidationError(f"message {problem}")
 
 
 def _reaction(message: Message) -> Call:
@@ -121,6 +132,8 @@ def _message_id(message: Message) -> int:
 def read_receipt(call: Call, told: Mapping[str, Any]) -> Receipt:
     if call.method == "setMessageReaction":
         return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
+    if call.method in METHODS:
+        return edit_receipt(call)
     result = told.get("result")
     number = result.get("message_id") if isinstance(result, Mapping) else None
     if isinstance(number, bool) or not isinstance(number, int):
@@ -183,19 +196,38 @@ class Telegram:
         return build(message)
 
     async def send(self, part: Call, timeout_seconds: float) -> Receipt:
-        return read_receipt(part, await self._call(part, timeout_seconds))
+        try:
+            return read_receipt(part, await self._call(part, timeout_seconds))
+        except AlreadySo:
+            return edit_receipt(part)
+
+    async def answer_press(
+        self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0
+    ) -> bool:
+        """
+        Ends the waiting of the one who pressed a button, with a few words; False when that came too late.
+
+        Not a message: what the press decided is decided, and shown by an edit, whether or not this arrives.
+        """
+        body = {"callback_query_id": callback_id, "text": cut(text, LONGEST_PRESS_ANSWER), "show_alert": alert}
+        try:
+            await self._ask("answerCallbackQuery", body, timeout_seconds)
+        except PostroomError as error:
+            _log.info("telegram.press_unanswered", error_class=str(error.error_class))
+            return False
+        return True
 
     async def probe(self, timeout_seconds: float) -> str:
         bot = (await self._ask("getMe", {}, timeout_seconds)).get("result")
         name = bot.get("username") if isinstance(bot, Mapping) else None
         return f"@{provider_words(name, secrets=[self._token])}"
 
-    async def listen(self, position: int | None, timeout_seconds: float) -> Heard:
-        return heard(self.name, await self.updates(position, timeout_seconds))
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        return listened(self.name, await self.updates(position, timeout_seconds))
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
         """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""
-        body: dict[str, Any] = {"timeout": int(timeout_seconds)}
+        body: dict[str, Any] = {"timeout": int(timeout_seconds), "allowed_updates": list(UPDATE_KINDS)}
         if offset is not None:
             body["offset"] = offset
         result = (await self._ask("getUpdates", body, timeout_seconds + POLL_MARGIN_SECONDS)).get("result")
@@ -221,8 +253,9 @@ class Telegram:
             status = code
         if status == 409 and call.method == "getUpdates":
             return AnotherReader("another program reads this bot's messages, or a webhook gets them")
-        private = [str(call.body.get("text", ""))]
-        words = provider_words(told.get("description"), secrets=[self._token], private=private)
+        if call.method in METHODS and is_unchanged(status, told):
+            return AlreadySo("Telegram has nothing to change")
+        words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
         return read_refusal(status, told, answer.retry_after, words, self._now())
 
     async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ TEXT_LIMIT = 4096  # counted in UTF-16 units, as Telegram counts
 _PARAGRAPH = re.compile(r"\r?\n[^\S\n]*\n")
 _LINE = re.compile(r"\r?\n")
 _WORD = re.compile(r"\s")
+_MISSING = "…"
 _LONGEST_BREAK = 4  # a CRLF pair twice; a break may start at the limit and reach past it
 
 
@@ -89,3 +90,32 @@ def _is_space(text: str, index: int) -> bool:
     if text[index] in "\r\n":
         return True
     return text[index].isspace() and not (index + 1 < len(text) and attaches(text[index + 1]))
+
+
+def cut(text: str, limit: int) -> str:
+    """At most so many units, ending between two visible characters with a sign that something is missing."""
+    if utf16_length(text) <= limit:
+        return text
+    end = _reach(text, 0, limit - utf16_length(_MISSING))
+    while not is_boundary(text, end):
+        end -= 1
+    return text[:end].rstrip() + _MISSING
+
+
+def spread(text: str, messages: int, limit: int = TEXT_LIMIT) -> list[str]:
+    """
+    The text over exactly so many messages, for none can be added to what stands in a chat already.
+
+    What is too short leaves the first ones empty, since buttons stand under the last. What is too long loses its
+    middle: the last line is what an edit has to say.
+    """
+    parts = split(text, limit)
+    if len(parts) <= messages:
+        return [_MISSING] * (messages - len(parts)) + parts
+    start, _, ending = text.rstrip().rpartition("\n")
+    if not start.strip():
+        return [*parts[: messages - 1], cut(parts[messages - 1], limit - 1).removesuffix(_MISSING) + _MISSING]
+    ending = cut(ending, limit // 2)
+    *kept, last = split(start, limit)[:messages] or [""]
+    kept = [_MISSING] * (messages - 1 - len(kept)) + kept
+    return [*kept, f"{cut(last, limit - utf16_length(ending) - 1)}\n{ending}"]

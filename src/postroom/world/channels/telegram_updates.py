@@ -1,65 +1,98 @@
-"""Telegram's updates, as what people wrote; an update that is no message, or nonsense, says nothing."""
+"""Telegram's updates, as what people wrote and pressed; an update that is neither, or nonsense, says nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from postroom.domain.inbound_message import Heard, InboundMessage
+from postroom.domain.answer_attempt import Flag
+from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
+from postroom.domain.time import seconds
 
-_NOT_OWN_WORDS: Final = frozenset(
-    [
-        "forward_origin",
-        "forward_from",
-        "forward_from_chat",
-        "forward_sender_name",
-        "forward_date",
-        "is_automatic_forward",
-        "sender_chat",
-        "sender_business_bot",
-        "via_bot",
-    ]
+_MOST_UPDATES: Final = 100  # more than these wait for the next request
+_FORWARDED: Final = frozenset(
+    ["forward_origin", "forward_from", "forward_from_chat", "forward_sender_name", "forward_date"]
 )
+_AUTOMATIC: Final = frozenset(["is_automatic_forward", "is_from_offline", "via_bot", "sender_business_bot"])
 
 
-def heard(channel: str, updates: Sequence[Mapping[str, Any]]) -> Heard:
+def listened(channel: str, updates: Sequence[Mapping[str, Any]]) -> Listened:
     numbers = [number for update in updates if isinstance(number := update.get("update_id"), int)]
-    return Heard(
-        messages=[one for update in updates if (one := inbound_message(channel, update)) is not None],
+    return Listened(
+        events=[one for update in updates if (one := inbound_event(channel, update)) is not None],
         position=max(numbers) + 1 if numbers else None,
+        everything=len(updates) < _MOST_UPDATES,
     )
 
 
-def inbound_message(channel: str, update: Mapping[str, Any]) -> InboundMessage | None:
-    message, number = update.get("message"), update.get("update_id")
-    if not isinstance(message, Mapping):
+def inbound_event(channel: str, update: Mapping[str, Any]) -> InboundEvent | None:
+    query, message = update.get("callback_query"), update.get("message")
+    if isinstance(query, Mapping):
+        return _press(channel, query)
+    number = update.get("update_id")
+    return _message(channel, number if _is_number(number) else 0, message) if isinstance(message, Mapping) else None
+
+
+def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
+    """Of a message that is too old only the chat and the number are left; that is enough."""
+    data, callback_id, message = query.get("data"), query.get("id"), query.get("message")
+    if not isinstance(data, str) or not isinstance(callback_id, str):
         return None
+    return Press(
+        channel=channel,
+        event_id=f"press:{callback_id}",
+        callback_id=callback_id,
+        places=_places(message.get("chat")) if isinstance(message, Mapping) else (),
+        sender=_sender(query.get("from")),
+        token=data,
+        flags=frozenset({Flag.BOT}) if _is_bot(query.get("from")) else frozenset(),
+    )
+
+
+def _message(channel: str, number: Any, message: Mapping[str, Any]) -> InboundMessage | None:
+    places, date = _places(message.get("chat")), message.get("date")
     replied, text = message.get("reply_to_message"), message.get("text")
+    if not places:
+        return None
     return InboundMessage(
         channel=channel,
-        number=number if isinstance(number, int) and _is_number(number) else 0,
+        number=number,
         message_id=str(message.get("message_id")),
-        addresses=_addresses(message.get("chat")),
-        sender=_writer(message),
+        places=places,
+        sender=_sender(message.get("from")),
         text=text if isinstance(text, str) else None,
         replies_to=str(replied.get("message_id")) if isinstance(replied, Mapping) else None,
         alone=_is_alone(message),
+        said_at_us=seconds(date) if isinstance(date, int) and _is_number(date) else None,
+        flags=_flags(message),
     )
 
 
-def _addresses(chat: object) -> tuple[str, ...]:
-    if not isinstance(chat, Mapping):
+def _flags(message: Mapping[str, Any]) -> frozenset[Flag]:
+    marks = {
+        Flag.FORWARDED: bool(_FORWARDED & message.keys()),
+        Flag.AUTOMATIC: bool(_AUTOMATIC & message.keys()),
+        Flag.ANONYMOUS: "sender_chat" in message,
+        Flag.BOT: _is_bot(message.get("from")),
+    }
+    return frozenset(flag for flag, is_so in marks.items() if is_so)
+
+
+def _sender(writer: object) -> str | None:
+    if not isinstance(writer, Mapping) or not _is_number(writer.get("id")) or _is_bot(writer):
+        return None
+    return str(writer["id"])
+
+
+def _is_bot(writer: object) -> bool:
+    return isinstance(writer, Mapping) and writer.get("is_bot") is not False
+
+
+def _places(chat: object) -> tuple[str, ...]:
+    if not isinstance(chat, Mapping) or not _is_number(chat.get("id")):
         return ()
     name = chat.get("username")
-    return (str(chat.get("id")), *([f"@{name}".lower()] if isinstance(name, str) else []))
-
-
-def _writer(message: Mapping[str, Any]) -> str | None:
-    """The person who wrote this; None for bots, for words of others passed on, and for those who hide behind a chat."""
-    writer = message.get("from")
-    if not isinstance(writer, Mapping) or type(writer.get("id")) is not int or writer.get("is_bot") is not False:
-        return None
-    return None if _NOT_OWN_WORDS & message.keys() else str(writer["id"])
+    return (str(chat["id"]), *([f"@{name}".lower()] if isinstance(name, str) else []))
 
 
 def _is_alone(message: Mapping[str, Any]) -> bool:

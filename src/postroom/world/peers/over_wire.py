@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from postroom.domain.errors import DeliveryTimeout, PostroomError, TargetUnavailable
-from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import read_response, read_routed
+from postroom.domain.notify_within import document_within
 from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock, Peer
@@ -25,7 +25,7 @@ class SwitchboardOverWire:
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         arguments = {
-            "notify_request": notify_document(outgoing),
+            "notify_request": document_within(outgoing),
             "request_id": request_id,
             "wait_seconds": wait_seconds,
         }
@@ -44,7 +44,7 @@ class MessengerOverWire:
         self._clock = clock
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
-        envelope, received_at = notify_document(outgoing), to_text(self._clock.now_us())
+        envelope, received_at = document_within(outgoing), to_text(self._clock.now_us())
         route = build_notify_route(request_id=request_id, received_at=received_at, envelope=envelope)
         arguments = {"route": route, "wait_seconds": wait_seconds}
         try:

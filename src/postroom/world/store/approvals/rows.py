@@ -20,12 +20,13 @@ from postroom.domain.approval import (
 )
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import markup_of_text
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
 
 _CONTENT: Final = [
     delivery_requests.c[name]
-    for name in ("channel", "intent", "address", "thread", "message_content", "subject", "emoji")
+    for name in ("channel", "intent", "address", "thread", "message_content", "subject", "emoji", "markup")
 ]
 
 
@@ -71,6 +72,7 @@ def content_of_row(row: Any) -> Content:
         subject=row.subject,
         message=row.message_content,
         emoji=row.emoji,
+        markup=markup_of_text(row.markup),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, or_, select
 
+from postroom.domain.markup import revision_of_text
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.archive import archived_of, hops_of, request_behind
 from postroom.world.store.tables.deliveries import (
@@ -34,7 +35,8 @@ _MOMENTS = frozenset(
     }
 )
 Kept = RowMapping | Mapping[str, Any]  # from the ledger or from the archive
-_INTERNAL = frozenset({"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id"})
+# What stands under a message can be as good as an answer to it, so that only the person may see it.
+_INTERNAL = frozenset({"fingerprint", "order_key", "fence", "sending", "lease_until", "delivery_request_id", "markup"})
 
 
 def request_ids(connection: Connection, identifier: str) -> list[str]:
@@ -103,7 +105,9 @@ def _rows(connection: Connection, statement: Select[Any]) -> list[RowMapping]:
 
 def readable(row: Kept) -> dict[str, Any]:
     """Moments and ranks as text, and nothing that only the machinery needs."""
-    return {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
+    shown = {name: _shown(name, value) for name, value in row.items() if name not in _INTERNAL}
+    revision = revision_of_text(shown.pop("revises", None))
+    return shown | ({"revises": revision.delivery_id} if revision else {})
 
 
 def _shown(name: str, value: Any) -> Any:

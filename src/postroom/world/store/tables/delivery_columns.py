@@ -11,6 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Status
 from postroom.domain.ledger import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
+from postroom.domain.markup import markup_of_text, markup_text, revision_of_text, revision_text
 
 PRIORITIES: Final = {rank: priority for priority, rank in PRIORITY_RANK.items()}
 
@@ -163,5 +164,19 @@ DELIVERY_COLUMNS: Final = (
         type=BigInteger,
         required=False,
         settled=lambda done: done.at_us if done.status in TERMINAL else None,
+    ),
+    DeliveryColumn(
+        name="markup",
+        required=False,
+        leased=lambda new, _: markup_text(new.markup),
+        claim="markup",
+        read=markup_of_text,
+    ),
+    DeliveryColumn(
+        name="revises",
+        required=False,
+        leased=lambda new, _: revision_text(new.revises),
+        claim="revises",
+        read=revision_of_text,
     ),
 )

@@ -1,0 +1,177 @@
+"""Put questions together: what the doors call, what runs beside the delivery plane, and who hears the answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from postroom.app.household_key import household_key
+from postroom.app.known_channels import known_channels, usable_channels
+from postroom.app.question_people import HouseholdAsked
+from postroom.app.question_post import QuestionPost
+from postroom.app.store import OpenedStore
+from postroom.domain.ids import IdMint
+from postroom.domain.inbound_message import InboundEvent, Press
+from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.doors.butler.daemon import Butler
+from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+from postroom.work.butlers.sessions import Sessions
+from postroom.work.conversations.inbound import Handler
+from postroom.work.delivery.plane import Plane
+from postroom.work.questions.asking import Asking
+from postroom.work.questions.bells import Bells
+from postroom.work.questions.cards import CardMaker
+from postroom.work.questions.hearing import AnswersPresses, Hearing
+from postroom.work.questions.links import Links
+from postroom.work.questions.listening import Listening
+from postroom.work.questions.places import ChannelAbility, Channels
+from postroom.work.questions.planning import Planning
+from postroom.work.questions.presenter import Presenter
+from postroom.work.questions.questions import Questions
+from postroom.work.questions.resuming import Resuming
+from postroom.work.questions.timekeeper import Timekeeper
+from postroom.world.store.intents.intents import StoredIntents
+from postroom.world.store.questions.presentations import StoredPresentations
+from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.seal import Seal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskingParts:
+    """One set for a process: those who wait hear at once of every commit made with it."""
+
+    asking: Asking
+    links: Links
+    questions: Questions
+    bells: Bells
+    store: StoredQuestions
+    presentations: StoredPresentations
+    planning: Planning
+    listening: Listening
+    marks: StoredIntents
+    token_key: bytes
+    clock: Clock
+    mint: IdMint
+
+    def cards(self, base_url: str) -> CardMaker:
+        return CardMaker(channels=self.planning.channels, key=self.token_key, base_url=base_url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionEar:
+    """For those who read what people send: what may answer a question goes to `handle`, every look to `watch`."""
+
+    handle: Handler
+    watch: Listening
+
+
+def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint) -> AskingParts:
+    bells, marks = Bells(), StoredIntents(opened.database, mint.mint)
+    store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")))
+    presentations = StoredPresentations(opened.database, mint.mint)
+    people = HouseholdAsked(book=opened.people)
+    listening = Listening(marks, store, clock, bells.every.ring)
+    questions = Questions(store, clock, changed=bells.ring, caught_up=listening.caught_up)
+    planning = Planning(plans=presentations, people=people, channels=abilities(settings), clock=clock)
+    asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint)
+    links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
+    return AskingParts(
+        asking=asking,
+        links=links,
+        questions=questions,
+        bells=bells,
+        store=store,
+        presentations=presentations,
+        planning=planning,
+        listening=listening,
+        marks=marks,
+        token_key=household_key(settings.home, "buttons"),
+        clock=clock,
+        mint=mint,
+    )
+
+
+def abilities(settings: Settings) -> Channels:
+    """Of every channel that may be named; those without credentials cannot be shown on."""
+    usable = usable_channels(settings)
+    return {
+        name: ChannelAbility(
+            buttons=one.buttons,
+            edits=one.edits,
+            inbound=one.inbound,
+            threads=one.thread_identity is not None,
+            configured=name in usable,
+        )
+        for name, one in known_channels(settings).items()
+    }
+
+
+@asynccontextmanager
+async def presenting(parts: AskingParts, plane: Plane, base_url: str, loops: Loops) -> AsyncIterator[None]:
+    """Runs where the delivery plane runs: there cards become deliveries."""
+    presenter = Presenter(
+        planning=parts.planning,
+        claims=parts.presentations,
+        cards=parts.cards(base_url),
+        post=QuestionPost(plane),
+        clock=parts.clock,
+        wake=parts.bells.every,
+    )
+    try:
+        async with loops.running("questions", presenter.look, wake=parts.bells.every):
+            yield
+    finally:
+        await presenter.stop()
+
+
+@asynccontextmanager
+async def hearing(
+    parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound, base_url: str, loops: Loops
+) -> AsyncIterator[QuestionEar]:
+    """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
+    cards = parts.cards(base_url)
+    heard = Hearing(
+        questions=parts.questions,
+        store=parts.store,
+        shown=parts.presentations,
+        people=parts.planning.people,
+        cards=cards,
+        outbound=outbound,
+        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+        clock=parts.clock,
+        mint=parts.mint.mint,
+    )
+    parts.listening.after_a_gap(heard.missed)
+    times = Timekeeper(
+        questions=parts.questions,
+        store=parts.store,
+        shown=parts.presentations,
+        cards=cards,
+        outbound=outbound,
+        clock=parts.clock,
+    )
+    async with loops.running("question_times", times.look, wake=parts.bells.every):
+        yield QuestionEar(handle=_handler(heard), watch=parts.listening)
+
+
+def _handler(heard: Hearing) -> Handler:
+    async def handle(event: InboundEvent) -> bool:
+        if isinstance(event, Press):
+            await heard.press(event)
+            return True
+        return await heard.words(event)
+
+    return handle
+
+
+async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: AsyncExitStack, loops: Loops) -> None:
+    """For each butler with a model: what it asked wakes it when it has ended."""
+    for butler in butlers:
+        if isinstance(butler.sessions, Sessions):
+            resuming = Resuming(
+                butler=butler.name, feed=parts.store, marks=parts.marks, sessions=butler.sessions, clock=parts.clock
+            )
+            loop = loops.running(f"resume:{butler.name}", resuming.look, wake=parts.bells.every)
+            await stack.enter_async_context(loop)

@@ -1,0 +1,96 @@
+"""A question as it is shown to one person on one channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from postroom.domain.question import Question
+from postroom.domain.question_states import PresentationMove, PresentationStatus
+
+
+class TokenAction(StrEnum):
+    """What a button on a card does."""
+
+    OPTION = "option"
+    TOGGLE = "toggle"
+    SEND = "send"  # ends a multiple choice
+    OTHER = "other"  # wants to answer in own words
+    DECLINE = "decline"
+    OPEN = "open"  # leads to the page or the console
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """
+    `revision` is the wording the card shows, 0 as long as there is none. `provider_ids` are those of
+    all parts of the message, and `toggles` what is ticked in a multiple choice.
+    """
+
+    id: str
+    question_id: str
+    person_id: str
+    channel: str
+    address: str
+    status: PresentationStatus = PresentationStatus.PLANNED
+    revision: int = 0
+    delivery_id: str | None = None
+    provider_ids: tuple[str, ...] = ()
+    reason: str | None = None
+    toggles: tuple[str, ...] = ()
+    created_at_us: int
+    updated_at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPresentation:
+    """Where one person is to be shown a question; with `failure`, why that cannot be done."""
+
+    person_id: str
+    channel: str
+    address: str
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresentationClaim:
+    """The right to work on a presentation until the lease runs out; a newer claim has a higher fence."""
+
+    presentation: Presentation
+    question: Question
+    fence: int
+
+    @property
+    def taken_up(self) -> bool:
+        """An earlier claim was not settled: its message may be on its way."""
+        return self.presentation.status is PresentationStatus.PLANNED and self.fence > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """One button of one card; only the hash of it is kept."""
+
+    hash: str
+    presentation_id: str
+    action: TokenAction
+    option: str | None
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PressedToken:
+    """What a token that came back stands for."""
+
+    token: Token
+    presentation: Presentation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How showing or closing went; `revision` is the wording that the card now has."""
+
+    move: PresentationMove
+    revision: int = 0
+    provider_ids: Sequence[str] = ()
+    reason: str | None = None

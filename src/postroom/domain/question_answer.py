@@ -1,0 +1,46 @@
+"""What a question was answered with, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+
+class Assurance(StrEnum):
+    """How far it is certain that this very person acted; in rising order."""
+
+    NONE = "none"
+    LOW = "low"  # the sender's address could be forged
+    CHANNEL = "channel"  # a verified identity on that channel
+    SIGNED_IN = "signed_in"  # a token or a session of the person's own
+
+    @property
+    def rank(self) -> int:
+        return list(Assurance).index(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """`value` of one option, `selected` of several, `text` in the person's words, `fields` of a form."""
+
+    value: str | None = None
+    text: str | None = None
+    selected: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsweredBy:
+    """Who acted, as it was attested; never what a payload claims."""
+
+    person_id: str
+    name: str
+    channel: str
+    assurance: Assurance
+
+
+BY_DEFAULT: Final = AnsweredBy(
+    person_id="system:default", name="the default", channel="system", assurance=Assurance.NONE
+)

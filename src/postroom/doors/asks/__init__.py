@@ -1,0 +1,1 @@
+"""Asking people, and hearing what they answered."""

@@ -1,0 +1,67 @@
+"""Whom a call of `ask` names: people of the household, found once and fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.nearest import nearest
+from postroom.domain.person import Person
+from postroom.domain.principal import OWNER, Principal, Role
+from postroom.domain.question import AskedPerson
+
+
+class People(Protocol):
+    """Who is who in the household."""
+
+    async def find(self, who: str) -> Sequence[Person]:
+        """By id, exact name or alias; `owner` means the owner and no other."""
+        ...
+
+    async def at(self, channel: str, address: str) -> Person | None:
+        """The person who has proved that this address is theirs."""
+        ...
+
+    async def owner(self) -> Person: ...
+
+    async def names(self) -> Sequence[str]:
+        """For telling who may have been meant."""
+        ...
+
+
+async def asked_people(people: People, names: Sequence[str], field: str) -> tuple[AskedPerson, ...]:
+    """Raises ValidationError on the field for a name that is no one's, or several people's."""
+    found = [await _one(people, name, field) for name in names]
+    return tuple(dict.fromkeys(asked(person) for person in found))
+
+
+def asked(person: Person) -> AskedPerson:
+    return AskedPerson(id=person.id, name=person.name or person.id)
+
+
+def person_id_of(caller: Principal) -> str | None:
+    """The person behind a token; None for programs, whomever they work for."""
+    match caller.role:
+        case Role.OPERATOR:
+            return OWNER
+        case Role.PERSON | Role.USER:
+            return caller.name
+        case Role.BUTLER | Role.CONNECTOR | Role.PROGRAM:
+            return None
+
+
+async def _one(people: People, name: str, field: str) -> Person:
+    found = await people.find(name)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        listed = ", ".join(f"{person.name} ({person.id})" for person in found[:5])
+        raise _wrong(field, f"“{name}” is the name of several people: {listed}; name one by id", "ambiguous_person")
+    near = nearest(name, await people.names())
+    hint = f"; did you mean “{near}”?" if near else ""
+    raise _wrong(field, f"no person is called “{name}”{hint}", "unknown_person")
+
+
+def _wrong(field: str, error: str, code: str) -> ValidationError:
+    return ValidationError.of([FieldError(field, error, code)])

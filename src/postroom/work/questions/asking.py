@@ -1,0 +1,281 @@
+"""What every door calls: ask people, wait for them, and answer as one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from postroom.domain.answer_attempt import Attempt
+from postroom.domain.errors import Code, FieldError, Refused, StoreUnavailable, ValidationError
+from postroom.domain.ports import Clock
+from postroom.domain.principal import Principal, Role
+from postroom.domain.question import AskedPerson, Question, Resume, Subject
+from postroom.domain.question_answer import Assurance
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import seconds
+from postroom.work.questions.asked_people import asked, asked_people, person_id_of
+from postroom.work.questions.bells import Bells
+from postroom.work.questions.given import Given
+from postroom.work.questions.opening import opened
+from postroom.work.questions.places import refuse_unknown_channels
+from postroom.work.questions.planning import Planning
+from postroom.work.questions.questions import Questions
+from postroom.work.questions.records import QuestionRecord
+from postroom.work.questions.request import QuestionRequest
+from postroom.work.questions.revision_request import check_revision
+from postroom.work.questions.view import AnswersPage, Heard, Progress, QuestionView
+from postroom.work.questions.waiting import Waiting
+
+MAX_PAGE: Final = 200
+_HIDDEN: Final = frozenset({"not_asked", "unknown_person"})  # to these the question does not exist
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """
+    An agent sees its own questions, a person those that ask them, and the owner all.
+
+    The questions of others are not found. `bells` ring after every commit in this process.
+    """
+
+    questions: Questions
+    store: QuestionRecord
+    planning: Planning
+    bells: Bells
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def ask(
+        self,
+        asker: Principal,
+        request: QuestionRequest,
+        *,
+        wait_seconds: float,
+        progress: Progress | None = None,
+        subject: Subject | None = None,
+    ) -> QuestionView:
+        """Stored and planned before the waiting begins. Raises ValidationError, and KeyReused with the `ask_id`."""
+        question = await self._opened(asker, request, subject)
+        stored = await self.questions.ask(question)
+        if stored.created:
+            with suppress(StoreUnavailable):  # it is asked; the presenter plans what is not planned
+                await self.planning.plan(stored.question)
+                self.bells.every.ring()
+        view = await self._waited(asker, stored.question.id, wait_seconds, progress)
+        return replace(view, joined=stored.joined)
+
+    async def wait(
+        self,
+        asker: Principal,
+        *,
+        ask_id: str | None = None,
+        key: str | None = None,
+        wait_seconds: float,
+        progress: Progress | None = None,
+    ) -> QuestionView:
+        """Others than the asker who may see it may wait for it, too; only the asker collects its end."""
+        question = await self._named(asker, ask_id, key)
+        return await self._waited(asker, question.id, wait_seconds, progress)
+
+    async def answers(self, asker: Principal, *, since: str | None, limit: int) -> AnswersPage:
+        """What ended for this asker, in the order in which it ended. A secret is not in it: `wait` hands it out."""
+        _check_page(limit)
+        position = _position(since)
+        endings = await self.store.answers(str(asker), since=position, limit=limit)
+        views = [await self._view(await self._collected(one.question)) for one in endings]
+        return AnswersPage(views=views, cursor=str(endings[-1].position if endings else position))
+
+    async def cancel(self, asker: Principal, ask_id: str, reason: str | None = None) -> QuestionView:
+        """By the asker or the owner; one that has ended stays as it ended."""
+        question = await self._of(asker, ask_id)
+        return await self._seen(asker, await self.questions.cancel(question.id, reason) or question)
+
+    async def revise(self, asker: Principal, ask_id: str, changes: object) -> QuestionView:
+        """Raises ValidationError, and Refused when it has ended."""
+        question = await self._of(asker, ask_id)
+        revision = check_revision(question, changes)
+        length = revision.deadline_seconds
+        until_us = None if length is None else self.clock.now_us() + seconds(length)
+        revised = await self.questions.revise(question.id, revision.wording, until_us)
+        if revised is None or not revised.is_open:
+            raise Refused(Code.ILLEGAL_TRANSITION, f"the question is {(revised or question).status}")
+        return await self._seen(asker, revised)
+
+    async def answer(
+        self,
+        person: Principal,
+        ask_id: str,
+        given: Given,
+        *,
+        channel: str,
+        event_id: str,
+        revision: int | None = None,
+    ) -> Heard:
+        """
+        By a signed-in person; the same `event_id` again has the first verdict.
+
+        `revision` is of the wording they had before them; without it, the present one.
+        """
+        attempt = await self._attempt(person, ask_id, given, channel, event_id)
+        heard = await self.questions.hear(replace(attempt, revision=revision))
+        if heard is None or heard.verdict.code in _HIDDEN:
+            raise _not_found()
+        return Heard(verdict=heard.verdict, view=await self._view(_for_others(heard.question)))
+
+    async def read(self, person: Principal, ask_id: str) -> QuestionView:
+        """For whoever may see it; the asker sees it as it is, and collects nothing."""
+        return await self._seen(person, await self._visible(person, ask_id))
+
+    async def listing(
+        self,
+        caller: Principal,
+        *,
+        status: QuestionStatus | None = None,
+        mine: bool = False,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Sequence[QuestionView]:
+        """The newest first: of an agent what it asked, of a person what asks them, of the owner all, unless `mine`."""
+        _check_page(limit)
+        person_id = person_id_of(caller)
+        everything = caller.is_owner and not mine
+        found = await self.store.listing(
+            asker=str(caller) if person_id is None else None,
+            person_id=None if everything else person_id,
+            status=status,
+            before=after,
+            limit=limit,
+        )
+        return [await self._seen(caller, one) for one in found]
+
+    async def _opened(self, asker: Principal, request: QuestionRequest, subject: Subject | None) -> Question:
+        refuse_unknown_channels(request.channels, self.planning.channels)
+        people, now_us = self.planning.people, self.clock.now_us()
+        to = await asked_people(people, request.to, "to") if request.to else (asked(await people.owner()),)
+        _refuse_self(asker, to)
+        return opened(
+            request,
+            id=self.mint(now_us),
+            asker=str(asker),
+            people=to,
+            escalate_to=await asked_people(people, request.escalate_to, "escalate_to"),
+            resume=_resume(asker, request),
+            subject=subject,
+            now_us=now_us,
+        )
+
+    async def _waited(
+        self, caller: Principal, question_id: str, wait_seconds: float, progress: Progress | None
+    ) -> QuestionView:
+        waiting = Waiting(store=self.store, bells=self.bells, clock=self.clock)
+        question = await waiting.until_over(question_id, wait_seconds, progress)
+        if question is not None and not question.is_open and _is_asker(caller, question):
+            question = await self.store.collect(question_id, self.clock.now_us())
+        if question is None:
+            raise _not_found()
+        return await self._seen(caller, question)
+
+    async def _collected(self, question: Question) -> Question:
+        if question.wording.secret or question.collected_at_us is not None:
+            return question
+        return await self.store.collect(question.id, self.clock.now_us()) or question
+
+    async def _named(self, asker: Principal, ask_id: str | None, key: str | None) -> Question:
+        if (ask_id is None) == (key is None):
+            told = FieldError("ask_id", "give either ask_id or idempotency_key", "one_of")
+            raise ValidationError.of([told])
+        if ask_id is not None:
+            return await self._visible(asker, ask_id)
+        question = await self.store.by_key(str(asker), key or "")
+        if question is None:
+            raise _not_found()
+        return question
+
+    async def _of(self, asker: Principal, ask_id: str) -> Question:
+        question = await self.store.get(ask_id)
+        if question is None or not (_is_asker(asker, question) or asker.is_owner):
+            raise _not_found()
+        return question
+
+    async def _visible(self, caller: Principal, ask_id: str) -> Question:
+        question = await self.store.get(ask_id)
+        if question is None or not _may_see(caller, question):
+            raise _not_found()
+        return question
+
+    async def _attempt(self, person: Principal, ask_id: str, given: Given, channel: str, event_id: str) -> Attempt:
+        """The operator is the person at the machine; that their own scripts ask under that name makes it no agent's."""
+        person_id, now_us = person_id_of(person), self.clock.now_us()
+        known = await self.planning.people.find(person_id) if person_id else ()
+        is_operator = person.role is Role.OPERATOR
+        return Attempt(
+            id=self.mint(now_us),
+            question_id=ask_id,
+            channel=channel,
+            provider_event_id=f"{person}:{event_id}",
+            said=given.said,
+            heard_at_us=now_us,
+            person_id=person_id,
+            person_name=next((one.name for one in known if one.id == person_id), person.name),
+            assurance=Assurance.SIGNED_IN if person_id else Assurance.NONE,
+            actor=None if is_operator else str(person),
+            operator=is_operator,
+        )
+
+    async def _seen(self, caller: Principal, question: Question) -> QuestionView:
+        return await self._view(question if _is_asker(caller, question) else _for_others(question))
+
+    async def _view(self, question: Question) -> QuestionView:
+        return QuestionView(question=question, presentations=await self.planning.plans.of(question.id))
+
+
+def _resume(asker: Principal, request: QuestionRequest) -> Resume | None:
+    """A butler wakes itself and no other; the owner may wake any."""
+    wished = request.resume
+    if wished is None:
+        return None
+    own = asker.name if asker.role is Role.BUTLER else None
+    butler = wished.butler or own
+    if butler is None:
+        raise ValidationError.of([FieldError("resume.butler", "is required", "required")])
+    if butler != own and not asker.is_owner:
+        raise ValidationError.of([FieldError("resume.butler", "may only be the butler that asks", "not_allowed")])
+    return Resume(butler=butler, prompt=wished.prompt, material=wished.material)
+
+
+def _refuse_self(asker: Principal, to: Sequence[AskedPerson]) -> None:
+    if asker.role in (Role.PERSON, Role.USER) and [one.id for one in to] == [asker.name]:
+        raise ValidationError.of([FieldError("to", "must name another person than the one who asks", "self")])
+
+
+def _is_asker(caller: Principal, question: Question) -> bool:
+    return str(caller) == question.asker
+
+
+def _may_see(caller: Principal, question: Question) -> bool:
+    person_id = person_id_of(caller)
+    return _is_asker(caller, question) or caller.is_owner or (person_id is not None and question.asks(person_id))
+
+
+def _for_others(question: Question) -> Question:
+    """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
+    answer = None if question.wording.secret else question.answer
+    return replace(question, answer=answer, state=None, key=None, resume=None)
+
+
+def _check_page(limit: int) -> None:
+    if not 1 <= limit <= MAX_PAGE:
+        raise ValidationError.of([FieldError("limit", f"must be from 1 to {MAX_PAGE}", "out_of_range")])
+
+
+def _position(since: str | None) -> int:
+    text = "0" if since is None else since.strip()
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise ValidationError.of([FieldError("since", "must be a cursor of an earlier page", "cursor")])
+    return int(text)
+
+
+def _not_found() -> Refused:
+    return Refused(Code.NOT_FOUND, "there is no such question")

@@ -1,0 +1,95 @@
+"""The buttons of a card, and what each of them stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.domain.markup import Button, ButtonStyle, Markup, Rows
+from postroom.domain.presentation import Presentation, Token, TokenAction
+from postroom.domain.question import APPROVE, RATHER_NOT, Question, QuestionKind
+from postroom.work.questions.card_words import one_line
+from postroom.work.questions.tokens import kept_token, token_of
+
+OTHER: Final = "✏️ Other"
+SEND: Final = "Send"
+_TICKED: Final = "✅ "
+_SHORT: Final = 16
+_LONGEST_LABEL: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buttons:
+    rows: Rows = ()
+    tokens: tuple[Token, ...] = ()
+
+    @property
+    def markup(self) -> Markup | None:
+        return Markup(buttons=self.rows) if self.rows else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButtonMaker:
+    """For one card: the same button of the same wording always has the same token."""
+
+    key: bytes
+    question: Question
+    shown: Presentation
+
+    def pressable(self) -> Buttons:
+        """Options, and what else may be done about the question, on a channel that has buttons."""
+        rows = [*self._options(), self._others()]
+        made = [row for row in rows if row]
+        return Buttons(
+            rows=tuple(tuple(button for button, _ in row) for row in made),
+            tokens=tuple(token for row in made for _, token in row),
+        )
+
+    def link(self, base_url: str) -> Buttons:
+        """A page of its own for this person, on a channel without buttons."""
+        token = self._token(TokenAction.OPEN)
+        button = Button(label="Answer", url=f"{base_url}/a/{token}")
+        return Buttons(rows=((button,),), tokens=(self._kept(token, TokenAction.OPEN),))
+
+    def _options(self) -> list[list[tuple[Button, Token]]]:
+        wording = self.question.wording
+        if wording.kind is QuestionKind.APPROVE:
+            styles = {APPROVE: ButtonStyle.SUCCESS}
+            return [
+                [
+                    self._made(one.label, TokenAction.OPTION, one.value, styles.get(one.value, ButtonStyle.DANGER))
+                    for one in wording.options
+                ]
+            ]
+        action = TokenAction.TOGGLE if wording.multiple else TokenAction.OPTION
+        made = [self._made(self._label(one.value, one.label), action, one.value) for one in wording.options]
+        wide = 1 if any(len(one.label) > _SHORT for one in wording.options) else 2
+        rows = [made[start : start + wide] for start in range(0, len(made), wide)]
+        return [*rows, [self._made(SEND, TokenAction.SEND, style=ButtonStyle.PRIMARY)]] if wording.multiple else rows
+
+    def _others(self) -> list[tuple[Button, Token]]:
+        wording = self.question.wording
+        own_words = wording.kind is QuestionKind.CHOICE and wording.allow_text
+        declining = self._made(RATHER_NOT, TokenAction.DECLINE)
+        return [self._made(OTHER, TokenAction.OTHER), declining] if own_words else [declining]
+
+    def _label(self, value: str, label: str) -> str:
+        return f"{_TICKED}{label}" if value in self.shown.toggles else label
+
+    def _made(
+        self, label: str, action: TokenAction, option: str | None = None, style: ButtonStyle | None = None
+    ) -> tuple[Button, Token]:
+        token = self._token(action, option)
+        button = Button(label=one_line(label, _LONGEST_LABEL), token=token, style=style)
+        return button, self._kept(token, action, option)
+
+    def _token(self, action: TokenAction, option: str | None = None) -> str:
+        return token_of(self.key, self.shown.id, self.question.revision, action, option)
+
+    def _kept(self, token: str, action: TokenAction, option: str | None = None) -> Token:
+        return kept_token(token, self.shown.id, self.question.revision, action, option)
+
+
+def console_link(base_url: str, question: Question) -> Buttons:
+    """Where a person signs in first."""
+    return Buttons(rows=((Button(label="Open", url=f"{base_url}/console/questions/{question.id}"),),))

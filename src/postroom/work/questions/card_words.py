@@ -1,0 +1,138 @@
+"""The words on a card: plain, and without anything that could make them look like others."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from postroom.domain.principal import OPERATOR
+from postroom.domain.question import Preview, Question, QuestionKind, Wording
+from postroom.domain.question_answer import BY_DEFAULT, Answer
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import to_datetime
+from postroom.work.questions.form import properties
+
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_MOST_ANSWER: Final = 200
+_MOST_SUBJECT: Final = 80
+
+
+def plain(text: str) -> str:
+    """Without control characters and those that turn the direction of reading."""
+    return _UNSEEN.sub("", text)
+
+
+def one_line(text: str, most: int) -> str:
+    line = " ".join(plain(text).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def asker_name(question: Question) -> str:
+    name = question.asker.partition(":")[2]
+    return "Your household" if question.asker == str(OPERATOR) else one_line(name or question.asker, _MOST_SUBJECT)
+
+
+def is_hidden(question: Question) -> bool:
+    """Only the signed-in page and the desk show it."""
+    return question.wording.secret or question.preview is Preview.NONE
+
+
+def subject(question: Question) -> str:
+    if is_hidden(question):
+        return "A question waits for you"
+    return f"Question: {one_line(question.wording.question, _MOST_SUBJECT)}"
+
+
+def asking_words(question: Question, *, listed: bool, how: str) -> str:
+    """What the card says while the question is open; `listed` names the options in the text."""
+    if is_hidden(question):
+        return f"{asker_name(question)} has a question for you. Open the console to see and answer it."
+    wording = question.wording
+    whole = question.preview is Preview.FULL
+    parts = [
+        f"{asker_name(question)} asks:\n{plain(wording.question)}",
+        plain(wording.context or "") if whole else "",
+        options_words(wording) if listed or (whole and any(one.description for one in wording.options)) else "",
+        how,
+        f"Answer by {moment(question.expires_at_us, question.created_at_us)}.",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def options_words(wording: Wording) -> str:
+    numbered = enumerate(wording.options, 1)
+    return "\n".join(f"{number}. {one_line(one.label, 200)}{_described(one.description)}" for number, one in numbered)
+
+
+def _described(description: str | None) -> str:
+    return f" – {plain(description)}" if description else ""
+
+
+def how_to_reply(wording: Wording) -> str:
+    """For channels on which a reply is heard."""
+    match wording.kind:
+        case QuestionKind.TEXT:
+            return "Reply to this message with your answer."
+        case QuestionKind.APPROVE:
+            words = " or ".join(f"“{one.label}”" for one in wording.options)
+            return f"Reply with exactly {words}."
+        case QuestionKind.CHOICE:
+            several = ", or several, separated by commas" if wording.multiple else ""
+            return f"Reply with a number or the words{several}."
+        case QuestionKind.FORM:
+            names = [one_line(name, 100) for name in properties(wording.form or {})]
+            return "Reply to this message with one line for each:\n" + "\n".join(f"{name}: …" for name in names)
+
+
+def closing_words(question: Question) -> str:
+    """The question, and one line that says how it ended."""
+    if is_hidden(question):
+        return f"{asker_name(question)} had a question for you.\n\n{ending_line(question)}"
+    return f"{asker_name(question)} asked:\n{plain(question.wording.question)}\n\n{ending_line(question)}"
+
+
+def ending_line(question: Question) -> str:
+    at = moment(question.ended_at_us or question.expires_at_us, question.created_at_us)
+    by = question.answered_by
+    name, where = (one_line(by.name, 100), by.channel) if by else ("a person", "")
+    match question.status:
+        case QuestionStatus.ANSWERED:
+            said = answer_words(question)
+            return f"✅ {said + ': answered' if said else 'Answered'} by {name} via {where}, {at}"
+        case QuestionStatus.DECLINED:
+            return f"🚫 {name} would rather not answer, via {where}, {at}"
+        case QuestionStatus.EXPIRED if by == BY_DEFAULT:
+            return f"⌛ Not answered in time, so “{answer_words(question)}” stands, {at}"
+        case QuestionStatus.EXPIRED:
+            return f"⌛ Not answered in time, {at}"
+        case QuestionStatus.CANCELLED:
+            why = f" ({one_line(question.reason, 200)})" if question.reason and not is_hidden(question) else ""
+            return f"✖️ Taken back{why}, {at}"
+        case QuestionStatus.SUPERSEDED:
+            return f"✖️ Another question took its place, {at}"
+        case QuestionStatus.OPEN:
+            return ""
+
+
+def answer_words(question: Question) -> str:
+    """As the person sees it: by labels. Of a hidden question, nothing."""
+    if question.answer is None or is_hidden(question):
+        return ""
+    labels = {one.value: one.label for one in question.wording.options}
+    return one_line(_said(question.answer, labels), _MOST_ANSWER)
+
+
+def _said(answer: Answer, labels: dict[str, str]) -> str:
+    if answer.value is not None:
+        return labels.get(answer.value, answer.value)
+    if answer.selected:
+        return ", ".join(labels.get(one, one) for one in answer.selected)
+    if answer.fields:
+        return ", ".join(f"{name}: {value}" for name, value in answer.fields.items())
+    return answer.text or ""
+
+
+def moment(at_us: int, seen_from_us: int) -> str:
+    """The hour, and the day when it is another one."""
+    at, seen = to_datetime(at_us), to_datetime(seen_from_us)
+    return f"{at:%H:%M} UTC" if at.date() == seen.date() else f"{at:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,162 @@
+"""A question as a message to one person on one channel: asked, revised, ticked, reminded of, and closed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from postroom.domain.delivery import Intent, Priority
+from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Markup
+from postroom.domain.outgoing import Outgoing, RequestContext
+from postroom.domain.presentation import Presentation, Token
+from postroom.domain.question import Question, QuestionKind, Urgency
+from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link
+from postroom.work.questions.card_words import (
+    asker_name,
+    asking_words,
+    closing_words,
+    ending_line,
+    how_to_reply,
+    is_hidden,
+    moment,
+    one_line,
+    subject,
+)
+from postroom.work.questions.places import ChannelAbility, Channels
+
+ORIGIN: Final = "questions"
+_NOTHING: Final = ChannelAbility()
+_PRIORITIES: Final = {
+    Urgency.PASSIVE: Priority.LOW,
+    Urgency.NORMAL: Priority.MEDIUM,
+    Urgency.TIME_SENSITIVE: Priority.HIGH,
+    Urgency.CRITICAL: Priority.HIGH,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """`tokens` are kept before the message leaves: a press may come back at once."""
+
+    outgoing: Outgoing
+    tokens: tuple[Token, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardMaker:
+    """
+    Makes every message about a question. The same card made again is the same message under the same key.
+
+    `base_url` is where people reach the household's pages; empty when they cannot.
+    """
+
+    channels: Channels
+    key: bytes
+    base_url: str = ""
+
+    def ability(self, shown: Presentation) -> ChannelAbility:
+        return self.channels.get(shown.channel, _NOTHING)
+
+    def asking(self, question: Question, shown: Presentation) -> Card:
+        """The card while the question is open; one that is shown already is edited, where that can be done."""
+        ability, buttons = self.ability(shown), self._buttons(question, shown)
+        text = asking_words(question, listed=not ability.buttons, how=self._how(question, shown))
+        outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
+        if shown.revision and ability.edits:
+            outgoing = replace(outgoing, revises=_card_of(shown))
+        return Card(outgoing=outgoing, tokens=buttons.tokens)
+
+    def anew(self, question: Question, shown: Presentation) -> Card:
+        """The same, as a new message, where the old one cannot be edited."""
+        card = self.asking(question, shown)
+        key = f"{card.outgoing.idempotency_key}:anew"
+        return replace(card, outgoing=replace(card.outgoing, revises=None, idempotency_key=key))
+
+    def ticked(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:
+        """The buttons alone, with what is ticked now."""
+        buttons = self._buttons(question, shown)
+        return self._edit(question, shown, "", f"ticks:{event_id}", buttons.markup)
+
+    def missed(self, question: Question, shown: Presentation, since_us: int, until_us: int) -> Outgoing:
+        """The open card, with a line about when presses were lost."""
+        away = f"{moment(since_us, question.created_at_us)} to {moment(until_us, question.created_at_us)}"
+        line = f"I could not hear you from {away}. If you pressed a button then, please press it again."
+        card = self.asking(question, shown).outgoing
+        return self._edit(question, shown, f"{card.message}\n\n{line}", f"missed:{since_us}", card.markup)
+
+    def closing(self, question: Question, shown: Presentation) -> Outgoing:
+        return self._edit(question, shown, closing_words(question), f"close:{question.revision}", None)
+
+    def over(self, question: Question, shown: Presentation) -> Outgoing:
+        """A short reply where the card itself could not be changed."""
+        return self._reply(question, shown, ending_line(question), "over")
+
+    def reminder(self, question: Question, shown: Presentation) -> Outgoing:
+        """A new message, since an edit rings no bell; it answers the card where the channel has threads."""
+        until = moment(question.expires_at_us, question.created_at_us)
+        about = "a question" if is_hidden(question) else f"“{one_line(question.wording.question, 200)}”"
+        return self._reply(
+            question, shown, f"{asker_name(question)} still waits for an answer to {about}, by {until}.", "remind"
+        )
+
+    def own_words(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:
+        """A box to reply in, for an answer that is not on a button."""
+        box = Markup(force_reply=True, placeholder="Your answer")
+        text = f"Your answer to “{one_line(question.wording.question, 200)}”:"
+        return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
+
+    def _buttons(self, question: Question, shown: Presentation) -> Buttons:
+        if is_hidden(question):
+            return console_link(self.base_url, question) if self.base_url else Buttons()
+        maker = ButtonMaker(key=self.key, question=question, shown=shown)
+        if self.ability(shown).buttons:
+            return maker.pressable()
+        return maker.link(self.base_url) if self.base_url else Buttons()
+
+    def _how(self, question: Question, shown: Presentation) -> str:
+        ability, kind = self.ability(shown), question.wording.kind
+        pressed = ability.buttons and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
+        return how_to_reply(question.wording) if ability.inbound and not pressed else ""
+
+    def _edit(self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None) -> Outgoing:
+        return replace(self._outgoing(question, shown, text, act, markup), revises=_card_of(shown))
+
+    def _reply(self, question: Question, shown: Presentation, text: str, act: str) -> Outgoing:
+        outgoing = self._outgoing(question, shown, text, act, None)
+        if not (self.ability(shown).threads and shown.provider_ids):
+            return outgoing
+        return replace(outgoing, intent=Intent.REPLY, context=_in_thread(shown, shown.provider_ids[-1]))
+
+    def _outgoing(
+        self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None
+    ) -> Outgoing:
+        return Outgoing(
+            origin_butler=ORIGIN,
+            channel=shown.channel,
+            message=text,
+            recipient=shown.address,
+            subject=subject(question) if not self.ability(shown).buttons else None,
+            idempotency_key=f"ask:{shown.id}:{act}",
+            priority=_PRIORITIES[question.urgency],
+            markup=markup,
+        )
+
+
+def request_id_of(presentation_id: str) -> str:
+    """Every message about a presentation bears this, so that a reply to any of them finds it."""
+    return f"ask:{presentation_id}"
+
+
+def _in_thread(shown: Presentation, message_id: str) -> RequestContext:
+    return RequestContext(
+        request_id=request_id_of(shown.id),
+        source_channel=shown.channel,
+        source_endpoint_identity=ORIGIN,
+        source_sender_identity=shown.address,
+        source_thread_identity=f"{shown.address}:{message_id}",
+    )
+
+
+def _card_of(shown: Presentation) -> DeliveryId:
+    return DeliveryId(shown.delivery_id or "")

@@ -1,0 +1,244 @@
+"""What people press and write becomes an attempt to answer, by who they are and not by where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, runtime_checkable
+
+from postroom.domain.answer_attempt import Attempt, Heard, Said, Verdict, VerdictKind
+from postroom.domain.delivery import Intent
+from postroom.domain.inbound_message import InboundMessage, Press
+from postroom.domain.outgoing import Outgoing, RequestContext
+from postroom.domain.person import Person
+from postroom.domain.ports import Clock, Outbound
+from postroom.domain.presentation import Presentation, PressedToken, TokenAction
+from postroom.domain.question import Question
+from postroom.domain.question_answer import Assurance
+from postroom.work.questions.asked_people import People
+from postroom.work.questions.card_words import answer_words, is_hidden, one_line
+from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
+from postroom.work.questions.questions import Questions
+from postroom.work.questions.records import Cards
+from postroom.work.questions.tokens import hash_of
+
+NOT_VALID: Final = "This button is no longer valid."
+_SILENT: Final = frozenset({"unknown_person", "not_asked", "forwarded", "bot", "anonymous", "automatic"})
+_MOST_LISTED: Final = 5
+
+
+@runtime_checkable
+class AnswersPresses(Protocol):
+    async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
+        """Ends the waiting of the one who pressed; False when that came too late."""
+        ...
+
+
+class Kept(Protocol):
+    async def get(self, question_id: str) -> Question | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """What the person is shown at once, and what is sent after it."""
+
+    words: str
+    alert: bool = False
+    then: Outgoing | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hearing:
+    """`bots` answer presses, by channel. Everything that is sent from here has the event in its key."""
+
+    questions: Questions
+    store: Kept
+    shown: Cards
+    people: People
+    cards: CardMaker
+    outbound: Outbound
+    bots: Mapping[str, AnswersPresses]
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def press(self, press: Press) -> None:
+        """Decided first, answered at once, drawn afterwards."""
+        reaction = await self._reaction(press)
+        if bot := self.bots.get(press.channel):
+            await bot.answer_press(press.callback_id, reaction.words, alert=reaction.alert)
+        if reaction.then is not None:
+            await self.outbound.submit(reaction.then, request_id=reaction.about, wait_seconds=0)
+
+    async def words(self, words: InboundMessage) -> bool:
+        """Whether they were about a question; if not, they are for others to hear."""
+        meant = await self._meant(words) if words.text is not None else []
+        if not meant:
+            return False
+        if len(meant) > 1:
+            await self._ask_which(words, meant)
+            return True
+        heard = await self.questions.hear(await self._attempt_of(words, meant[0]))
+        if heard is not None and (told := _told(heard.verdict)):
+            await self._reply(words, told, "said")
+        return heard is not None
+
+    async def missed(self, channel: str, since_us: int, until_us: int) -> None:
+        """We did not listen for so long that presses were lost: every open card there says so, once."""
+        for shown in await self.shown.open_on(channel):
+            question = await self.store.get(shown.question_id)
+            ability = self.cards.ability(shown)
+            if question is None or not question.is_open or is_hidden(question) or shown.delivery_id is None:
+                continue
+            if ability.buttons and ability.edits and shown.revision == question.revision:
+                edit = self.cards.missed(question, shown, since_us, until_us)
+                await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
+
+    async def _reaction(self, press: Press) -> Reaction:
+        pressed = await self.shown.pressed(hash_of(press.token))
+        if pressed is None or pressed.presentation.address not in press.places:
+            return Reaction(words=NOT_VALID, alert=True)
+        if pressed.token.action is TokenAction.OTHER:
+            return await self._own_words(press, pressed)
+        said = _said(pressed)
+        if said is None:
+            return Reaction(words="")
+        heard = await self.questions.hear(await self._attempt_by(press, pressed, said))
+        if heard is None:
+            return Reaction(words=NOT_VALID, alert=True)
+        alert = heard.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET)
+        return self._drawn(press, pressed, heard, Reaction(words=_toast(heard), alert=alert))
+
+    def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: Reaction) -> Reaction:
+        """A tick is kept already; the card shows it by an edit of its buttons."""
+        shown, ticks = pressed.presentation, heard.verdict.toggles
+        if heard.verdict.kind is not VerdictKind.NOT_YET or shown.delivery_id is None:
+            return reaction
+        now = shown if ticks is None else replace(shown, toggles=ticks)
+        edit = self.cards.ticked(heard.question, now, press.event_id)
+        return replace(reaction, then=edit, about=request_id_of(shown.id))
+
+    async def _own_words(self, press: Press, pressed: PressedToken) -> Reaction:
+        """Nothing is decided: a box to reply in, bound to the same question."""
+        shown = pressed.presentation
+        question, person = await self.store.get(shown.question_id), await self._person(press.channel, press.sender)
+        if question is None or person is None or press.flags or not question.asks(person.id):
+            return Reaction(words="This question is for another person.", alert=True)
+        if not question.is_open or pressed.token.revision != question.revision:
+            return Reaction(words=NOT_VALID, alert=True)
+        box = self.cards.own_words(question, shown, press.event_id)
+        return Reaction(words="Write your answer as a reply.", then=box, about=request_id_of(shown.id))
+
+    async def _meant(self, words: InboundMessage) -> Sequence[Presentation]:
+        """The card that is replied to; without a reply, those that are open where the person is alone with us."""
+        if words.replies_to is not None:
+            found = [await self.shown.behind(words.channel, place, words.replies_to) for place in words.places]
+            return [one for one in found if one is not None][:1]
+        if not words.alone or words.flags or await self._person(words.channel, words.sender) is None:
+            return []
+        on_show = [one for place in words.places for one in await self.shown.open_on(words.channel, place)]
+        return list({one.question_id: one for one in on_show}.values())
+
+    async def _ask_which(self, words: InboundMessage, meant: Sequence[Presentation]) -> None:
+        asked = [await self.store.get(one.question_id) for one in meant[:_MOST_LISTED]]
+        lines = [f"• {one_line(one.wording.question, 100)}" for one in asked if one and not is_hidden(one)]
+        await self._reply(
+            words, "\n".join(["Several questions are open. Please reply to the one you mean:", *lines]), "which"
+        )
+
+    async def _attempt_by(self, press: Press, pressed: PressedToken, said: Said) -> Attempt:
+        shown = pressed.presentation
+        attempt = await self._attempt(press.channel, press.event_id, press.sender, shown, Assurance.CHANNEL)
+        return replace(attempt, said=said, revision=pressed.token.revision, flags=press.flags)
+
+    async def _attempt_of(self, words: InboundMessage, shown: Presentation) -> Attempt:
+        attempt = await self._attempt(words.channel, words.event_id, words.sender, shown, words.assurance)
+        return replace(attempt, said=Said(text=words.text), said_at_us=words.said_at_us, flags=words.flags)
+
+    async def _attempt(
+        self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance
+    ) -> Attempt:
+        person, now_us = await self._person(channel, sender), self.clock.now_us()
+        return Attempt(
+            id=self.mint(now_us),
+            question_id=shown.question_id,
+            channel=channel,
+            provider_event_id=event_id,
+            said=Said(),
+            heard_at_us=now_us,
+            person_id=person.id if person else None,
+            person_name=person.name if person else "",
+            assurance=assurance if person else Assurance.NONE,
+            presentation_id=shown.id,
+        )
+
+    async def _person(self, channel: str, sender: str | None) -> Person | None:
+        return await self.people.at(channel, sender) if sender is not None else None
+
+    async def _reply(self, words: InboundMessage, text: str, act: str) -> None:
+        request_id = f"ask:{act}:{words.event_id}"
+        reply = Outgoing(
+            origin_butler=ORIGIN,
+            channel=words.channel,
+            message=text,
+            intent=Intent.REPLY,
+            recipient=words.places[0],
+            context=_answering(words, request_id),
+            idempotency_key=request_id,
+        )
+        await self.outbound.submit(reply, request_id=request_id, wait_seconds=0)
+
+
+def _answering(words: InboundMessage, request_id: str) -> RequestContext:
+    return RequestContext(
+        request_id=request_id,
+        source_channel=words.channel,
+        source_endpoint_identity=ORIGIN,
+        source_sender_identity=words.sender or words.places[0],
+        source_thread_identity=f"{words.places[0]}:{words.message_id}",
+    )
+
+
+def _said(pressed: PressedToken) -> Said | None:
+    match pressed.token.action:
+        case TokenAction.OPTION:
+            return Said(value=pressed.token.option)
+        case TokenAction.TOGGLE:
+            return Said(toggle=pressed.token.option)
+        case TokenAction.SEND:
+            return Said(send=True)
+        case TokenAction.DECLINE:
+            return Said(declined=True)
+        case TokenAction.OTHER | TokenAction.OPEN:
+            return None
+
+
+def _toast(heard: Heard) -> str:
+    verdict, question = heard.verdict, heard.question
+    match verdict.kind:
+        case VerdictKind.ACCEPTED if question.answer is None:
+            return "Noted: you would rather not answer."
+        case VerdictKind.ACCEPTED:
+            return f"✅ {answer_words(question) or 'Noted'}"
+        case VerdictKind.NOT_YET:
+            return _ticked(question, verdict.toggles or ())
+        case VerdictKind.LOST_RACE:
+            return _sentence(": ".join(part for part in (verdict.reason, answer_words(question)) if part))
+        case VerdictKind.LATE | VerdictKind.INVALID | VerdictKind.UNAUTHORISED:
+            return _sentence(verdict.reason)
+
+
+def _ticked(question: Question, ticks: Sequence[str]) -> str:
+    labels = [one.label for one in question.wording.options if one.value in ticks]
+    return f"Chosen: {one_line(', '.join(labels), 100)}. Press Send when you are done." if labels else "Nothing chosen."
+
+
+def _told(verdict: Verdict) -> str | None:
+    """What a person who wrote hears: nothing when it counted, for the card shows it, or when we do not know them."""
+    if verdict.kind in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET) or verdict.code in _SILENT:
+        return None
+    return _sentence(verdict.reason)
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."

@@ -1,0 +1,146 @@
+"""One attempt to answer, judged: pure, total, and the same for every channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
+from postroom.domain.presentation import Presentation
+from postroom.domain.principal import Principal, Role
+from postroom.domain.question import Question, QuestionKind
+from postroom.domain.question_answer import Assurance
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import seconds
+from postroom.work.questions.reading import read
+
+CONSOLE: Final = "console"
+DESK: Final = "desk"
+PRIVATE: Final = frozenset({CONSOLE, DESK})  # where a secret may be said
+_CLOCKS_DIFFER_US: Final = seconds(5)  # the provider's and ours
+_PERSONS_OWN: Final = (Role.PERSON, Role.USER)
+
+
+def _always(_question: Question) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPolicy:
+    """
+    `operators`: the console's operator may answer what others were asked.
+
+    `outside_console`: whether this question may be decided elsewhere; of an approval, by its risk.
+    """
+
+    operators: bool = True
+    outside_console: Callable[[Question], bool] = _always
+
+
+def judge(
+    question: Question,
+    attempt: Attempt,
+    now_us: int,
+    shown: Presentation | None = None,
+    policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
+) -> Verdict:
+    """Who it is comes first: one who may not answer learns nothing about the question."""
+    return (
+        _refused_person(question, attempt, policy)
+        or _too_late(question, attempt, now_us)
+        or _other_wording(question, attempt)
+        or _refused_place(question, attempt, policy)
+        or _answered(question, attempt, shown)
+    )
+
+
+def _refused_person(question: Question, attempt: Attempt, policy: AnswerPolicy) -> Verdict | None:
+    if attempt.flags:
+        return _unauthorised(str(min(attempt.flags)), "forwarded, automatic and anonymous messages are not answers")
+    if attempt.person_id is None or attempt.assurance is Assurance.NONE:
+        return _unauthorised("unknown_person", "this sender is not verified")
+    if question.asker in _names_of(attempt):
+        return _unauthorised("asker", "whoever asks does not answer")
+    if not question.asks(attempt.person_id) and not (attempt.operator and policy.operators):
+        return _unauthorised("not_asked", "this question is for another person")
+    return None
+
+
+def _names_of(attempt: Attempt) -> set[str | None]:
+    """Every principal that this person could have asked as."""
+    own = {str(Principal(role, attempt.person_id or "")) for role in _PERSONS_OWN}
+    return {attempt.actor, *own} - {None}
+
+
+def _too_late(question: Question, attempt: Attempt, now_us: int) -> Verdict | None:
+    """A text that the provider dates counts from when it was sent, as long as nothing else ended the question."""
+    match question.status:
+        case QuestionStatus.OPEN:
+            return _out_of_time(question, attempt, now_us)
+        case QuestionStatus.ANSWERED | QuestionStatus.DECLINED:
+            name = question.answered_by.name if question.answered_by else ""
+            return _verdict(VerdictKind.LOST_RACE, str(question.status), f"{name or 'another person'} was first")
+        case QuestionStatus.EXPIRED:
+            return _verdict(VerdictKind.LATE, "expired", "the time for an answer is over")
+        case QuestionStatus.CANCELLED:
+            return _verdict(VerdictKind.LATE, "cancelled", "the question was taken back")
+        case QuestionStatus.SUPERSEDED:
+            return _verdict(VerdictKind.LATE, "superseded", "another question took its place")
+
+
+def _out_of_time(question: Question, attempt: Attempt, now_us: int) -> Verdict | None:
+    said_us = attempt.said_at_us if attempt.said_at_us is not None else now_us
+    if min(said_us, now_us) > question.expires_at_us:
+        return _verdict(VerdictKind.LATE, "deadline", "the time for an answer is over")
+    if said_us < question.created_at_us - _CLOCKS_DIFFER_US:
+        return _verdict(VerdictKind.INVALID, "before_question", "this was said before the question was asked")
+    return None
+
+
+def _other_wording(question: Question, attempt: Attempt) -> Verdict | None:
+    if attempt.revision is None or attempt.revision == question.revision:
+        return None
+    return _verdict(VerdictKind.INVALID, "old_revision", "the question has changed; please look at it again")
+
+
+def _refused_place(question: Question, attempt: Attempt, policy: AnswerPolicy) -> Verdict | None:
+    if question.wording.secret and attempt.channel not in PRIVATE:
+        return _unauthorised("secret", "answer this in the console or at the desk")
+    if attempt.channel == CONSOLE:
+        return None
+    if not policy.outside_console(question):
+        return _unauthorised("console_only", "decide this in the console")
+    if question.wording.kind is QuestionKind.APPROVE and attempt.assurance.rank < Assurance.CHANNEL.rank:
+        return _unauthorised("assurance", "this sender is not certain enough to decide; open the console")
+    return None
+
+
+def _answered(question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
+    said, wording = attempt.said, question.wording
+    ticked = shown.toggles if shown else ()
+    if said.toggle is not None:
+        return _toggled(question, said.toggle, ticked)
+    if said.send and not ticked:
+        return _verdict(VerdictKind.INVALID, "nothing_selected", "choose at least one first")
+    reading = read(wording, Said(selected=ticked) if said.send else said)
+    if reading.problem is not None:
+        return _verdict(VerdictKind.INVALID, "not_an_answer", reading.problem)
+    return Verdict(kind=VerdictKind.ACCEPTED, answer=reading.answer, declined=reading.declined)
+
+
+def _toggled(question: Question, value: str, ticked: tuple[str, ...]) -> Verdict:
+    """In the order of the options, however they were pressed."""
+    known = [option.value for option in question.wording.options]
+    if not question.wording.multiple or value not in known:
+        return _verdict(VerdictKind.INVALID, "not_an_answer", "there is no such option")
+    chosen = set(ticked) ^ {value}
+    return Verdict(kind=VerdictKind.NOT_YET, toggles=tuple(one for one in known if one in chosen))
+
+
+def _unauthorised(code: str, reason: str) -> Verdict:
+    return _verdict(VerdictKind.UNAUTHORISED, code, reason)
+
+
+def _verdict(kind: VerdictKind, code: str, reason: str) -> Verdict:
+    return Verdict(kind=kind, code=code, reason=reason)

@@ -1,0 +1,80 @@
+"""Answers by a one-time link: it names one card of one person, opens nothing else, and dies with the wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from postroom.domain.answer_attempt import Attempt
+from postroom.domain.errors import Code, Refused
+from postroom.domain.ports import Clock
+from postroom.domain.presentation import PressedToken, TokenAction
+from postroom.domain.question import Question
+from postroom.domain.question_answer import Assurance
+from postroom.work.questions.asked_people import People
+from postroom.work.questions.given import Given
+from postroom.work.questions.questions import Questions
+from postroom.work.questions.records import Cards, QuestionRecord
+from postroom.work.questions.tokens import hash_of
+from postroom.work.questions.view import Heard, OpenedLink, QuestionView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Links:
+    """What the page behind `/a/{token}` calls."""
+
+    questions: Questions
+    store: QuestionRecord
+    cards: Cards
+    people: People
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def open(self, token: str) -> OpenedLink:
+        """Decides nothing, however often it is opened. Raises Refused when there is no such link."""
+        pressed, question = await self._behind(token)
+        shown = pressed.presentation
+        return OpenedLink(
+            view=QuestionView(question=question),
+            person_id=shown.person_id,
+            person_name=next((one.name for one in question.people if one.id == shown.person_id), ""),
+            channel=shown.channel,
+            revision=pressed.token.revision,
+        )
+
+    async def answer(self, token: str, given: Given, *, event_id: str) -> Heard:
+        """As sure as the address the link was sent to."""
+        pressed, question = await self._behind(token)
+        shown, now_us = pressed.presentation, self.clock.now_us()
+        proved = await self.people.at(shown.channel, shown.address)
+        is_proved = proved is not None and proved.id == shown.person_id
+        attempt = Attempt(
+            id=self.mint(now_us),
+            question_id=question.id,
+            channel=shown.channel,
+            provider_event_id=f"link:{shown.id}:{event_id}",
+            said=given.said,
+            heard_at_us=now_us,
+            person_id=shown.person_id,
+            person_name=proved.name if proved and is_proved else "",
+            assurance=Assurance.CHANNEL if is_proved else Assurance.LOW,
+            presentation_id=shown.id,
+            revision=pressed.token.revision,
+        )
+        heard = await self.questions.hear(attempt)
+        if heard is None:
+            raise _no_link()
+        return Heard(verdict=heard.verdict, view=QuestionView(question=heard.question))
+
+    async def _behind(self, token: str) -> tuple[PressedToken, Question]:
+        pressed = await self.cards.pressed(hash_of(token))
+        if pressed is None or pressed.token.action is not TokenAction.OPEN:
+            raise _no_link()
+        question = await self.store.get(pressed.presentation.question_id)
+        if question is None or question.wording.secret:
+            raise _no_link()
+        return pressed, question
+
+
+def _no_link() -> Refused:
+    return Refused(Code.NOT_FOUND, "this link is not valid, or no longer")

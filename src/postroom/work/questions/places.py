@@ -1,0 +1,62 @@
+"""Where a person is shown a question: on each of their channels, or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.nearest import did_you_mean
+from postroom.domain.person import Person
+from postroom.domain.presentation import PlannedPresentation
+from postroom.work.questions.judge import CONSOLE, PRIVATE
+
+NO_CHANNEL: Final = "no channel is set up; the question waits in the console"
+GONE: Final = "this person is no longer known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelAbility:
+    """What a card on this channel can have; `configured` when there are credentials for it."""
+
+    buttons: bool = False
+    edits: bool = False
+    inbound: bool = False
+    threads: bool = False
+    configured: bool = True
+
+
+Channels = Mapping[str, ChannelAbility]
+
+
+def refuse_unknown_channels(wished: Sequence[str] | None, channels: Channels) -> None:
+    """Raises ValidationError on `channels`; console and desk are always there."""
+    known = {*channels, *PRIVATE}
+    for name in wished or ():
+        if name not in known:
+            error = f"there is no channel “{name}”{did_you_mean(name, known)}"
+            raise ValidationError.of([FieldError("channels", error, "unknown_channel")])
+
+
+def places(person: Person, wished: Sequence[str] | None, channels: Channels) -> list[PlannedPresentation]:
+    """One for each channel. Console and desk need no card: whatever is open is seen there."""
+    if wished is not None:
+        return [_place(person, name, channels) for name in wished if name not in PRIVATE]
+    own = list(dict.fromkeys(one.channel for one in sorted(person.addresses, key=lambda one: one.rank)))
+    names = own or [name for name, ability in channels.items() if ability.configured]
+    return [_place(person, name, channels) for name in names] or [nowhere(person.id, NO_CHANNEL)]
+
+
+def nowhere(person_id: str, reason: str) -> PlannedPresentation:
+    return PlannedPresentation(person_id=person_id, channel=CONSOLE, address="", failure=reason)
+
+
+def _place(person: Person, channel: str, channels: Channels) -> PlannedPresentation:
+    address, ability = person.address_on(channel), channels.get(channel)
+    failure = None
+    if ability is None or not ability.configured:
+        failure = f"{channel} is not set up"
+    elif address is None:
+        failure = f"no address on {channel}"
+    return PlannedPresentation(person_id=person.id, channel=channel, address=address or "", failure=failure)

@@ -1,0 +1,39 @@
+"""Chooses the places where the people of a question are shown it; choosing twice does no harm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.domain.ports import Clock
+from postroom.domain.presentation import PlannedPresentation, Presentation
+from postroom.domain.question import Question
+from postroom.work.questions.asked_people import People
+from postroom.work.questions.places import GONE, Channels, nowhere, places
+from postroom.work.questions.records import Plans
+
+_AT_A_TIME: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planning:
+    plans: Plans
+    people: People
+    channels: Channels
+    clock: Clock
+
+    async def plan(self, question: Question) -> Sequence[Presentation]:
+        ids = sorted(await self.plans.unplanned(question.id))
+        chosen = [place for one in ids for place in await self._places(question, one)]
+        return await self.plans.plan(question.id, ids, chosen, self.clock.now_us())
+
+    async def take_up(self) -> None:
+        """What was asked and not planned: by a process that died, or because people were added."""
+        for question in await self.plans.to_plan(_AT_A_TIME):
+            await self.plan(question)
+
+    async def _places(self, question: Question, person_id: str) -> list[PlannedPresentation]:
+        found = await self.people.find(person_id)
+        person = next((one for one in found if one.id == person_id), None)
+        return places(person, question.channels, self.channels) if person else [nowhere(person_id, GONE)]

@@ -1,0 +1,230 @@
+"""Shows what is planned and closes what has ended: each card is a delivery, and follows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import structlog
+
+from postroom.domain.delivery import Status
+from postroom.domain.errors import ErrorClass, PostroomError
+from postroom.domain.ids import DeliveryId
+from postroom.domain.outcome import AnswerStatus, Outcome
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Clock
+from postroom.domain.presentation import PresentationClaim, Shown
+from postroom.domain.question_states import PresentationMove, PresentationStatus
+from postroom.domain.time import seconds
+from postroom.system.signal import Signal
+from postroom.work.questions.cards import Card, CardMaker, request_id_of
+from postroom.work.questions.planning import Planning
+from postroom.work.questions.records import Claims
+
+WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
+LEASE_SECONDS: Final = 60.0
+AGAIN_SECONDS: Final = 10.0
+LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
+_IN_HAND: Final = 50
+ENDED_FIRST: Final = "the question ended before it was shown"
+NO_EDITS: Final = "what was sent on this channel cannot be changed"
+_log = structlog.get_logger("postroom.questions")
+
+
+class Post(Protocol):
+    """The one way out, and what it knows of what went out before."""
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
+
+    async def under(self, key: str) -> DeliveryId | None:
+        """What was submitted under this key."""
+        ...
+
+    async def outcome(self, delivery_id: DeliveryId, wait_seconds: float) -> Outcome | None:
+        """As soon as it is settled, or as it stands when the time is up."""
+        ...
+
+    async def parts(self, delivery_id: DeliveryId) -> tuple[str, ...]:
+        """The provider's names for its parts, once it has arrived."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Presenter:
+    """
+    Every claim is worked on in a task of its own, so that a slow channel holds up no other.
+
+    A process that dies loses its leases; the next one takes its claims up, and finds what was sent by its key.
+    """
+
+    planning: Planning
+    claims: Claims
+    cards: CardMaker
+    post: Post
+    clock: Clock
+    wake: Signal
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    async def look(self) -> int | None:
+        """One round; answers when the next is due, unless the signal rings before."""
+        await self.planning.take_up()
+        now_us = self.clock.now_us()
+        lease_us = now_us + seconds(LEASE_SECONDS)
+        if room := self._room():
+            for claim in await self.claims.to_close(now_us, lease_until_us=lease_us, limit=room):
+                self._begin(self._close(claim))
+        if room := self._room():
+            for claim in await self.claims.to_show(now_us, lease_until_us=lease_us, limit=room):
+                self._begin(self._show(claim))
+        return now_us + seconds(LOOK_SECONDS)
+
+    async def idle(self) -> None:
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def stop(self) -> None:
+        """What is cut short here is taken up by the next process."""
+        for task in self._tasks:
+            task.cancel()
+        await self.idle()
+
+    def _room(self) -> int:
+        return max(0, _IN_HAND - len(self._tasks))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A claim that failed comes back when its lease has run out."""
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, PostroomError):
+            _log.error("questions.card_failed", error=type(error).__name__)
+        self.wake.ring()
+
+    async def _show(self, claim: PresentationClaim) -> None:
+        if claim.presentation.status is PresentationStatus.PLANNED:
+            await self._show_first(claim)
+        elif claim.question.is_open:
+            await self._show_revised(claim)
+
+    async def _show_first(self, claim: PresentationClaim) -> None:
+        delivery_id, revision = await self._sent_before(claim)
+        if delivery_id is None and not claim.question.is_open:
+            await self._tell(claim, Shown(move=PresentationMove.DROP, reason=ENDED_FIRST))
+        elif delivery_id is None:
+            await self._send(claim, self.cards.asking(claim.question, claim.presentation))
+        else:
+            await self._follow(claim, delivery_id, revision)
+
+    async def _sent_before(self, claim: PresentationClaim) -> tuple[DeliveryId | None, int]:
+        """What an earlier claim sent, and in which wording: it may have died before it could note it."""
+        shown, newest = claim.presentation, claim.question.revision
+        if shown.delivery_id is not None:
+            return DeliveryId(shown.delivery_id), shown.revision
+        for revision in range(newest, 0, -1) if claim.taken_up else ():
+            if found := await self.post.under(f"ask:{shown.id}:{revision}"):
+                return found, revision
+        return None, newest
+
+    async def _show_revised(self, claim: PresentationClaim) -> None:
+        """Edited in place; as a new message only where the old one cannot be edited."""
+        question, shown = claim.question, claim.presentation
+        card = self.cards.asking(question, shown)
+        if card.outgoing.revises is None or shown.status is PresentationStatus.UNCERTAIN:
+            await self._send(claim, self.cards.anew(question, shown))
+            return
+        await self.claims.issue(card.tokens)
+        outcome = await self._submit(claim, card.outgoing, WAIT_SECONDS)
+        if outcome.status is AnswerStatus.OK:
+            await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=question.revision))
+        elif _is_under_way(outcome):
+            await self._later(claim, outcome)
+        else:
+            await self._send(claim, self.cards.anew(question, shown))
+
+    async def _send(self, claim: PresentationClaim, card: Card) -> None:
+        await self.claims.issue(card.tokens)
+        stored = await self._submit(claim, card.outgoing, 0)
+        if stored.delivery_id is not None:
+            await self._follow(claim, stored.delivery_id, claim.question.revision)
+        elif stored.retryable:
+            await self._later(claim, stored)
+        else:
+            await self._tell(claim, Shown(move=PresentationMove.FAIL, reason=_reason(stored)))
+
+    async def _follow(self, claim: PresentationClaim, delivery_id: DeliveryId, revision: int) -> None:
+        now_us = self.clock.now_us()
+        again_us = now_us + seconds(LEASE_SECONDS)
+        if not await self.claims.submitted(claim, delivery_id, look_again_us=again_us, now_us=now_us):
+            return
+        outcome = await self.post.outcome(delivery_id, WAIT_SECONDS)
+        if outcome is None or _is_under_way(outcome):
+            await self._later(claim, outcome)
+        elif outcome.status is AnswerStatus.OK:
+            parts = await self.post.parts(delivery_id)
+            await self._tell(claim, Shown(move=PresentationMove.SHOW, revision=revision, provider_ids=parts))
+        else:
+            await self._tell(claim, _not_shown(claim, outcome, revision))
+
+    async def _close(self, claim: PresentationClaim) -> None:
+        question, shown = claim.question, claim.presentation
+        if shown.delivery_id is None or not self.cards.ability(shown).edits:
+            await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
+            return
+        outcome = await self._submit(claim, self.cards.closing(question, shown), WAIT_SECONDS)
+        if outcome.status is AnswerStatus.OK:
+            await self._tell(claim, Shown(move=PresentationMove.CLOSE, revision=question.revision))
+        elif _is_under_way(outcome):
+            await self._later(claim, outcome)
+        else:
+            await self._leave(claim, _reason(outcome))
+
+    async def _leave(self, claim: PresentationClaim, reason: str) -> None:
+        """The card is gone or fixed; a short reply says how it ended, where replies are short."""
+        shown = claim.presentation
+        if self.cards.ability(shown).threads and shown.provider_ids:
+            await self._submit(claim, self.cards.over(claim.question, shown), 0)
+        await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=reason))
+
+    async def _submit(self, claim: PresentationClaim, outgoing: Outgoing, wait_seconds: float) -> Outcome:
+        request_id = request_id_of(claim.presentation.id)
+        return await self.post.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+    async def _later(self, claim: PresentationClaim, outcome: Outcome | None) -> None:
+        await self.claims.later(claim, self.clock.now_us() + seconds(AGAIN_SECONDS), _reason(outcome))
+
+    async def _tell(self, claim: PresentationClaim, shown: Shown) -> None:
+        await self.claims.presented(claim, shown, self.clock.now_us())
+
+
+def _is_under_way(outcome: Outcome) -> bool:
+    """Or refused for now, with nothing stored."""
+    waiting = outcome.status in (AnswerStatus.ACCEPTED, AnswerStatus.PENDING_APPROVAL)
+    return waiting or (outcome.delivery_id is None and outcome.retryable)
+
+
+def _not_shown(claim: PresentationClaim, outcome: Outcome, revision: int) -> Shown:
+    """A dead letter that ran out of time may have arrived all the same."""
+    doubtful = (
+        outcome.delivery_status is Status.DEAD_LETTERED
+        and outcome.error is not None
+        and outcome.error.error_class is ErrorClass.TIMEOUT
+        and claim.presentation.status is PresentationStatus.PLANNED
+    )
+    move = PresentationMove.DOUBT if doubtful else PresentationMove.FAIL
+    return Shown(move=move, revision=revision, reason=_reason(outcome))
+
+
+def _reason(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "not delivered yet"
+    if outcome.error is not None:
+        return outcome.error.message
+    if outcome.status is AnswerStatus.PENDING_APPROVAL:
+        return "waits for an approval"
+    return f"not delivered yet: {outcome.waiting_reason}" if outcome.waiting_reason else "not delivered yet"

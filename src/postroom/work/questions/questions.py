@@ -1,0 +1,120 @@
+"""Questions from beginning to end: asked once, heard by one rule, ended once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from postroom.domain.answer_attempt import Attempt, Heard, Verdict
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.ports import Clock
+from postroom.domain.presentation import Presentation
+from postroom.domain.question import Question, Wording
+from postroom.domain.question_change import Asked, QuestionChange
+from postroom.work.questions import moves
+from postroom.work.questions.judge import AnswerPolicy, judge
+from postroom.work.questions.plan import due
+from postroom.work.questions.ports import Decide, QuestionStore
+
+_AT_A_TIME: Final = 100
+Changed = Callable[[Question], None]
+CaughtUp = Callable[[], int | None]
+
+
+class KeyReused(ValidationError):
+    """The caller's key stands for another question."""
+
+    def __init__(self, ask_id: str) -> None:
+        told = FieldError("idempotency_key", f"was already used for another question, {ask_id}", "key_reused")
+        super().__init__(f"{told.field}: {told.error}", fields=[told])
+        self.ask_id = ask_id
+
+
+def _nothing(_question: Question) -> None:
+    return None
+
+
+def _caught_up() -> int | None:
+    return None
+
+
+class Questions:
+    """
+    `changed` is rung after every commit, with the question as it is then.
+
+    `caught_up` says until when everything that people sent has been read; None when nothing can be on its way.
+    """
+
+    def __init__(
+        self,
+        store: QuestionStore,
+        clock: Clock,
+        *,
+        policy: AnswerPolicy = AnswerPolicy(),  # noqa: B008  # frozen
+        changed: Changed = _nothing,
+        caught_up: CaughtUp = _caught_up,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._policy = policy
+        self._changed = changed
+        self._caught_up = caught_up
+
+    async def ask(self, question: Question) -> Asked:
+        """Raises KeyReused."""
+        asked = await self._store.ask(question)
+        if asked.conflict:
+            raise KeyReused(asked.question.id)
+        if asked.created:
+            self._changed(asked.question)
+        return asked
+
+    async def hear(self, attempt: Attempt) -> Heard | None:
+        """It is heard now, whatever it says; None when there is no such question."""
+        heard = await self._store.hear(replace(attempt, heard_at_us=self._clock.now_us()), self._judge)
+        if heard is not None and not heard.repeated:
+            self._changed(heard.question)
+        return heard
+
+    async def cancel(self, question_id: str, reason: str | None = None) -> Question | None:
+        return await self._change(question_id, partial(moves.cancelled, reason=reason, now_us=self._clock.now_us()))
+
+    async def supersede(self, question_id: str, by: str) -> Question | None:
+        return await self._change(question_id, partial(moves.superseded, by=by, now_us=self._clock.now_us()))
+
+    async def revise(self, question_id: str, wording: Wording, expires_at_us: int | None = None) -> Question | None:
+        now_us = self._clock.now_us()
+        decide = partial(moves.revised, wording=wording, expires_at_us=expires_at_us, now_us=now_us)
+        return await self._change(question_id, decide)
+
+    async def look(self) -> int | None:
+        """One round of reminding, escalating and ending; answers when to look again."""
+        now_us = self._clock.now_us()
+        waiting = await self._store.due(now_us, _AT_A_TIME)
+        again: list[int] = []
+        for question in waiting:
+            plan = due(question, now_us, caught_up_until_us=self._caught_up())
+            if plan.steps:
+                await self._change(question.id, partial(self._step, now_us=now_us))
+            if plan.next_at_us is not None:
+                again.append(plan.next_at_us)
+        later = now_us if len(waiting) == _AT_A_TIME else await self._store.next_due(now_us)
+        return min([*again, *([] if later is None else [later])], default=None)
+
+    def _step(self, question: Question, now_us: int) -> QuestionChange:
+        """Planned again under the lock: an answer may have come meanwhile."""
+        plan = due(question, now_us, caught_up_until_us=self._caught_up())
+        return moves.taken(question, plan, now_us)
+
+    def _judge(self, question: Question, attempt: Attempt, shown: Presentation | None) -> Verdict:
+        return judge(question, attempt, attempt.heard_at_us, shown, self._policy)
+
+    async def _change(self, question_id: str, decide: Decide) -> Question | None:
+        change = await self._store.change(question_id, decide)
+        if change is None:
+            return None
+        if change.event is not None:
+            self._changed(change.question)
+        return change.question

@@ -1,0 +1,191 @@
+"""What a person's words, or a press, mean as an answer to this question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from postroom.domain.answer_attempt import Said
+from postroom.domain.errors import sentence
+from postroom.domain.question import RATHER_NOT, Option, QuestionKind, Wording
+from postroom.domain.question_answer import Answer
+from postroom.domain.storable_text import storable
+from postroom.work.questions.form import choices, properties, value_problems
+from postroom.work.questions.visible_words import visible
+
+MAX_ANSWER_CHARACTERS: Final = 32_000
+_BETWEEN: Final = re.compile(r"[,;\n]")
+_YES: Final = frozenset({"yes", "true", "y", "1"})
+_NO: Final = frozenset({"no", "false", "n", "0"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """An answer, a refusal to give one, or what is wrong with it, in a sentence for the person."""
+
+    answer: Answer | None = None
+    declined: bool = False
+    problem: str | None = None
+
+
+def read(wording: Wording, said: Said) -> Reading:
+    """Total: whatever was said has a reading."""
+    if said.declined:
+        return Reading(declined=True)
+    if said.text is not None:
+        return _read_text(wording, said.text)
+    match wording.kind:
+        case QuestionKind.TEXT:
+            return Reading(problem="answer in your own words")
+        case QuestionKind.CHOICE if wording.multiple:
+            return _several(wording, said.selected if said.selected is not None else (said.value,))
+        case QuestionKind.FORM:
+            return _filled(wording, said.fields)
+        case _:
+            given = said.selected[0] if said.selected and len(said.selected) == 1 else said.value
+            return _one(wording, given)
+
+
+def _one(wording: Wording, value: str | None) -> Reading:
+    if value in [option.value for option in wording.options]:
+        return Reading(answer=Answer(value=value))
+    return Reading(problem=f"choose one of {_labels(wording)}")
+
+
+def _several(wording: Wording, values: Sequence[str | None]) -> Reading:
+    known = [option.value for option in wording.options]
+    if values and all(value in known for value in values):
+        return Reading(answer=Answer(selected=tuple(value for value in known if value in values)))
+    return Reading(problem=f"choose at least one of {_labels(wording)}")
+
+
+def _filled(wording: Wording, fields: Mapping[str, Any] | None) -> Reading:
+    """An empty form is what a program sends that nobody has looked at: never an answer."""
+    given = {name: value for name, value in (fields or {}).items() if value is not None}
+    if not given:
+        return Reading(problem="fill in the form")
+    if problems := value_problems(wording.form or {}, given):
+        return Reading(problem=sentence(problems))
+    return Reading(answer=Answer(fields=given))
+
+
+def _read_text(wording: Wording, text: str) -> Reading:
+    words = storable(text).strip()
+    if not visible(words):
+        return Reading(problem="the answer is empty")
+    if len(words) > MAX_ANSWER_CHARACTERS:
+        return Reading(problem=f"the answer must have at most {MAX_ANSWER_CHARACTERS:,} characters")
+    if words.casefold() == RATHER_NOT.casefold():
+        return Reading(declined=True)
+    match wording.kind:
+        case QuestionKind.TEXT:
+            return Reading(answer=Answer(text=words))
+        case QuestionKind.APPROVE:
+            return _exact_word(wording, words)
+        case QuestionKind.CHOICE:
+            return _chosen(wording, words)
+        case QuestionKind.FORM:
+            return _form_by_text(wording, words)
+
+
+def _exact_word(wording: Wording, words: str) -> Reading:
+    """The very words on the card, in either case: "ok", "yes" and a thumb decide nothing."""
+    for option in wording.options:
+        if words.casefold() == option.label.casefold():
+            return Reading(answer=Answer(value=option.value))
+    quoted = " or ".join(f"“{option.label}”" for option in wording.options)
+    return Reading(problem=f"press a button, or write exactly {quoted}")
+
+
+def _chosen(wording: Wording, words: str) -> Reading:
+    if wording.multiple:
+        named = [_named(wording.options, part) for part in _BETWEEN.split(words) if visible(part)]
+        if named and all(named):
+            return _several(wording, [option.value for option in named if option])
+    elif option := _named(wording.options, words):
+        return Reading(answer=Answer(value=option.value))
+    if wording.allow_text:
+        return Reading(answer=Answer(text=words))
+    several = " or several, separated by commas" if wording.multiple else ""
+    return Reading(problem=f"answer with one of {_labels(wording)}, or its number{several}")
+
+
+def _named(options: Sequence[Option], words: str) -> Option | None:
+    """By what is seen on the card, then by value, then by number."""
+    seen = visible(words)
+    for read_as in (_by_label, _by_value):
+        if option := next((one for one in options if read_as(one) == seen), None):
+            return option
+    number = seen.removesuffix(".").removesuffix(")").removeprefix("#")
+    if number.isascii() and number.isdecimal() and len(number) <= 3 and 1 <= int(number) <= len(options):
+        return options[int(number) - 1]
+    return None
+
+
+def _by_label(option: Option) -> str:
+    return visible(option.label)
+
+
+def _by_value(option: Option) -> str:
+    return visible(option.value)
+
+
+def _labels(wording: Wording) -> str:
+    return ", ".join(f"“{option.label}”" for option in wording.options)
+
+
+def _form_by_text(wording: Wording, words: str) -> Reading:
+    """Lines of `name: value`; a form with one field takes the words as they are."""
+    form = wording.form or {}
+    fields = properties(form)
+    if len(fields) == 1 and not _names_a_field(fields, words):
+        name = next(iter(fields))
+        return _filled(wording, {name: _value(fields[name], words)})
+    lines = [line for line in words.splitlines() if visible(line)]
+    named = [(_field(fields, line.partition(":")[0]), line.partition(":")[2].strip()) for line in lines]
+    if any(name is None for name, _ in named):
+        return Reading(problem=f"answer with one line for each of: {', '.join(f'{name}: …' for name in fields)}")
+    return _filled(wording, {name: _value(fields[name], value) for name, value in named if name is not None})
+
+
+def _names_a_field(fields: Mapping[str, Mapping[str, Any]], words: str) -> bool:
+    return ":" in words and _field(fields, words.partition(":")[0]) is not None
+
+
+def _field(fields: Mapping[str, Mapping[str, Any]], words: str) -> str | None:
+    """By name, or by the title that the person sees."""
+    seen = visible(words)
+    return next((name for name, one in fields.items() if seen in (visible(name), visible(one.get("title", "")))), None)
+
+
+def _value(field: Mapping[str, Any], words: str) -> Any:
+    """The words as the field wants them; what cannot be read stays as it is and is refused as such."""
+    match field["type"]:
+        case "boolean":
+            seen = visible(words)
+            return True if seen in _YES else False if seen in _NO else words
+        case "integer" | "number":
+            return _number(words, whole=field["type"] == "integer")
+        case "array":
+            return [_choice(field, part) for part in _BETWEEN.split(words) if visible(part)]
+        case _:
+            return _choice(field, words) if choices(field) else words
+
+
+def _number(words: str, *, whole: bool) -> Any:
+    try:
+        return int(words) if whole or words.strip().lstrip("+-").isdecimal() else float(words)
+    except ValueError:
+        return words
+
+
+def _choice(field: Mapping[str, Any], words: str) -> Any:
+    options = [Option(value=value, label=title) for value, title in _texts(choices(field))]
+    option = _named(options, words)
+    return option.value if option else words.strip()
+
+
+def _texts(pairs: Iterable[tuple[Any, Any]]) -> Iterable[tuple[str, str]]:
+    return ((str(value), str(title)) for value, title in pairs)

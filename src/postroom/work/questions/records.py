@@ -1,0 +1,91 @@
+"""What is kept of questions and their presentations, as far as asking, showing and hearing need it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from postroom.domain.presentation import (
+    PlannedPresentation,
+    Presentation,
+    PresentationClaim,
+    PressedToken,
+    Shown,
+    Token,
+)
+from postroom.domain.question import Question
+from postroom.domain.question_change import Ending, QuestionEvent
+from postroom.domain.question_states import QuestionStatus
+from postroom.work.questions.ports import QuestionStore
+
+
+class QuestionRecord(QuestionStore, Protocol):
+    async def get(self, question_id: str) -> Question | None: ...
+
+    async def by_key(self, asker: str, key: str) -> Question | None: ...
+
+    async def collect(self, question_id: str, now_us: int) -> Question | None:
+        """For the asker: notes that its end has been handed out; a secret is in it once."""
+        ...
+
+    async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]: ...
+
+    async def listing(
+        self,
+        *,
+        asker: str | None = None,
+        person_id: str | None = None,
+        status: QuestionStatus | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Sequence[Question]: ...
+
+
+class Plans(Protocol):
+    """Where questions are to be shown."""
+
+    async def to_plan(self, limit: int) -> Sequence[Question]: ...
+
+    async def unplanned(self, question_id: str) -> frozenset[str]: ...
+
+    async def plan(
+        self, question_id: str, people: Sequence[str], places: Sequence[PlannedPresentation], now_us: int
+    ) -> Sequence[Presentation]: ...
+
+    async def of(self, question_id: str) -> Sequence[Presentation]: ...
+
+
+class Claims(Protocol):
+    """The right to show or close a card; what a stale claim writes is refused."""
+
+    async def to_show(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]: ...
+
+    async def to_close(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]: ...
+
+    async def next_due(self, after_us: int) -> int | None: ...
+
+    async def issue(self, tokens: Sequence[Token]) -> None: ...
+
+    async def submitted(
+        self, claim: PresentationClaim, delivery_id: str, *, look_again_us: int, now_us: int
+    ) -> bool: ...
+
+    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool: ...
+
+    async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool: ...
+
+
+class Cards(Protocol):
+    """Which card it was that a person answered."""
+
+    async def pressed(self, token_hash: str) -> PressedToken | None: ...
+
+    async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None: ...
+
+    async def open_on(self, channel: str, address: str | None = None) -> Sequence[Presentation]: ...
+
+
+class Feed(Protocol):
+    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]: ...
+
+    async def get(self, question_id: str) -> Question | None: ...

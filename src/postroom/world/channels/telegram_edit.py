@@ -1,0 +1,61 @@
+"""Edits of what was sent to a Telegram chat before: every part of it, or its buttons alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.errors import ValidationError
+from postroom.domain.markup import Markup, Revision
+from postroom.world.channels.telegram_call import Call
+from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard, with_links
+from postroom.world.channels.telegram_text import spread
+
+METHODS: Final = frozenset({"editMessageText", "editMessageReplyMarkup"})
+_MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
+_NOT_MODIFIED: Final = "message is not modified"
+
+
+class AlreadySo(ValidationError):
+    """The message says just that, so the edit was made before, or there was nothing to change."""
+
+
+def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[Call]:
+    """The last part first: it has the buttons, and they are to go at once."""
+    numbers = _numbers(revises)
+    under = {"reply_markup": _keyboard(message.markup)}
+    last: dict[str, Any] = {"chat_id": chat_id, "message_id": numbers[-1]}
+    if not message.text:
+        return (Call(method="editMessageReplyMarkup", body=last | under),)
+    *before, end = spread(with_links(message.text, message.markup), len(numbers))
+    earlier = [
+        {"chat_id": chat_id, "message_id": number, "text": part}
+        for number, part in zip(numbers[:-1], before, strict=True)
+    ]
+    bodies = [last | {"text": end} | under, *earlier]
+    return tuple(Call(method="editMessageText", body=body) for body in bodies)
+
+
+def edit_receipt(call: Call) -> Receipt:
+    """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
+    return Receipt(f"edit:{call.body['chat_id']}:{call.body['message_id']}")
+
+
+def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
+    return status == 400 and _NOT_MODIFIED in str(told.get("description", "")).lower()
+
+
+def _keyboard(markup: Markup | None) -> dict[str, Any]:
+    if markup is None:
+        return dict(NO_KEYBOARD)
+    if markup.force_reply:
+        raise ValidationError("an edit cannot ask for a reply")
+    return keyboard(markup)
+
+
+def _numbers(revises: Revision) -> list[int]:
+    if not revises.provider_ids or not all(_MESSAGE_ID.fullmatch(one) for one in revises.provider_ids):
+        raise ValidationError("only a Telegram message can be edited")
+    return [int(one) for one in revises.provider_ids]

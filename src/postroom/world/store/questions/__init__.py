@@ -1,0 +1,1 @@
+"""Questions and their presentations on disk."""

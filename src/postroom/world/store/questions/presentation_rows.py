@@ -1,0 +1,102 @@
+"""Presentations as rows, and rows as presentations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, literal, select, update
+
+from postroom.domain.presentation import Presentation, Token, TokenAction
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
+from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
+from postroom.world.store.tables.questions import presentation_parts, presentations, questions
+
+
+def found_presentations(connection: Connection, asked: Select[Any]) -> list[Presentation]:
+    """In the order of these rows, each with the provider's ids of all its parts."""
+    rows = connection.execute(asked).all()
+    parts = _parts(connection, [row.id for row in rows])
+    return [read_presentation(row, parts.get(row.id, ())) for row in rows]
+
+
+def about(channel: str, address: str, provider_id: str) -> Select[Any]:
+    """
+    Of an open question: that for which this message was sent, as a reminder or as a box to reply in.
+
+    All that is sent about a presentation has its id in the request's.
+    """
+    request, receipt = delivery_requests.c, delivery_receipts.c
+    return (
+        select(presentations)
+        .join(questions, questions.c.id == presentations.c.question_id)
+        .join(delivery_requests, request.request_id == literal("ask:") + presentations.c.id)
+        .join(delivery_receipts, receipt.delivery_request_id == request.id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            presentations.c.channel == channel,
+            presentations.c.address == address,
+            receipt.provider_delivery_id == provider_id,
+        )
+        .limit(1)
+    )
+
+
+def presentation_by_id(connection: Connection, question_id: str, presentation_id: str | None) -> Presentation | None:
+    """None, too, when it shows another question."""
+    mine = (presentations.c.id == presentation_id, presentations.c.question_id == question_id)
+    return next(iter(found_presentations(connection, select(presentations).where(*mine))), None)
+
+
+def write_toggles(connection: Connection, presentation_id: str, toggles: Sequence[str], now_us: int) -> None:
+    change = update(presentations).where(presentations.c.id == presentation_id)
+    connection.execute(change.values(toggles=json.dumps(list(toggles)), updated_at=now_us))
+
+
+def read_presentation(row: Row[Any], parts: Sequence[str]) -> Presentation:
+    return Presentation(
+        id=row.id,
+        question_id=row.question_id,
+        person_id=row.person_id,
+        channel=row.channel,
+        address=row.address,
+        status=PresentationStatus(row.status),
+        revision=row.revision,
+        delivery_id=row.delivery_id,
+        provider_ids=tuple(parts),
+        reason=row.reason,
+        toggles=tuple(json.loads(row.toggles)),
+        created_at_us=row.created_at,
+        updated_at_us=row.updated_at,
+    )
+
+
+def token_row(token: Token) -> dict[str, Any]:
+    return {
+        "token_hash": token.hash,
+        "presentation_id": token.presentation_id,
+        "action": str(token.action),
+        "option": token.option,
+        "revision": token.revision,
+    }
+
+
+def read_token(row: Row[Any]) -> Token:
+    return Token(
+        hash=row.token_hash,
+        presentation_id=row.presentation_id,
+        action=TokenAction(row.action),
+        option=row.option,
+        revision=row.revision,
+    )
+
+
+def _parts(connection: Connection, ids: Sequence[str]) -> dict[str, list[str]]:
+    if not ids:
+        return {}
+    table = presentation_parts.c
+    asked = select(presentation_parts).where(table.presentation_id.in_(ids)).order_by(table.presentation_id, table.part)
+    rows: Sequence[Row[Any]] = connection.execute(asked).all()
+    return {name: [row.provider_id for row in group] for name, group in groupby(rows, lambda row: row.presentation_id)}

@@ -1,0 +1,277 @@
+"""Presentations on disk: which are to be shown or closed, who is at it, and what their buttons stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from postroom.domain.presentation import (
+    PlannedPresentation,
+    Presentation,
+    PresentationClaim,
+    PressedToken,
+    Shown,
+    Token,
+)
+from postroom.domain.question import Question
+from postroom.domain.question_states import PresentationMove, PresentationStatus, QuestionStatus, after_showing
+from postroom.world.store.engine.database import Database
+from postroom.world.store.questions import steps
+from postroom.world.store.questions.presentation_rows import (
+    about,
+    found_presentations,
+    presentation_by_id,
+    read_token,
+    token_row,
+)
+from postroom.world.store.tables.questions import (
+    presentation_parts,
+    presentation_tokens,
+    presentations,
+    question_people,
+    questions,
+)
+
+_TO_SHOW: Final = (PresentationStatus.PLANNED, PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
+_TO_CLOSE: Final = (PresentationStatus.CLOSING,)
+_ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
+
+
+class StoredPresentations:
+    """
+    A claim lasts until its lease runs out; then the next one to look takes it up with a higher fence,
+    and whatever the first one still writes is refused.
+    """
+
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._mint = mint
+
+    async def to_plan(self, limit: int) -> Sequence[Question]:
+        """Open questions with people for whom no place to show them has been chosen; choosing twice does no harm."""
+        people = question_people.c
+        waiting = select(people.question_id).where(people.planned_at.is_(None)).distinct().limit(limit)
+        asked = select(questions).where(questions.c.id.in_(waiting)).order_by(questions.c.id)
+        return await self._database.read(lambda connection: steps.found(connection, asked))
+
+    async def unplanned(self, question_id: str) -> frozenset[str]:
+        """The people of it for whom that is so."""
+        people = question_people.c
+        asked = select(people.person_id).where(people.question_id == question_id, people.planned_at.is_(None))
+        return await self._database.read(lambda connection: frozenset(connection.execute(asked).scalars()))
+
+    async def plan(
+        self, question_id: str, people: Sequence[str], places: Sequence[PlannedPresentation], now_us: int
+    ) -> Sequence[Presentation]:
+        """All that there is of the question afterwards; one that ended meanwhile gets nothing new."""
+
+        def work(connection: Connection) -> list[Presentation]:
+            question = steps.locked(connection, question_id)
+            if question is not None and question.is_open:
+                for place in places:
+                    self._insert(connection, question_id, place, now_us)
+                mine = (question_people.c.question_id == question_id, question_people.c.person_id.in_(people))
+                connection.execute(update(question_people).where(*mine).values(planned_at=now_us))
+            return found_presentations(connection, _of(question_id))
+
+        return await self._database.write(work)
+
+    async def of(self, question_id: str) -> Sequence[Presentation]:
+        return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
+
+    async def to_show(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]:
+        """
+        New ones, those whose wording is not the question's any more, and those of lost processes.
+
+        Of a question that has ended meanwhile only those come that an earlier claim may have sent:
+        find out, and tell `presented`.
+        """
+        return await self._claim(_TO_SHOW, now_us, lease_until_us, limit)
+
+    async def to_close(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]:
+        return await self._claim(_TO_CLOSE, now_us, lease_until_us, limit)
+
+    async def next_due(self, after_us: int) -> int | None:
+        table = presentations.c
+        later = select(table.due_at).where(table.due_at > after_us).order_by(table.due_at).limit(1)
+        return await self._database.read(lambda connection: connection.execute(later).scalar())
+
+    async def submitted(self, claim: PresentationClaim, delivery_id: str, *, look_again_us: int, now_us: int) -> bool:
+        """Its message is a delivery now, and bears the wording of the claim; False when the claim is stale."""
+        values = {"delivery_id": delivery_id, "due_at": look_again_us, "updated_at": now_us}
+        if claim.presentation.status is PresentationStatus.PLANNED:
+            values["revision"] = claim.question.revision
+        return await self._database.write(lambda connection: _write(connection, claim, values))
+
+    async def later(self, claim: PresentationClaim, at_us: int, reason: str | None = None) -> bool:
+        """Given back until then, with what holds it up; False when the claim is stale."""
+        values = {"due_at": at_us, "reason": reason}
+        return await self._database.write(lambda connection: _write(connection, claim, values))
+
+    async def presented(self, claim: PresentationClaim, shown: Shown, now_us: int) -> bool:
+        """How showing or closing it went; False when the claim is stale."""
+
+        def work(connection: Connection) -> bool:
+            question = steps.locked(connection, claim.question.id)
+            current = presentation_by_id(connection, claim.question.id, claim.presentation.id)
+            if question is None or current is None or not _give_up(connection, claim):
+                return False
+            _settle(connection, question, current, shown, now_us)
+            _insert_parts(connection, current, shown.provider_ids)
+            return True
+
+        return await self._database.write(work)
+
+    async def issue(self, tokens: Sequence[Token]) -> None:
+        """Before the card is sent: a press may come back at once. The same tokens again change nothing."""
+        if tokens:
+            rows = [token_row(token) for token in tokens]
+            await self._database.write(
+                lambda connection: _insert_new(connection, presentation_tokens, ["token_hash"], rows)
+            )
+
+    async def pressed(self, token_hash: str) -> PressedToken | None:
+        asked = select(presentation_tokens).where(presentation_tokens.c.token_hash == token_hash)
+
+        def work(connection: Connection) -> PressedToken | None:
+            row = connection.execute(asked).first()
+            if row is None:
+                return None
+            mine = select(presentations).where(presentations.c.id == row.presentation_id)
+            return PressedToken(token=read_token(row), presentation=found_presentations(connection, mine)[0])
+
+        return await self._database.read(work)
+
+    async def behind(self, channel: str, address: str, provider_id: str) -> Presentation | None:
+        """The presentation that this message, or this part of one, is; or, of an open question, is about."""
+        part = presentation_parts.c
+        wanted = (part.channel == channel, part.address == address, part.provider_id == provider_id)
+        asked = select(presentations).join(presentation_parts).where(*wanted)
+
+        def work(connection: Connection) -> Presentation | None:
+            found = found_presentations(connection, asked)
+            found = found or found_presentations(connection, about(channel, address, provider_id))
+            return next(iter(found), None)
+
+        return await self._database.read(work)
+
+    async def open_on(self, channel: str, address: str | None = None) -> Sequence[Presentation]:
+        """Those on show there that still wait for an answer; without an address, on the whole channel."""
+        table = presentations.c
+        asked = (
+            select(presentations)
+            .join(questions, questions.c.id == table.question_id)
+            .where(questions.c.status == str(QuestionStatus.OPEN), table.channel == channel, _status_in(_ON_SHOW))
+            .order_by(table.id)
+        )
+        asked = asked if address is None else asked.where(table.address == address)
+        return await self._database.read(lambda connection: found_presentations(connection, asked))
+
+    def _insert(self, connection: Connection, question_id: str, place: PlannedPresentation, now_us: int) -> None:
+        status = PresentationStatus.PLANNED if place.failure is None else PresentationStatus.FAILED
+        row = {
+            "id": self._mint(now_us),
+            "question_id": question_id,
+            "person_id": place.person_id,
+            "channel": place.channel,
+            "address": place.address,
+            "status": str(status),
+            "revision": 0,
+            "reason": place.failure,
+            "toggles": "[]",
+            "due_at": now_us if place.failure is None else None,
+            "fence": 0,
+            "created_at": now_us,
+            "updated_at": now_us,
+        }
+        _insert_new(connection, presentations, ["question_id", "person_id", "channel"], [row])
+
+    async def _claim(
+        self, statuses: Sequence[PresentationStatus], now_us: int, lease_until_us: int, limit: int
+    ) -> Sequence[PresentationClaim]:
+        table = presentations.c
+        due = select(table.id).where(table.due_at <= now_us, _status_in(statuses)).order_by(table.due_at).limit(limit)
+
+        def anything(connection: Connection) -> bool:
+            return connection.execute(due.limit(1)).first() is not None
+
+        def work(connection: Connection) -> list[PresentationClaim]:
+            ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            change = update(presentations).where(table.id.in_(ids))
+            connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
+            return _claims(connection, ids)
+
+        if not await self._database.read(anything):  # looking is cheap; only what is due costs a write
+            return []
+        return await self._database.write(work)
+
+
+def _of(question_id: str) -> Select[Any]:
+    return select(presentations).where(presentations.c.question_id == question_id).order_by(presentations.c.id)
+
+
+def _status_in(statuses: Sequence[PresentationStatus]) -> ColumnElement[bool]:
+    return presentations.c.status.in_([str(status) for status in statuses])
+
+
+def _after(status: PresentationStatus, move: PresentationMove) -> PresentationStatus:
+    """A card that is on show may be shown again, with another wording."""
+    if status is PresentationStatus.SHOWN and move is PresentationMove.SHOW:
+        return status
+    return after_showing(status, move)
+
+
+def _claims(connection: Connection, ids: Sequence[str]) -> list[PresentationClaim]:
+    asked = select(presentations).where(presentations.c.id.in_(ids)).order_by(presentations.c.id)
+    fences = {row.id: row.fence for row in connection.execute(asked)}
+    found = found_presentations(connection, asked)
+    theirs = select(questions).where(questions.c.id.in_({one.question_id for one in found}))
+    known = {question.id: question for question in steps.found(connection, theirs)}
+    return [PresentationClaim(presentation=one, question=known[one.question_id], fence=fences[one.id]) for one in found]
+
+
+def _write(connection: Connection, claim: PresentationClaim, values: dict[str, Any]) -> bool:
+    table = presentations.c
+    mine = update(presentations).where(table.id == claim.presentation.id, table.fence == claim.fence)
+    return connection.execute(mine.values(values)).rowcount == 1
+
+
+def _give_up(connection: Connection, claim: PresentationClaim) -> bool:
+    """The claim is used up; False when another one is newer."""
+    return _write(connection, claim, {"fence": claim.fence + 1, "due_at": None})
+
+
+def _settle(connection: Connection, question: Question, current: Presentation, shown: Shown, now_us: int) -> None:
+    """A card that came up after the end, or with an old wording, is due again at once."""
+    status, revision = _after(current.status, shown.move), shown.revision or current.revision
+    values = {"status": str(status), "revision": revision, "reason": shown.reason, "updated_at": now_us}
+    mine = update(presentations).where(presentations.c.id == current.id)
+    connection.execute(mine.values(values))
+    if status in _ON_SHOW and not question.is_open:
+        connection.execute(mine.values(status=str(after_showing(status, PresentationMove.END)), due_at=now_us))
+    elif status in _ON_SHOW and revision < question.revision:
+        connection.execute(mine.values(due_at=now_us))
+
+
+def _insert_parts(connection: Connection, shown: Presentation, provider_ids: Sequence[str]) -> None:
+    rows = [
+        {
+            "channel": shown.channel,
+            "address": shown.address,
+            "provider_id": provider_id,
+            "presentation_id": shown.id,
+            "part": part,
+        }
+        for part, provider_id in enumerate(provider_ids)
+    ]
+    if rows:
+        _insert_new(connection, presentation_parts, ["channel", "address", "provider_id"], rows)
+
+
+def _insert_new(connection: Connection, table: Any, key: list[str], rows: list[dict[str, Any]]) -> None:
+    """Those whose key is taken stay as they are."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=key), rows)

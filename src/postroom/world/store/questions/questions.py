@@ -1,0 +1,244 @@
+"""Questions on disk: each change, with the line it leaves in the feed and the cards it concerns, is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, Select, and_, insert, or_, select, update
+
+from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
+from postroom.domain.presentation import Presentation
+from postroom.domain.question import Question, Subject
+from postroom.domain.question_answer import Answer
+from postroom.domain.question_change import (
+    EVENT_OF_END,
+    Asked,
+    Ending,
+    QuestionChange,
+    QuestionEvent,
+    QuestionEventType,
+    decided,
+)
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import seconds
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.retry_conflict import write_twice
+from postroom.world.store.questions import order, steps
+from postroom.world.store.questions.attempt_rows import attempt_row, read_attempt, read_verdict
+from postroom.world.store.questions.presentation_rows import presentation_by_id, write_toggles
+from postroom.world.store.questions.rows import answer_text, read_answer, read_event
+from postroom.world.store.questions.seal import Seal
+from postroom.world.store.tables.questions import question_attempts, question_events, question_people, questions
+
+JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
+_JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
+_ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
+Value = TypeVar("Value")
+Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
+Decide = Callable[[Question], QuestionChange]
+
+
+class StoredQuestions:
+    def __init__(self, database: Database, seal: Seal) -> None:
+        self._database = database
+        self._seal = seal
+
+    async def ask(self, question: Question) -> Asked:
+        """Stored, or the one that was asked before under the same key or, without a key, in the same words."""
+
+        def work(connection: Connection) -> Asked:
+            if question.key is None:
+                steps.wait_for_equals(connection, question)
+            if known := _known(connection, question):
+                same = question.fingerprint in (known.fingerprint, known.revision_hash)
+                return Asked(question=known, created=False, conflict=not same)
+            steps.insert_question(connection, question)
+            opened = QuestionEventType.OPENED
+            order.append(connection, QuestionChange(question=question, event=opened, at_us=question.created_at_us))
+            return Asked(question=question, created=True)
+
+        return await write_twice(self._database, work)
+
+    async def get(self, question_id: str) -> Question | None:
+        return await self._database.read(lambda connection: steps.by_id(connection, question_id))
+
+    async def by_key(self, asker: str, key: str) -> Question | None:
+        return await self._database.read(lambda connection: _by_key(connection, asker, key))
+
+    async def about(self, subject: Subject) -> Sequence[Question]:
+        return await self._found(select(questions).where(questions.c.subject == str(subject)).order_by(questions.c.id))
+
+    async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
+        """None when there is no such question; an event that was heard before has its first verdict again."""
+
+        def work(connection: Connection) -> Heard | None:
+            question = steps.locked(connection, attempt.question_id)
+            if question is None:
+                return None
+            if verdict := _verdict_before(connection, attempt):
+                return Heard(verdict=verdict, question=question, repeated=True)
+            return self._judged(connection, question, attempt, judge)
+
+        return await write_twice(self._database, work)
+
+    async def change(self, question_id: str, decide: Decide) -> QuestionChange | None:
+        """`decide` sees the question as it is, and may run again; nothing else changes it meanwhile."""
+
+        def work(connection: Connection) -> QuestionChange | None:
+            before = steps.locked(connection, question_id)
+            if before is None:
+                return None
+            change = decide(before)
+            self._write(connection, before, change)
+            return change
+
+        return await self._database.write(work)
+
+    async def collect(self, question_id: str, now_us: int) -> Question | None:
+        """For the asker: notes that its end has been handed out. A secret is in here once, and gone afterwards."""
+
+        def work(connection: Connection) -> Question | None:
+            question = steps.locked(connection, question_id)
+            if question is None or question.is_open:
+                return question
+            mine = questions.c.id == question_id
+            first = update(questions).where(mine, questions.c.collected_at.is_(None)).values(collected_at=now_us)
+            connection.execute(first)
+            return self._unsealed(connection, question) if question.wording.secret else question
+
+        return await self._database.write(work)
+
+    async def due(self, now_us: int, limit: int) -> Sequence[Question]:
+        """Those that are to be reminded of, escalated or ended."""
+        table = questions.c
+        return await self._found(select(questions).where(table.next_at <= now_us).order_by(table.next_at).limit(limit))
+
+    async def next_due(self, after_us: int) -> int | None:
+        table = questions.c
+        later = select(table.next_at).where(table.next_at > after_us).order_by(table.next_at).limit(1)
+        return await self._database.read(lambda connection: connection.execute(later).scalar())
+
+    async def listing(
+        self,
+        *,
+        asker: str | None = None,
+        person_id: str | None = None,
+        status: QuestionStatus | None = None,
+        before: str | None = None,
+        limit: int = 50,
+    ) -> Sequence[Question]:
+        """The newest first; `before` is the id of the last one seen."""
+        table = questions.c
+        asked = select(questions).order_by(table.id.desc()).limit(limit)
+        if person_id is not None:
+            mine = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
+            asked = asked.where(table.id.in_(mine))
+        if asker is not None:
+            asked = asked.where(table.asker == asker)
+        if status is not None:
+            asked = asked.where(table.status == str(status))
+        if before is not None:
+            asked = asked.where(table.id < before)
+        return await self._found(asked)
+
+    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]:
+        table = question_attempts
+        asked = select(table).where(table.c.question_id == question_id).order_by(table.c.id)
+        return await self._read(asked, read_attempt)
+
+    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]:
+        """In the order in which they were committed, so that nothing ever appears before `since` afterwards."""
+        table = question_events
+        asked = select(table).where(table.c.position > since).order_by(table.c.position).limit(limit)
+        return await self._read(asked if asker is None else asked.where(table.c.asker == asker), read_event)
+
+    async def history(self, question_id: str) -> Sequence[QuestionEvent]:
+        table = question_events
+        asked = select(table).where(table.c.question_id == question_id).order_by(table.c.position)
+        return await self._read(asked, read_event)
+
+    async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]:
+        """What ended for this asker after that place in the feed."""
+        line = question_events.c
+        asked = select(line.position, line.question_id).where(line.asker == asker, line.position > since)
+        asked = asked.where(line.event_type.in_(_ENDS)).order_by(line.position).limit(limit)
+
+        def work(connection: Connection) -> list[Ending]:
+            places = connection.execute(asked).all()
+            ended = select(questions).where(questions.c.id.in_([place.question_id for place in places]))
+            known = {question.id: question for question in steps.found(connection, ended)}
+            return [Ending(position=place.position, question=known[place.question_id]) for place in places]
+
+        return await self._database.read(work)
+
+    def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
+        shown = presentation_by_id(connection, question.id, attempt.presentation_id)
+        if attempt.revision is None and shown is not None:
+            attempt = replace(attempt, revision=shown.revision)
+        verdict = judge(question, attempt, shown)
+        row = attempt_row(attempt, verdict, secret=question.wording.secret)
+        connection.execute(insert(question_attempts), row)
+        if verdict.toggles is not None and shown is not None:
+            write_toggles(connection, shown.id, verdict.toggles, attempt.heard_at_us)
+        if verdict.kind is not VerdictKind.ACCEPTED:
+            return Heard(verdict=verdict, question=question)
+        change = decided(question, attempt, verdict)
+        self._write(connection, question, change)
+        return Heard(verdict=verdict, question=change.question)
+
+    def _write(self, connection: Connection, before: Question, change: QuestionChange) -> None:
+        steps.write(connection, before, change, self._kept(change.question, change.question.answer))
+
+    def _kept(self, question: Question, answer: Answer | None) -> str | None:
+        if answer is None:
+            return None
+        text = answer_text(answer)
+        return self._seal.seal(text, question.id) if question.wording.secret else text
+
+    def _unsealed(self, connection: Connection, question: Question) -> Question:
+        mine = questions.c.id == question.id
+        sealed = connection.execute(select(questions.c.answer).where(mine)).scalar()
+        if sealed is None:
+            return question
+        connection.execute(update(questions).where(mine).values(answer=None))
+        return replace(question, answer=read_answer(self._seal.unseal(sealed, question.id)))
+
+    async def _found(self, asked: Select[Any]) -> list[Question]:
+        return await self._database.read(lambda connection: steps.found(connection, asked))
+
+    async def _read(self, asked: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
+        return await self._database.read(lambda connection: [shape(row) for row in connection.execute(asked)])
+
+
+def _known(connection: Connection, question: Question) -> Question | None:
+    if question.key is not None:
+        return _by_key(connection, question.asker, question.key)
+    return _joinable(connection, question)
+
+
+def _by_key(connection: Connection, asker: str, key: str) -> Question | None:
+    return steps.one(connection, select(questions).where(questions.c.asker == asker, questions.c.key == key))
+
+
+def _joinable(connection: Connection, question: Question) -> Question | None:
+    """Open, or over for a moment only and not yet heard of; what the asker itself took back is not asked for again."""
+    table = questions.c
+    waiting = table.status == str(QuestionStatus.OPEN)
+    fresh = and_(
+        table.status.in_([str(status) for status in _JOINED_ENDS]),
+        table.collected_at.is_(None),
+        table.ended_at > question.created_at_us - JOIN_ENDED_US,
+    )
+    equal = (table.asker == question.asker, table.revision_hash == question.fingerprint)
+    return steps.one(
+        connection, select(questions).where(*equal, or_(waiting, fresh)).order_by(table.id.desc()).limit(1)
+    )
+
+
+def _verdict_before(connection: Connection, attempt: Attempt) -> Verdict | None:
+    table = question_attempts.c
+    same = (table.channel == attempt.channel, table.provider_event_id == attempt.provider_event_id)
+    row = connection.execute(select(question_attempts).where(*same)).first()
+    return read_verdict(row) if row else None

@@ -1,0 +1,108 @@
+"""The single steps that transactions on questions are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
+
+from postroom.domain.question import AskedPerson, Question
+from postroom.domain.question_change import QuestionChange
+from postroom.domain.question_states import PresentationStatus
+from postroom.world.store.questions import order
+from postroom.world.store.questions.rows import changing_columns, question_row, read_person, read_question
+from postroom.world.store.tables.questions import presentations, question_people, questions
+
+ENDED_FIRST: Final = "the question ended before it was shown"
+_ON_SHOW: Final = (str(PresentationStatus.SHOWN), str(PresentationStatus.UNCERTAIN))
+
+
+def found(connection: Connection, asked: Select[Any]) -> list[Question]:
+    """The questions of these rows, in their order, with the people they ask."""
+    rows = connection.execute(asked).all()
+    people = _people(connection, [row.id for row in rows])
+    return [read_question(row, people.get(row.id, ())) for row in rows]
+
+
+def one(connection: Connection, asked: Select[Any]) -> Question | None:
+    return next(iter(found(connection, asked)), None)
+
+
+def by_id(connection: Connection, question_id: str) -> Question | None:
+    return one(connection, select(questions).where(questions.c.id == question_id))
+
+
+def locked(connection: Connection, question_id: str) -> Question | None:
+    """Before anything else about it is written, so that all who write wait for each other here and nowhere else."""
+    return one(connection, select(questions).where(questions.c.id == question_id).with_for_update())
+
+
+def wait_for_equals(connection: Connection, question: Question) -> None:
+    """Two who ask the same thing without a key at the same moment must not both be first."""
+    if connection.dialect.name == "postgresql":
+        same = f"{question.asker}\x1f{question.revision_hash}"
+        connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(same, 0))))
+
+
+def insert_question(connection: Connection, question: Question) -> None:
+    connection.execute(insert(questions), question_row(question))
+    _add_people(connection, question.id, question.people, 0)
+
+
+def write(connection: Connection, before: Question, change: QuestionChange, answer: str | None = None) -> None:
+    """The row is locked; the conditions hold the database to it all the same."""
+    new = change.question
+    if new != before:
+        table = questions.c
+        same = update(questions).where(
+            table.id == before.id, table.status == str(before.status), table.revision == before.revision
+        )
+        values = changing_columns(new) | ({"answer": answer} if answer is not None else {})
+        if connection.execute(same.values(values)).rowcount != 1:
+            raise RuntimeError("a locked question was changed by another writer")
+        _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
+        _follow(connection, before, change)
+    order.append(connection, change)
+
+
+def _follow(connection: Connection, before: Question, change: QuestionChange) -> None:
+    """What is to be done with the cards: an end closes them, a new wording is to be shown on them."""
+    mine = presentations.c.question_id == before.id
+    on_show = presentations.c.status.in_(_ON_SHOW)
+    if before.is_open and not change.question.is_open:
+        _end_presentations(connection, before.id, change.at_us)
+    elif change.question.revision != before.revision:
+        connection.execute(update(presentations).where(mine, on_show).values(due_at=change.at_us, toggles="[]"))
+
+
+def _end_presentations(connection: Connection, question_id: str, now_us: int) -> None:
+    """One that was taken up may be on its way, and stays with the one who took it."""
+    table = presentations.c
+    mine = update(presentations).where(table.question_id == question_id)
+    untouched = (table.status == str(PresentationStatus.PLANNED), table.fence == 0)
+    left = {"status": str(PresentationStatus.LEFT), "reason": ENDED_FIRST, "due_at": None, "updated_at": now_us}
+    connection.execute(mine.where(*untouched).values(left))
+    closing = {"status": str(PresentationStatus.CLOSING), "due_at": now_us, "updated_at": now_us}
+    connection.execute(mine.where(table.status.in_(_ON_SHOW)).values(**closing, fence=table.fence + 1))
+    unplanned = (question_people.c.question_id == question_id, question_people.c.planned_at.is_(None))
+    connection.execute(update(question_people).where(*unplanned).values(planned_at=now_us))
+
+
+def _add_people(connection: Connection, question_id: str, people: Iterable[AskedPerson], first: int) -> None:
+    rows = [
+        {"question_id": question_id, "person_id": one.id, "name": one.name, "added": str(one.added), "place": place}
+        for place, one in enumerate(people, first)
+    ]
+    if rows:
+        connection.execute(insert(question_people), rows)
+
+
+def _people(connection: Connection, ids: Sequence[str]) -> dict[str, list[AskedPerson]]:
+    if not ids:
+        return {}
+    table = question_people.c
+    asked = select(question_people).where(table.question_id.in_(ids)).order_by(table.question_id, table.place)
+    rows: Sequence[Row[Any]] = connection.execute(asked).all()
+    return {name: [read_person(row) for row in group] for name, group in groupby(rows, lambda row: row.question_id)}

@@ -1,0 +1,212 @@
+"""A question in a whole household: asked, shown on the sandbox's phone, pressed, and closed on every screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from postroom.app.questions import AskingParts
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
+from postroom.work.questions.request import check
+from postroom.work.questions.view import QuestionView
+from tests.app.living import LIFTED, QUICK, Living, living
+
+HEALTH = Principal(Role.BUTLER, "health")
+OWNER_CHAT = "1000"
+_SECONDS = 20.0
+Found = TypeVar("Found")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def house(home: Path, request: pytest.FixtureRequest) -> AsyncIterator[Living]:
+    more: dict[str, Any] = {}
+    if request.param == "postgres":
+        more["database_url"] = request.getfixturevalue("postgres_url")
+    async with living(home, LIFTED, QUICK, more) as one:
+        yield one
+
+
+@pytest.fixture
+async def small(home: Path) -> AsyncIterator[Living]:
+    async with living(home, LIFTED, QUICK) as one:
+        yield one
+
+
+def parts(house: Living) -> AskingParts:
+    assert house.household.asking is not None
+    return house.household.asking
+
+
+async def ask(house: Living, *, wait_seconds: float = 0, **arguments: Any) -> QuestionView:
+    request = check({"question": "Ship it?", "options": ["yes", "no"], "channels": ["telegram"], **arguments})
+    return await parts(house).asking.ask(HEALTH, request, wait_seconds=wait_seconds)
+
+
+async def until(look: Callable[[], Awaitable[Found | None]]) -> Found:
+    async with asyncio.timeout(_SECONDS):
+        while not (found := await look()):
+            await asyncio.sleep(0.02)
+        return found
+
+
+async def phone(house: Living, words: str) -> dict[str, Any]:
+    """The message on the phone that says this, as soon as there is one."""
+
+    async def look() -> dict[str, Any] | None:
+        return next((one for one in await house.received() if words in one["text"]), None)
+
+    return await until(look)
+
+
+async def press(house: Living, message: dict[str, Any], button: str, **more: Any) -> dict[str, Any]:
+    body = {"message_id": message["message_id"], "button": button, **more}
+    async with house.http.post(house.household.addresses["sandbox"] + "telegram/press", json=body) as response:
+        assert response.status == 200, await response.text()
+        pressed: dict[str, Any] = await response.json()
+        return pressed
+
+
+async def write(house: Living, text: str, **more: Any) -> None:
+    body = {"chat_id": OWNER_CHAT, "text": text, **more}
+    async with house.http.post(house.household.addresses["sandbox"] + "telegram/inbound", json=body) as response:
+        assert response.status == 200, await response.text()
+
+
+async def shown(house: Living, view: QuestionView, status: PresentationStatus) -> None:
+    async def look() -> bool:
+        return [one.status for one in await parts(house).presentations.of(view.question.id)] == [status]
+
+    await until(look)
+
+
+def labels(message: dict[str, Any]) -> list[str]:
+    markup = message.get("reply_markup") or {}
+    return [button["text"] for row in markup.get("inline_keyboard", []) for button in row]
+
+
+async def test_a_press_on_the_phone_answers_wakes_the_waiter_and_closes_the_card(house: Living) -> None:
+    asked = asyncio.create_task(ask(house, wait_seconds=_SECONDS))
+    card = await phone(house, "Ship it?")
+    assert labels(card) == ["yes", "no", "✏️ Other", "Rather not"]
+    await press(house, card, "yes")
+    view = await asyncio.wait_for(asked, _SECONDS)
+    question = view.question
+    assert question.status is QuestionStatus.ANSWERED
+    assert question.answer is not None and question.answer.value == "yes"
+    assert question.answered_by is not None
+    assert (question.answered_by.person_id, question.answered_by.channel) == ("owner", "telegram")
+    closed = await phone(house, "✅ yes: answered by")
+    assert closed["message_id"] == card["message_id"]
+    assert labels(closed) == []
+    await shown(house, view, PresentationStatus.CLOSED)
+    assert len(await house.received()) == 1
+
+
+async def test_a_person_who_was_not_asked_cannot_answer_and_the_second_press_is_too_late(small: Living) -> None:
+    view = await ask(small)
+    card = await phone(small, "Ship it?")
+    await press(small, card, "yes", from_id=4711)
+    await press(small, card, "no")
+    await phone(small, "✅ no: answered by")
+    kinds = [str(one.verdict.kind) for one in await parts(small).store.attempts(view.question.id)]
+    assert kinds == ["unauthorised", "accepted"]
+
+
+async def test_a_reply_and_a_text_alone_answer_and_ok_never_approves(small: Living) -> None:
+    view = await ask(small, kind="approve", options=None, question="Delete it?")
+    card = await phone(small, "Delete it?")
+    assert labels(card) == ["Approve", "Deny", "Rather not"]
+    await shown(small, view, PresentationStatus.SHOWN)
+    await write(small, "ok")
+    await phone(small, "Press a button, or write exactly")
+    await write(small, "deny", reply_to_message_id=card["message_id"])
+    await phone(small, "✅ Deny: answered by")
+
+
+async def test_several_options_are_ticked_redrawn_and_sent(small: Living) -> None:
+    view = await ask(small, options=["a", "b", "c"], multiple=True, allow_text=False)
+    card = await phone(small, "Ship it?")
+    assert labels(card) == ["a", "b", "c", "Send", "Rather not"]
+
+    async def redrawn() -> bool:
+        return "✅ b" in labels(await phone(small, "Ship it?"))
+
+    await press(small, card, "b")
+    await until(redrawn)
+    await press(small, card, "c")
+    await press(small, card, "Send")
+    await phone(small, "✅ b, c: answered by")
+    question = await parts(small).store.get(view.question.id)
+    assert question is not None and question.answer is not None and question.answer.selected == ("b", "c")
+
+
+async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_reply_to_it(small: Living) -> None:
+    await ask(small)
+    await ask(small, question="Another one?")
+    await phone(small, "Another one?")
+    await press(small, await phone(small, "Ship it?"), "✏️ Other")
+    box = await phone(small, "Your answer to “Ship it?”")
+    assert box["reply_markup"]["force_reply"] is True
+    await write(small, "after lunch", reply_to_message_id=box["message_id"])
+    await phone(small, "✅ after lunch: answered by")
+
+
+async def test_a_text_that_could_be_for_several_questions_is_asked_about_and_decides_nothing(small: Living) -> None:
+    first, second = await ask(small), await ask(small, question="Another one?")
+    for view in (first, second):
+        await shown(small, view, PresentationStatus.SHOWN)
+    await write(small, "yes")
+    await phone(small, "Several questions are open")
+    for view in (first, second):
+        assert (await parts(small).asking.read(OPERATOR, view.question.id)).question.is_open
+
+
+async def test_a_revision_is_edited_in_place_and_the_old_buttons_are_dead(small: Living) -> None:
+    view = await ask(small)
+    card = await phone(small, "Ship it?")
+    await shown(small, view, PresentationStatus.SHOWN)
+    old = card["reply_markup"]["inline_keyboard"][0][0]["callback_data"]
+    changes = {"question": "Ship it today?", "options": ["yes", "no", "later"]}
+    await parts(small).asking.revise(HEALTH, view.question.id, changes)
+    revised = await phone(small, "Ship it today?")
+    assert revised["message_id"] == card["message_id"]
+    assert "later" in labels(revised)
+    assert old not in str(revised["reply_markup"])
+    await press(small, revised, "later")
+    await phone(small, "✅ later: answered by")
+
+
+async def test_a_cancelled_question_is_taken_back_on_the_card_and_mail_gets_a_link(small: Living) -> None:
+    view = await ask(small, channels=["telegram", "email"])
+    await phone(small, "Ship it?")
+
+    async def mail() -> dict[str, Any] | None:
+        return next(iter(await small.received("email")), None)
+
+    letter = await until(mail)
+    assert letter["subject"] == "Question: Ship it?"
+    assert "1. yes\n2. no" in letter["body"] and "/a/" in letter["body"]
+    await parts(small).asking.cancel(HEALTH, view.question.id, "decided already")
+    await phone(small, "✖️ Taken back (decided already)")
+
+    async def statuses() -> bool:
+        found = {one.channel: one.status for one in await parts(small).presentations.of(view.question.id)}
+        return found == {"telegram": PresentationStatus.CLOSED, "email": PresentationStatus.LEFT}
+
+    await until(statuses)
+
+
+async def test_a_secret_never_leaves_the_house(small: Living) -> None:
+    await ask(small, kind="text", options=None, question="What is the safe's code?", secret=True, channels=None)
+    waiting = await phone(small, "has a question for you")
+
+    async def mail() -> dict[str, Any] | None:
+        return next(iter(await small.received("email")), None)
+
+    letter = await until(mail)
+    assert "safe" not in f"{waiting}{letter}"

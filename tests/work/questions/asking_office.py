@@ -1,0 +1,125 @@
+"""Asking on a real store, with three people of whom only some can be reached."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clock import FakeClock
+from tests.opened_database import opened_database
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.ids import IdMint
+from postroom.domain.person import Person, PersonAddress, PersonRole
+from postroom.domain.principal import OWNER, Principal, Role
+from postroom.work.questions.asking import Asking
+from postroom.work.questions.bells import Bells
+from postroom.work.questions.links import Links
+from postroom.work.questions.places import ChannelAbility
+from postroom.work.questions.planning import Planning
+from postroom.work.questions.questions import Questions
+from postroom.work.questions.request import check
+from postroom.work.questions.view import QuestionView
+from postroom.world.store.engine.database import Database
+from postroom.world.store.questions.presentations import StoredPresentations
+from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.seal import Seal
+
+MINT = IdMint()
+HEALTH = Principal(Role.BUTLER, "health")
+OTHER = Principal(Role.BUTLER, "general")
+ANNA = Principal(Role.PERSON, "anna")
+BEN = Principal(Role.PERSON, "ben")
+CHANNELS = {
+    "telegram": ChannelAbility(buttons=True, edits=True, inbound=True, threads=True),
+    "email": ChannelAbility(),
+    "slack": ChannelAbility(configured=False),
+}
+
+
+def person(id: str, name: str, *addresses: tuple[str, str], verified: bool = True) -> Person:
+    places = [
+        PersonAddress(channel=channel, address=address, rank=rank, verified_at_us=0 if verified else None)
+        for rank, (channel, address) in enumerate(addresses, 1)
+    ]
+    return Person(
+        id=id,
+        owner_agent=HOUSEHOLD_OWNER,
+        name=name,
+        aliases=(),
+        agent_address=f"agent://contact/{id}",
+        role=PersonRole.OWNER if id == OWNER else PersonRole.MEMBER,
+        trusted=True,
+        zone=None,
+        language=None,
+        addresses=tuple(places),
+        source="test",
+        created_at_us=0,
+        updated_at_us=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """People by id or name, as the household's book finds them."""
+
+    people: tuple[Person, ...] = (
+        person(OWNER, "Olga", ("telegram", "1000"), ("email", "olga@example.org")),
+        person("anna", "Anna", ("telegram", "2000")),
+        person("ben", "Ben"),
+        person("b2", "Berta", ("slack", "U1")),
+        person("a3", "Alex", ("email", "alex@example.org"), verified=False),
+        person("a4", "Alex", ("telegram", "4000")),
+    )
+
+    async def find(self, who: str) -> Sequence[Person]:
+        return [one for one in self.people if who in (one.id, one.name)]
+
+    async def at(self, channel: str, address: str) -> Person | None:
+        for one in self.people:
+            if any((at.channel, at.address) == (channel, address) and at.verified_at_us == 0 for at in one.addresses):
+                return one
+        return None
+
+    async def owner(self) -> Person:
+        return self.people[0]
+
+    async def names(self) -> Sequence[str]:
+        return [one.name for one in self.people]
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    database: Database
+    asking: Asking
+    links: Links
+    store: StoredQuestions
+    presentations: StoredPresentations
+    clock: FakeClock
+    bells: Bells
+
+    async def ask(self, asker: Principal = HEALTH, *, wait_seconds: float = 0, **arguments: Any) -> QuestionView:
+        return await self.asking.ask(
+            asker, check({"question": "Ship it?", "options": ["yes", "no"], **arguments}), wait_seconds=wait_seconds
+        )
+
+
+def office_on(database: Database, clock: FakeClock, book: Book) -> Office:
+    """As another process on the same database would build it."""
+    store, bells = StoredQuestions(database, Seal(b"k" * 32)), Bells()
+    presentations = StoredPresentations(database, MINT.mint)
+    questions = Questions(store, clock, changed=bells.ring)
+    planning = Planning(plans=presentations, people=book, channels=CHANNELS, clock=clock)
+    asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=MINT.mint)
+    links = Links(questions=questions, store=store, cards=presentations, people=book, clock=clock, mint=MINT.mint)
+    return Office(database, asking, links, store, presentations, clock, bells)
+
+
+@asynccontextmanager
+async def opened_office(kind: str, folder: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    async with opened_database(kind, folder, request) as database:
+        yield office_on(database, FakeClock(), Book())

@@ -1,0 +1,246 @@
+"""What every door calls, on a real store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.opened_database import KINDS
+from tests.work.questions.asking_office import ANNA, BEN, HEALTH, OTHER, Book, Office, office_on, opened_office
+
+from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.errors import Code, Refused, ValidationError
+from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
+from postroom.work.questions.given import Given
+from postroom.work.questions.questions import KeyReused
+from postroom.work.questions.request import check
+
+
+@pytest.fixture(params=KINDS)
+async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    async with opened_office(request.param, tmp_path, request) as one:
+        yield one
+
+
+@pytest.fixture
+async def small(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Office]:
+    async with opened_office("sqlite", tmp_path, request) as one:
+        yield one
+
+
+async def test_a_question_without_recipients_is_for_the_owner_on_all_their_channels(office: Office) -> None:
+    view = await office.ask()
+    assert [(person.id, person.name) for person in view.question.people] == [("owner", "Olga")]
+    assert [(one.channel, one.address, one.status) for one in view.presentations] == [
+        ("telegram", "1000", PresentationStatus.PLANNED),
+        ("email", "olga@example.org", PresentationStatus.PLANNED),
+    ]
+
+
+async def test_a_person_who_cannot_be_reached_is_said_so_at_once_with_the_reason(small: Office) -> None:
+    view = await small.ask(to=["Ben", "Berta"])
+    assert [(one.person_id, one.channel, one.status, one.reason) for one in view.presentations] == [
+        ("b2", "slack", PresentationStatus.FAILED, "slack is not set up"),
+        ("ben", "telegram", PresentationStatus.FAILED, "no address on telegram"),
+        ("ben", "email", PresentationStatus.FAILED, "no address on email"),
+    ]
+    assert view.question.is_open
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "words"),
+    [
+        ({"to": "Annna"}, "to", "did you mean “Anna”?"),
+        ({"to": "Alex"}, "to", "several people"),
+        ({"escalate_to": "Zoe", "escalate_after_seconds": 60}, "escalate_to", "no person"),
+        ({"channels": ["pigeon"]}, "channels", "no channel “pigeon”"),
+        ({"resume": {"prompt": "Go on", "butler": "general"}}, "resume.butler", "only be the butler that asks"),
+    ],
+)
+async def test_a_wrong_name_is_refused_and_nothing_is_stored(
+    small: Office, arguments: dict[str, object], field: str, words: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        await small.ask(**arguments)
+    assert [one.field for one in refused.value.fields] == [field]
+    assert words in refused.value.message
+    assert await small.store.listing() == []
+
+
+async def test_wished_channels_narrow_where_it_is_shown_and_the_console_needs_no_card(small: Office) -> None:
+    view = await small.ask(channels=["email", "console"])
+    assert [one.channel for one in view.presentations] == ["email"]
+
+
+async def test_a_waiter_is_woken_by_the_commit_and_collects_the_answer(office: Office) -> None:
+    asked = asyncio.create_task(office.ask(to="anna", wait_seconds=60))
+    await office.clock.parked()
+    (question,) = await office.store.listing()
+    heard = await office.asking.answer(ANNA, question.id, Given(value="yes"), channel="console", event_id="1")
+    assert heard.verdict.kind is VerdictKind.ACCEPTED
+    view = await asyncio.wait_for(asked, 5)
+    assert view.question.status is QuestionStatus.ANSWERED
+    assert view.question.answer is not None and view.question.answer.value == "yes"
+    kept = await office.store.get(question.id)
+    assert kept is not None and kept.collected_at_us is not None
+
+
+async def test_an_end_that_another_process_commits_is_seen_within_a_second(office: Office) -> None:
+    elsewhere = office_on(office.database, office.clock, Book())
+    asked = asyncio.create_task(office.ask(to="anna", wait_seconds=60))
+    await office.clock.parked()
+    (question,) = await office.store.listing()
+    await elsewhere.asking.answer(ANNA, question.id, Given(value="no"), channel="console", event_id="1")
+    assert not asked.done()
+    await office.clock.advance(1)
+    assert (await asyncio.wait_for(asked, 5)).question.answer is not None
+
+
+async def test_waiting_tells_of_progress_every_ten_seconds_and_ends_with_an_open_question(small: Office) -> None:
+    told: list[float] = []
+
+    async def progress(waited: float) -> None:
+        told.append(waited)
+
+    request = check({"question": "Well?"})
+    asked = asyncio.create_task(small.asking.ask(HEALTH, request, wait_seconds=25, progress=progress))
+    for _ in range(25):
+        await small.clock.parked()
+        await small.clock.advance(1)
+    view = await asyncio.wait_for(asked, 5)
+    assert view.question.is_open
+    assert told == [10, 20]
+
+
+async def test_a_wait_that_is_cancelled_leaves_the_question_as_it_is(small: Office) -> None:
+    asked = asyncio.create_task(small.ask(to="anna", wait_seconds=60))
+    await small.clock.parked()
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    (question,) = await small.store.listing()
+    assert question.is_open and question.collected_at_us is None
+
+
+async def test_the_same_key_joins_and_another_question_under_it_is_refused_with_the_id(office: Office) -> None:
+    first = await office.ask(idempotency_key="k1")
+    again = await office.ask(idempotency_key="k1")
+    assert (again.question.id, again.joined, first.joined) == (first.question.id, True, False)
+    assert len(again.presentations) == 2
+    with pytest.raises(KeyReused) as refused:
+        await office.ask(idempotency_key="k1", question="Something else?")
+    assert refused.value.ask_id == first.question.id
+
+
+async def test_the_stored_answer_is_handed_to_whoever_asks_again_under_the_key(small: Office) -> None:
+    view = await small.ask(to="anna", idempotency_key="k")
+    await small.asking.answer(ANNA, view.question.id, Given(value="yes"), channel="console", event_id="1")
+    assert (await small.asking.wait(HEALTH, key="k", wait_seconds=0)).question.status is QuestionStatus.ANSWERED
+    assert (await small.ask(to="anna", idempotency_key="k", wait_seconds=60)).question.answer is not None
+
+
+async def test_questions_of_others_are_not_found(small: Office) -> None:
+    ask_id = (await small.ask(to="anna")).question.id
+    attempts = [
+        small.asking.wait(OTHER, ask_id=ask_id, wait_seconds=0),
+        small.asking.cancel(OTHER, ask_id, None),
+        small.asking.revise(OTHER, ask_id, {"question": "?"}),
+        small.asking.read(BEN, ask_id),
+        small.asking.answer(BEN, ask_id, Given(value="yes"), channel="console", event_id="1"),
+        small.asking.answer(OTHER, ask_id, Given(value="yes"), channel="console", event_id="2"),
+        small.asking.answer(ANNA, "no-such", Given(value="yes"), channel="console", event_id="3"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(Refused) as refused:
+            await attempt
+        assert refused.value.code is Code.NOT_FOUND
+    assert (await small.asking.read(ANNA, ask_id)).question.is_open
+
+
+async def test_a_person_does_not_see_what_the_asker_keeps_for_itself(small: Office) -> None:
+    ask_id = (await small.ask(to="anna", state={"step": 3}, idempotency_key="mine")).question.id
+    seen = (await small.asking.read(ANNA, ask_id)).question
+    assert (seen.state, seen.key) == (None, None)
+    assert (await small.asking.wait(HEALTH, ask_id=ask_id, wait_seconds=0)).question.state == {"step": 3}
+
+
+async def test_answers_are_those_of_one_asker_after_a_cursor(office: Office) -> None:
+    first, second = await office.ask(to="anna", question="One?"), await office.ask(to="anna", question="Two?")
+    await office.ask(OTHER, to="anna", question="Not yours?")
+    await office.asking.answer(ANNA, second.question.id, Given(value="no"), channel="console", event_id="1")
+    page = await office.asking.answers(HEALTH, since=None, limit=10)
+    assert [view.question.id for view in page.views] == [second.question.id]
+    await office.asking.cancel(HEALTH, first.question.id, "not needed")
+    later = await office.asking.answers(HEALTH, since=page.cursor, limit=10)
+    assert [view.question.status for view in later.views] == [QuestionStatus.CANCELLED]
+    assert (await office.asking.answers(HEALTH, since=later.cursor, limit=10)).cursor == later.cursor
+
+
+@pytest.mark.parametrize(("since", "limit", "field"), [("x", 10, "since"), (None, 0, "limit"), (None, 999, "limit")])
+async def test_a_page_that_cannot_be_is_refused(small: Office, since: str | None, limit: int, field: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        await small.asking.answers(HEALTH, since=since, limit=limit)
+    assert refused.value.fields[0].field == field
+
+
+async def test_a_secret_is_handed_to_its_asker_once(small: Office) -> None:
+    view = await small.ask(to="anna", kind="text", options=None, question="Password?", secret=True)
+    heard = await small.asking.answer(ANNA, view.question.id, Given(text="hunter2"), channel="desk", event_id="1")
+    assert heard.verdict.kind is VerdictKind.ACCEPTED
+    assert heard.view.question.answer is None
+    assert (await small.asking.answers(HEALTH, since=None, limit=1)).views[0].question.answer is None
+    assert (await small.asking.wait(OPERATOR, ask_id=view.question.id, wait_seconds=0)).question.answer is None
+    once = await small.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)
+    assert once.question.answer is not None and once.question.answer.text == "hunter2"
+    assert (await small.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question.answer is None
+
+
+async def test_a_revision_replaces_the_words_and_an_ended_question_takes_none(small: Office) -> None:
+    view = await small.ask(to="anna")
+    revised = await small.asking.revise(HEALTH, view.question.id, {"question": "Ship it today?"})
+    assert (revised.question.wording.question, revised.question.revision) == ("Ship it today?", 2)
+    old = await small.asking.answer(
+        ANNA, view.question.id, Given(value="yes"), channel="console", event_id="1", revision=1
+    )
+    assert old.verdict.code == "old_revision"
+    await small.asking.cancel(HEALTH, view.question.id, None)
+    with pytest.raises(Refused) as refused:
+        await small.asking.revise(HEALTH, view.question.id, {"question": "?"})
+    assert refused.value.code is Code.ILLEGAL_TRANSITION
+
+
+async def test_a_person_is_not_asked_by_themselves_and_the_owner_may_answer_what_their_scripts_ask(
+    small: Office,
+) -> None:
+    with pytest.raises(ValidationError):
+        await small.ask(Principal(Role.PERSON, "anna"), to="anna")
+    view = await small.ask(OPERATOR)
+    heard = await small.asking.answer(OPERATOR, view.question.id, Given(value="no"), channel="cli", event_id="1")
+    assert heard.verdict.kind is VerdictKind.ACCEPTED
+    assert heard.view.question.answered_by is not None
+    assert (heard.view.question.answered_by.person_id, heard.view.question.answered_by.name) == ("owner", "Olga")
+
+
+async def test_listings_show_each_caller_what_concerns_them(small: Office) -> None:
+    await small.ask(to="anna", question="One?")
+    await small.ask(OTHER, question="Two?")
+
+    async def seen(caller: Principal, *, mine: bool = False) -> list[str]:
+        return [view.question.wording.question for view in await small.asking.listing(caller, mine=mine)]
+
+    assert await seen(HEALTH) == ["One?"]
+    assert await seen(ANNA) == ["One?"]
+    assert await seen(BEN) == []
+    assert await seen(OPERATOR) == ["Two?", "One?"]
+    assert await seen(OPERATOR, mine=True) == ["Two?"]
+    assert await seen(Principal(Role.PROGRAM, "mailer", person="anna")) == []
+
+
+async def test_a_closing_house_lets_those_who_wait_go(small: Office) -> None:
+    asked = asyncio.create_task(small.ask(wait_seconds=60))
+    await small.clock.parked()
+    small.bells.close()
+    assert (await asyncio.wait_for(asked, 5)).question.is_open

@@ -1,0 +1,77 @@
+"""What has arrived is known by the provider's names for its parts, on either database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+from tests.opened_database import KINDS, ledger_of, opened_database
+from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
+
+from postroom.domain.delivery import Event, Receipt
+from postroom.domain.ids import DeliveryId
+from postroom.domain.ledger import Sent
+from postroom.domain.markup import Button, Markup, Revision
+from postroom.world.store.deliveries.sent import StoredSent
+from postroom.world.store.deliveries.trace import trace
+from postroom.world.store.engine.database import Database
+
+CARD = Markup(
+    buttons=((Button(label="Ja ✓", token="q1:canary-token"),), (Button(label="Open", url="https://x/canary"),))
+)
+
+
+@pytest.fixture(params=KINDS)
+async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield database
+
+
+async def test_all_parts_are_named_in_order_once_the_last_has_arrived(database: Database) -> None:
+    ledger, new = ledger_of(database), new_delivery(address="5150")
+    claim = (await ledger.insert(new, LEASE)).claim
+    assert claim is not None
+
+    await ledger.advance(claim, Receipt("76"), now_us=NOON_US, lease_until_us=LEASE_US)
+    before = await StoredSent(database).sent(new.id)
+    [claim] = await ledger.reclaim(expired_before_us=LEASE_US + 1, now_us=NOON_US, lease_until_us=LEASE_US, limit=1)
+    await ledger.settle(ending(claim, Event.DELIVER))
+
+    assert before is None
+    assert await StoredSent(database).sent(new.id) == Sent(
+        id=new.id, origin_butler="health", channel="telegram", address="5150", provider_ids=("76", "77")
+    )
+
+
+async def test_what_never_was_has_not_arrived(database: Database) -> None:
+    assert await StoredSent(database).sent(DeliveryId("nothing")) is None
+
+
+async def test_buttons_and_revisions_come_back_with_the_claim(database: Database) -> None:
+    ledger = ledger_of(database)
+    revision = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("76", "77"))
+    await ledger.insert(new_delivery(channel="markup", markup=CARD, revises=revision), None)
+
+    [claim] = await ledger.claim("markup", now_us=NOON_US, lease_until_us=LEASE_US, limit=1)
+
+    assert (claim.markup, claim.revises) == (CARD, revision)
+    assert (claim.to_message().markup, claim.to_message(repeated=True).repeated) == (CARD, False)
+
+
+@pytest.mark.requirement("house:buttons-are-the-households-own")
+async def test_a_trace_tells_neither_token_nor_link(database: Database) -> None:
+    revision = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("76",))
+    card, plain = new_delivery(markup=CARD, revises=revision), new_delivery()
+    for one in (card, plain):
+        await ledger_of(database).insert(one, None)
+
+    def told(connection: Connection) -> list[dict[str, object]]:
+        return [trace(connection, one.request_id)["deliveries"][0] for one in (card, plain)]
+
+    shown, other = await database.read(told)
+
+    assert "canary" not in str(shown)
+    assert shown["revises"] == "0198c0de"
+    assert not {"markup", "revises"} & other.keys()
