@@ -32,6 +32,7 @@ NAMED_FOR_A_REASON = {
     "work/people/import_cards.py": "columns of a table of contacts",
     "work/people/contact_addresses.py": "telegram_chat_id and email of /contacts and of the settings",
     "world/store/inbox/rows.py": "the owner's own mailbox takes the copies when no other is named",
+    "work/questions/form.py": "the format of a field in a JSON Schema",
     "doors/console/words.py": "writes e-mail as people do",
     "cli/contacts.py": "prints the two columns it always had",
 }

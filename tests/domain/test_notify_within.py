@@ -12,8 +12,9 @@ from postroom.domain.markup import Button, ButtonStyle, Markup
 from postroom.domain.notify import notify_document, parse_notify
 from postroom.domain.notify_within import document_within, parse_within
 from postroom.domain.outgoing import Outgoing
+from postroom.world.channels.kinds import KINDS
 
-CHANNELS = frozenset({"telegram"})
+CHANNELS = KINDS
 DELIVERY = DeliveryId("0198c0de-0000-7000-8000-000000000001")
 PLAIN = Outgoing(origin_butler="health", channel="telegram", message="Ship it?", recipient="1000")
 MARKUP = Markup(buttons=((Button(label="Yes", token="q1:x", style=ButtonStyle.SUCCESS),),))

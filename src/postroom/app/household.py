@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
+from postroom.app.adapters import adapter
 from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.assistant_port import AddTools, assistant_server
@@ -38,11 +39,7 @@ from postroom.app.switchboard import build_board
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.doors.assistants.adapter_app import adapter_app
 from postroom.doors.assistants.assistant_tools import add_tools
-from postroom.doors.assistants.household_client import HouseholdClient
-from postroom.doors.assistants.profile import FACES
-from postroom.doors.assistants.standalone import adapter_parts
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.modules.loading import check_modules, loaded_modules
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
@@ -397,7 +394,5 @@ class _Builder:
             self._stack.callback(self._console.changes.stop)
 
     def _adapter(self, name: str) -> ASGIApp:
-        face, elsewhere = FACES[name], self._settings.connector(name).household_url
-        own_url, built = self._listeners.url(name), self._correspondence
-        reached = built.at_home if built else HouseholdClient(elsewhere or self._listeners.url("api"))
-        return adapter_app(face, adapter_parts(face, self._settings, reached, own_url=own_url))
+        own_url, api_url = self._listeners.url(name), self._listeners.url("api")
+        return adapter(name, self._settings, own_url=own_url, api_url=api_url, at_home=self._correspondence)

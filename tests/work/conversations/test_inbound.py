@@ -9,9 +9,9 @@ from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 
 from postroom.domain.errors import TargetUnavailable
-from postroom.domain.inbound_message import Heard, InboundMessage
+from postroom.domain.inbound_message import InboundMessage, Listened
 from postroom.domain.time import seconds
-from postroom.work.conversations.inbound import Inbound, hearing_handler, replies_in
+from postroom.work.conversations.inbound import Inbound, hearing_handler, of_messages, replies_in
 
 
 class Bot:
@@ -22,14 +22,14 @@ class Bot:
         self.offsets: list[int | None] = []
         self.broken = 0
 
-    async def listen(self, position: int | None, timeout_seconds: float) -> Heard:
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
         self.offsets.append(position)
         if self.broken:
             self.broken -= 1
             raise TargetUnavailable("away")
         numbers = self.batches.pop(0) if self.batches else []
-        messages = [InboundMessage(channel="pager", number=one, message_id="1", addresses=("5",)) for one in numbers]
-        return Heard(messages=messages, position=max(numbers) + 1 if numbers else None)
+        messages = [InboundMessage(channel="pager", number=one, message_id="1", places=("5",)) for one in numbers]
+        return Listened(events=messages, position=max(numbers) + 1 if numbers else None)
 
 
 class Offsets:
@@ -81,7 +81,7 @@ async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None
 
 
 def written(text: str | None = "hi", **more: Any) -> InboundMessage:
-    values: dict[str, Any] = {"addresses": ("5",), "sender": "5", "replies_to": "3", **more}
+    values: dict[str, Any] = {"places": ("5",), "sender": "5", "replies_to": "3", **more}
     return InboundMessage(channel="pager", number=7, message_id="9", text=text, **values)
 
 
@@ -89,8 +89,8 @@ def written(text: str | None = "hi", **more: Any) -> InboundMessage:
     ("message", "addresses"),
     [
         (written(), ["5"]),
-        (written(addresses=("-5", "@chan")), ["-5", "@chan"]),
-        (written(addresses=()), []),
+        (written(places=("-5", "@chan")), ["-5", "@chan"]),
+        (written(places=()), []),
         (written(replies_to=None), []),
         (written(text=None), []),
         (written(sender=None), []),
@@ -114,7 +114,7 @@ class Notebook:
 async def test_where_a_person_wrote_is_remembered_under_every_address_of_the_place(clock: FakeClock) -> None:
     notebook = Notebook()
 
-    assert not await hearing_handler(notebook, clock)(written(addresses=("-5", "@chan")))
+    assert not await hearing_handler(notebook, clock)(written(places=("-5", "@chan")))
 
     assert notebook.heard == [("pager", "-5", "9"), ("pager", "@chan", "9")]
 
@@ -124,9 +124,9 @@ async def test_a_message_somebody_stumbles_over_holds_nobody_up(clock: FakeClock
     inbound = reader(bot, seen, clock)
 
     async def stumble(message: InboundMessage) -> bool:
-        return bool(message.addresses[9]) if message.number == 7 else False
+        return bool(message.places[9]) if message.number == 7 else False
 
-    await replace(inbound, handlers=[stumble, *inbound.handlers]).poll(0)
+    await replace(inbound, handlers=[of_messages(stumble), *inbound.handlers]).poll(0)
     await inbound.poll(0)
 
     assert seen == [7, 8]
@@ -138,11 +138,11 @@ async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> No
     inbound, loops = reader(bot, seen, clock), CountedLoops(clock)
     answer, surprises = bot.listen, iter([RuntimeError("surprise")])
 
-    async def listen(position: int | None, timeout_seconds: float) -> Heard:
+    async def listen(position: int | None, timeout_seconds: float) -> Listened:
         for surprise in surprises:
             raise surprise
         found = await answer(position, timeout_seconds)
-        if not found.messages:
+        if not found.events:
             quiet.set()
             await asyncio.Event().wait()
         return found

@@ -36,7 +36,7 @@ class Post:
 
 def written(message_id: str = "9", *, alone: bool = True) -> InboundMessage:
     return InboundMessage(
-        channel="pager", number=5, message_id=message_id, addresses=("77", "@ada"), text="secret", alone=alone
+        channel="pager", number=5, message_id=message_id, places=("77", "@ada"), text="secret", alone=alone
     )
 
 

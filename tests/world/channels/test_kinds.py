@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Button, Markup, Revision
 from postroom.domain.ports import Channel, Listen
 from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.email import Email
@@ -19,13 +22,15 @@ MADE: dict[str, Channel] = {
     "email": Email("127.0.0.1", 25, "none", None, None, "us@example.org"),
 }
 ADDRESS = {"telegram": ("1000", "55"), "email": ("ada@example.org", "<a@example.org>")}
+BUTTON = Markup(buttons=((Button(label="Yes", token="q1:x"),),))
+EDIT = Revision(delivery_id=DeliveryId("0198c0df"), provider_ids=("7",))
 each_kind = pytest.mark.parametrize("name", KINDS)
 
 
-def carries(name: str, intent: Intent) -> bool:
+def carries(name: str, intent: Intent = Intent.SEND, **more: Any) -> bool:
     address, thread = ADDRESS[name]
     message = Message(
-        delivery_id=DeliveryId("0198c0de"), intent=intent, address=address, thread=thread, text="Hi", emoji="👍"
+        delivery_id=DeliveryId("0198c0de"), intent=intent, address=address, thread=thread, text="Hi", emoji="👍", **more
     )
     try:
         return bool(MADE[name].prepare(message))
@@ -41,7 +46,8 @@ def test_a_channel_carries_what_its_kind_declares_and_nothing_else(name: str) ->
     assert can is KINDS[name]
     assert (carries(name, Intent.REPLY), carries(name, Intent.REACT)) == (can.replies, can.reacts)
     assert can.inbound is isinstance(MADE[name], Listen)
-    assert not (can.buttons or can.edits or can.deletes or can.files or can.reconciles or can.dedupes_for_seconds)
+    assert (can.buttons, can.edits) == (carries(name, markup=BUTTON), carries(name, revises=EDIT))
+    assert not (can.deletes or can.files or can.reconciles or can.dedupes_for_seconds)
 
 
 def test_the_settings_have_a_section_for_every_shipped_kind() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.inbound_message import Heard, InboundMessage
+from postroom.domain.inbound_message import InboundMessage, Listened
 from postroom.domain.inbound_reply import InboundReply
 from postroom.work.conversations.inbound import replies_in
-from postroom.world.channels.telegram_updates import heard, inbound_message
+from postroom.world.channels.telegram_updates import inbound_event, listened
 
 
 def replies(update: dict[str, Any]) -> list[InboundReply]:
-    message = inbound_message("telegram", update)
-    return replies_in(message) if message else []
+    event = inbound_event("telegram", update)
+    return replies_in(event) if isinstance(event, InboundMessage) else []
 
 
 ADA = {"id": 5, "is_bot": False, "first_name": "Ada"}
@@ -71,8 +71,8 @@ def private(**more: Any) -> dict[str, Any]:
 def test_a_message_has_its_place_its_writer_and_its_words() -> None:
     update = {"update_id": 5, "message": private(chat={"id": 77, "type": "private", "username": "Ada"})}
 
-    assert inbound_message("telegram", update) == InboundMessage(
-        channel="telegram", number=5, message_id="9", addresses=("77", "@ada"), sender="77", text="hi", alone=True
+    assert inbound_event("telegram", update) == InboundMessage(
+        channel="telegram", number=5, message_id="9", places=("77", "@ada"), sender="77", text="hi", alone=True
     )
 
 
@@ -91,24 +91,24 @@ def test_a_message_has_its_place_its_writer_and_its_words() -> None:
     ids=str,
 )
 def test_groups_bots_and_nonsense_are_not_a_person_alone_with_the_bot(odd: dict[str, Any]) -> None:
-    message = inbound_message("telegram", {"update_id": 5, "message": odd})
+    message = inbound_event("telegram", {"update_id": 5, "message": odd})
 
-    assert message is not None and not message.alone
+    assert not (isinstance(message, InboundMessage) and message.alone)
 
 
 def test_forwarded_words_come_from_a_person_alone_with_the_bot_and_are_not_their_own() -> None:
-    message = inbound_message("telegram", {"message": private(forward_date=1)})
+    message = inbound_event("telegram", {"message": private(forward_date=1)})
 
-    assert message is not None
-    assert (message.alone, message.sender, message.number) == (True, None, 0)
+    assert isinstance(message, InboundMessage)
+    assert (message.alone, message.author, message.number) == (True, None, 0)
 
 
 def test_what_is_no_message_moves_the_position_and_says_nothing() -> None:
-    assert heard("telegram", [{"update_id": 5, "callback_query": {}}, {"update_id": 8, "message": "odd"}]) == Heard(
-        messages=[], position=9
-    )
-    assert heard("telegram", [{"edited_message": {}}]) == Heard(messages=[], position=None)
+    assert listened(
+        "telegram", [{"update_id": 5, "callback_query": {}}, {"update_id": 8, "message": "odd"}]
+    ) == Listened(events=[], position=9)
+    assert listened("telegram", [{"edited_message": {}}]) == Listened(events=[], position=None)
 
 
 def test_the_words_stay_out_of_a_log() -> None:
-    assert "hi" not in repr(inbound_message("telegram", {"message": private(chat={"id": 7})}))
+    assert "hi" not in repr(inbound_event("telegram", {"message": private(chat={"id": 7})}))
