@@ -31,6 +31,7 @@ LOOPS = {
     "intents",
     "last_use",
     "notices",
+    "people",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
     *(f"scheduler:{name}" for name in _BUTLERS if name != "messenger"),
     *(f"sessions:{name}" for name in _BUTLERS),
