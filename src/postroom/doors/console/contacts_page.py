@@ -12,7 +12,8 @@ from starlette.responses import Response
 from postroom.domain.agent_address import HOUSEHOLD_OWNER, user_address
 from postroom.domain.contact_book import Remembered
 from postroom.domain.errors import Code, Refused
-from postroom.domain.person import Person
+from postroom.domain.person import Person, PersonRole
+from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
@@ -60,7 +61,7 @@ class ContactPages:
     async def add(self, visit: Visit) -> Response:
         form = typed(visit.form, None, self._channels)
         try:
-            made = await self._of(visit).create(draft(form, None), source="console")
+            made = await self._of(visit).create(_written(visit, form, None), source="console")
         except Refused as error:
             return self._form(visit, None, form, error)
         return visit.go(f"/contacts/{made.id}", "Added.")
@@ -73,7 +74,7 @@ class ContactPages:
         person = await self._person(visit)
         form = typed(visit.form, person, self._channels)
         try:
-            await self._of(visit).edit(person.id, lambda _: draft(form, person))
+            await self._of(visit).edit(person.id, lambda _: _written(visit, form, person))
         except Refused as error:
             return self._form(visit, person, form, error)
         return visit.go(f"/contacts/{person.id}", "Saved.")
@@ -120,6 +121,14 @@ class ContactPages:
             is_owner=person is not None and person.id == OWNER and person.owner_agent == HOUSEHOLD_OWNER,
             is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
         )
+
+
+def _written(visit: Visit, form: PersonForm, before: Person | None) -> PersonDraft:
+    """Roles and trust are the household's; in a book of one's own there is nobody to give them to."""
+    written = draft(form, before)
+    if book_of(visit.principal) == HOUSEHOLD_OWNER:
+        return written
+    return replace(written, role=PersonRole.CONTACT.value, trusted=False)
 
 
 def _complaints(error: Refused | None) -> dict[str, str]:
