@@ -75,6 +75,9 @@ def _options(fields: Fields, kind: QuestionKind) -> tuple[Option, ...]:
 
 
 def _option(fields: Fields, path: str, given: object) -> Option | None:
+    if not isinstance(given, str | Mapping):
+        fields.complain(path, "must be a text, or an object with a value", "option")
+        return None
     inner = Fields({"value": given} if isinstance(given, str) else given, path, fields.complaints)
     inner.refuse_unknown({"value", "label", "description"})
     value = inner.text("value", maximum=MAX_LABEL_CHARACTERS).strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -413,4 +414,4 @@ async def test_looking_reads_no_whole_table(tmp_path: Path) -> None:
             await cards.behind("telegram", "555", "1")
             await cards.pressed("hash")
 
-    assert [step for step in steps if step.startswith("SCAN") and "INDEX" not in step] == []
+    assert [step for step in steps if re.match(r"SCAN (?!CONSTANT|\(subquery)", step) and "INDEX" not in step] == []
