@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.work.questions.sample_questions import ANNA, BEN, new_question
 
-BASE = {"context": "é", "default": "wait"}
+BASE: dict[str, Any] = {"context": "é", "default": "wait"}
 
 
 @pytest.mark.requirement("ask:idempotent")

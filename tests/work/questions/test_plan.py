@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ END = START_US + HOUR_US
 REMIND, ESCALATE = START_US + seconds(60), START_US + seconds(120)
 
 
-def waiting() -> dict[str, object]:
+def waiting() -> dict[str, Any]:
     return {"remind_after_seconds": 60, "escalate_to": "cleo", "escalate_after_seconds": 120}
 
 
