@@ -35,6 +35,8 @@ def test_every_kind_of_field_that_elicitation_knows_is_allowed() -> None:
     ("form", "path"),
     [
         ("name", "form"),
+        ({"type": "object", "properties": {"a": {"type": "string", "default": "\ud800"}}}, "form"),
+        ({"type": "object", "properties": {"a": {"type": "string", "description": "x" * 33_000}}}, "form"),
         ({}, "form.type"),
         ({"type": "object"}, "form.properties"),
         ({"type": "object", "properties": {}}, "form.properties"),

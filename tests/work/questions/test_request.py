@@ -140,11 +140,17 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
         ({"resume": "go"}, "resume"),
         ({"resume": {}}, "resume.prompt"),
         ({"resume": {"prompt": "x", "material": 7}}, "resume.material"),
+        ({"resume": {"prompt": "x", "material": {"a": "x" * 65_536}}}, "resume.material"),
         ({"preview": "some"}, "preview"),
     ],
 )
 def test_what_is_past_a_limit_is_refused_by_its_name(arguments: dict[str, Any], field: str) -> None:
     assert list(complaints(**arguments)) == [field]
+
+
+@pytest.mark.requirement("ask:limits")
+def test_a_wrong_default_is_said_beside_everything_else() -> None:
+    assert complaints(question="", options=["a"], default="b") == {"question": "blank", "default": "not_allowed"}
 
 
 def test_arguments_that_are_no_object_are_refused() -> None:

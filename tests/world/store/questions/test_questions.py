@@ -219,6 +219,19 @@ async def test_what_was_tried_is_kept_with_its_verdict(store: StoredQuestions) -
     assert (kept.verdict.kind, kept.verdict.code) == (VerdictKind.INVALID, "not_an_answer")
 
 
+@pytest.mark.parametrize("hostile", ["\ud800", "a\x00b", "\u202e", "'; DROP TABLE questions; --"])
+async def test_words_that_no_store_takes_are_kept_all_the_same(store: StoredQuestions, hostile: str) -> None:
+    question = (await store.ask(new_question(options=None))).question
+
+    wrong = await store.hear(new_attempt(question, Said(value=hostile)), at_hearing)
+    right = await store.hear(new_attempt(question, Said(text=f"so: {hostile}")), at_hearing)
+
+    assert wrong and wrong.verdict.kind is VerdictKind.INVALID
+    assert right and right.verdict.kind is VerdictKind.ACCEPTED
+    assert await store.get(question.id) == right.question
+    assert [one.attempt.said.value for one in await store.attempts(question.id)] == [hostile, None]
+
+
 @pytest.mark.requirement("ask:old-buttons-die")
 async def test_a_press_on_a_card_with_the_old_wording_does_not_count(
     store: StoredQuestions, database: Database
