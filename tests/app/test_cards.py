@@ -94,7 +94,7 @@ async def test_a_mail_has_links_and_stays_as_it_was_sent(home: Living) -> None:
     [mail] = await home.received("email")
     assert mail["body"] == "Ship it?\n\nShip: http://127.0.0.1:40200/a/canary"
     assert mail["headers"]["X-Auto-Response-Suppress"] == "All"
-    assert (edited["status"], edited["error"]["message"]) == ("error", "e-mail cannot be edited")
+    assert (edited["status"], edited["error"]["message"]) == ("error", "revises: email cannot edit what was sent")
 
 
 @pytest.mark.requirement("house:buttons-are-the-households-own")

@@ -139,6 +139,8 @@ class Acceptance:
         if outgoing.revises is None:
             return await resolve_target(outgoing, channel, self.book), None
         sent = await resolve_revision(outgoing, outgoing.revises, self.sent, self.ledger)
+        if not channel.capabilities.edits:
+            raise ValidationError.of([FieldError("revises", f"{channel.name} cannot edit what was sent", "no_edits")])
         return Target(sent.address), Revision(delivery_id=sent.id, provider_ids=sent.provider_ids)
 
     def _channel(self, name: str) -> Channel:
