@@ -31,6 +31,7 @@ LOOPS = {
     "intents",
     "last_use",
     "notices",
+    "people",
     "question_times",
     "questions",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),
