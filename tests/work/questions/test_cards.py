@@ -43,6 +43,7 @@ def labels(question: Question, card: Presentation) -> list[list[str]]:
     return [] if markup is None else [list(row) for row in markup.labels]
 
 
+@pytest.mark.requirement("ask:card")
 def test_a_card_on_the_phone_has_the_question_its_context_and_buttons() -> None:
     question = new_question(context="Build 17 is green.", urgency="critical")
     card = MAKER.asking(question, shown())
@@ -90,6 +91,7 @@ def test_rows_of_buttons(arguments: dict[str, Any], rows: list[list[str]]) -> No
     assert labels(new_question(**arguments), shown(toggles=("a",))) == rows
 
 
+@pytest.mark.requirement("ask:card")
 def test_a_mail_has_a_subject_numbers_and_one_link_that_opens_and_decides_nothing() -> None:
     question = new_question(options=[{"value": "ship", "label": "Ship", "description": "today"}, "wait"])
     card = MAKER.asking(question, shown("email"))

@@ -142,6 +142,7 @@ async def test_declining_is_an_end_of_its_own(chat: Chat) -> None:
         ({"token": "guessed"}, NOT_VALID),
     ],
 )
+@pytest.mark.requirement("ask:who-may-answer")
 async def test_only_the_verified_person_who_was_asked_may_press_where_it_was_sent(
     chat: Chat, changes: dict[str, Any], told: str
 ) -> None:
@@ -241,6 +242,7 @@ async def test_a_text_sent_before_the_deadline_counts_when_it_is_read_after_it(c
     assert await chat.status(ask_id) is QuestionStatus.ANSWERED
 
 
+@pytest.mark.requirement("ask:after-a-gap")
 async def test_after_a_gap_every_open_card_with_buttons_says_so_once(chat: Chat) -> None:
     await chat.ask()
     now = chat.office.clock.now_us()

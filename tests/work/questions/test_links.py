@@ -37,6 +37,7 @@ async def mailed(office: Office, **arguments: object) -> tuple[str, str]:
     return view.question.id, button.url.removeprefix("https://home.example/a/")
 
 
+@pytest.mark.requirement("ask:links")
 async def test_a_link_shows_its_question_as_often_as_it_is_opened_and_answers_once(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -53,6 +54,7 @@ async def test_a_link_shows_its_question_as_often_as_it_is_opened_and_answers_on
         assert late.verdict.kind is VerdictKind.LOST_RACE
 
 
+@pytest.mark.requirement("ask:links")
 async def test_a_link_dies_with_the_wording_it_was_sent_with(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     async with opened_office("sqlite", tmp_path, request) as office:
         ask_id, token = await mailed(office)

@@ -62,6 +62,8 @@ async def test_nothing_is_known_before_the_first_look_and_nothing_is_owed_where_
 async def test_a_look_does_not_last_beyond_the_next_deadline() -> None:
     ear = Ear()
     listening, now = ear.started(), ear.clock.now_us()
+    assert await listening.patience("telegram", 25) == 0
+    await listening.looked("telegram", now, everything=True)
     assert await listening.patience("telegram", 25) == 25
     ear.agenda.due_us = now + seconds(3.2)
     assert await listening.patience("telegram", 25) == 4

@@ -72,6 +72,7 @@ async def test_a_card_is_shown_with_all_its_parts_and_closed_by_one_edit(both: O
     assert set(post.requests) == {f"ask:{shown.id}"}
 
 
+@pytest.mark.requirement("ask:card-follows")
 async def test_after_a_crash_between_sending_and_noting_it_the_card_is_found_by_its_key(both: Office) -> None:
     post = CardPost()
     ask_id = (await both.ask(to="anna")).question.id
@@ -88,6 +89,7 @@ async def test_after_a_crash_between_sending_and_noting_it_the_card_is_found_by_
     assert (await only(both, ask_id)).revision == 2
 
 
+@pytest.mark.requirement("ask:closed-everywhere")
 async def test_what_a_lost_process_sent_before_the_question_ended_is_closed(office: Office) -> None:
     post = CardPost()
     ask_id = (await office.ask(to="anna")).question.id
@@ -121,6 +123,7 @@ async def test_a_question_that_ends_before_it_is_shown_sends_nothing(office: Off
         (Status.DEAD_LETTERED, ErrorClass.TIMEOUT, PresentationStatus.UNCERTAIN),
     ],
 )
+@pytest.mark.requirement("ask:card-follows")
 async def test_a_card_that_does_not_arrive_says_why(
     office: Office, settles: Status, error_class: ErrorClass, status: PresentationStatus
 ) -> None:
@@ -135,6 +138,7 @@ async def test_a_card_that_does_not_arrive_says_why(
     ("settles", "reason"),
     [(Status.PENDING, "not delivered yet"), (Status.AWAITING_APPROVAL, "waits for an approval")],
 )
+@pytest.mark.requirement("ask:not-shown")
 async def test_a_card_that_is_held_up_says_so_and_is_shown_when_it_arrives(
     office: Office, settles: Status, reason: str
 ) -> None:

@@ -51,6 +51,7 @@ async def answered(office: Office, **arguments: Any) -> str:
     return ask_id
 
 
+@pytest.mark.requirement("ask:resumed-once")
 async def test_the_answer_begins_a_session_once_with_the_answer_as_data(office: Office) -> None:
     sessions = Sessions()
     ask_id = await answered(office, resume={"prompt": "Go on.", "material": {"pr": 7}}, state=[1])

@@ -48,6 +48,7 @@ async def present(office: Office, post: CardPost) -> None:
     await presenter.idle()
 
 
+@pytest.mark.requirement("ask:reminded-once")
 async def test_a_reminder_is_one_new_message_that_answers_the_card(office: Office) -> None:
     post = CardPost()
     await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=600)
@@ -78,6 +79,7 @@ async def test_a_crash_between_sending_a_reminder_and_noting_it_sends_no_second_
     assert len(post.sent) == 2
 
 
+@pytest.mark.requirement("ask:reminded-once")
 async def test_escalation_adds_people_and_shows_it_to_them(office: Office) -> None:
     post = CardPost()
     view = await office.ask(to="anna", escalate_to="owner", escalate_after_seconds=60, deadline_seconds=600)
@@ -90,6 +92,7 @@ async def test_escalation_adds_people_and_shows_it_to_them(office: Office) -> No
     assert {one.recipient for one in post.sent} == {"2000", "1000", "olga@example.org"}
 
 
+@pytest.mark.requirement("ask:sent-in-time")
 async def test_a_question_ends_with_its_default_only_after_what_was_sent_has_been_read(office: Office) -> None:
     post, read_until = CardPost(), [0]
     questions = Questions(office.store, office.clock, caught_up=lambda: read_until[0])
