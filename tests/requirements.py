@@ -363,6 +363,7 @@ ASK: Sections = {
         "after-a-gap": "After two minutes without listening open cards say so, once for each gap.",
         "reminded-once": "A reminder is one new message that answers the card; escalation adds people.",
         "resumed-once": "A question with resume starts one session of its butler, with the answer as data.",
+        "news": "Subscribers for the asker and for those asked are told of each event once, by webhook.",
         "links": "A link names one card of one person; opening it decides nothing, and it dies with the wording.",
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },

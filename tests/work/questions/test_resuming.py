@@ -13,6 +13,7 @@ from tests.work.questions.asking_office import ANNA, HEALTH, MINT, Office, opene
 from postroom.domain.errors import OverloadRejected
 from postroom.domain.principal import Principal
 from postroom.domain.time import seconds
+from postroom.work.questions.follower import Follower
 from postroom.work.questions.given import Given
 from postroom.work.questions.resuming import Resuming
 from postroom.world.store.intents.intents import StoredIntents
@@ -40,9 +41,12 @@ async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
         yield one
 
 
-def resuming(office: Office, sessions: Sessions, butler: str = "health") -> Resuming:
-    marks = StoredIntents(office.database, MINT.mint)
-    return Resuming(butler=butler, feed=office.store, marks=marks, sessions=sessions, clock=office.clock)
+def resuming(office: Office, sessions: Sessions, butler: str = "health") -> Follower:
+    marks, one = (
+        StoredIntents(office.database, MINT.mint),
+        Resuming(butler=butler, feed=office.store, sessions=sessions),
+    )
+    return Follower(name=f"resume:{butler}", feed=office.store, marks=marks, take=one.take, clock=office.clock)
 
 
 async def answered(office: Office, **arguments: Any) -> str:
