@@ -32,6 +32,7 @@ LOOPS = {
     "last_use",
     "notices",
     "people",
+    "question_news",
     "question_times",
     "questions",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),

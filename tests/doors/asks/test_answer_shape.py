@@ -99,3 +99,9 @@ def test_every_end_says_whether_a_person_acted() -> None:
 def test_a_question_that_reached_no_person_says_why() -> None:
     assert "No person could be shown this question (Ben: no address)" in next_sentence(new_question(), [FAILED])
     assert next_sentence(new_question(), []).startswith("Not answered yet.")
+
+
+def test_a_card_that_something_holds_up_is_told_as_not_shown() -> None:
+    held = replace(CARD, status=PresentationStatus.PLANNED, reason="not delivered yet")
+    told = answer_shape(new_question(), [replace(held, reason=None), held])
+    assert [one["status"] for one in told["presentations"]] == ["planned", "not_shown"]

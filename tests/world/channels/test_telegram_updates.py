@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.inbound_message import InboundMessage, Listened
+from postroom.domain.answer_attempt import Flag
+from postroom.domain.inbound_message import InboundMessage, Listened, Press
 from postroom.domain.inbound_reply import InboundReply
 from postroom.work.conversations.inbound import replies_in
 from postroom.world.channels.telegram_updates import inbound_event, listened
@@ -112,3 +113,78 @@ def test_what_is_no_message_moves_the_position_and_says_nothing() -> None:
 
 def test_the_words_stay_out_of_a_log() -> None:
     assert "hi" not in repr(inbound_event("telegram", {"message": private(chat={"id": 7})}))
+
+
+ANNA = {"id": 2000, "is_bot": False, "first_name": "Anna"}
+CHAT = {"id": 2000, "type": "private", "username": "AnnaK"}
+
+
+def from_anna(**more: Any) -> dict[str, Any]:
+    return {"update_id": 1, "message": {"message_id": 7, "date": 1, "from": ANNA, "chat": CHAT, "text": "yes", **more}}
+
+
+def press(**more: Any) -> dict[str, Any]:
+    query = {"id": "99", "from": ANNA, "data": "token", "message": {"message_id": 7, "date": 0, "chat": CHAT}, **more}
+    return {"update_id": 2, "callback_query": query}
+
+
+def test_a_press_names_who_pressed_and_where() -> None:
+    assert inbound_event("telegram", press()) == Press(
+        channel="telegram",
+        event_id="press:99",
+        callback_id="99",
+        places=("2000", "@annak"),
+        sender="2000",
+        token="token",
+    )
+
+
+def test_words_name_who_wrote_when_and_what_they_answer() -> None:
+    assert inbound_event("telegram", from_anna(reply_to_message={"message_id": 5})) == InboundMessage(
+        channel="telegram",
+        number=1,
+        places=("2000", "@annak"),
+        sender="2000",
+        message_id="7",
+        text="yes",
+        replies_to="5",
+        alone=True,
+        said_at_us=1_000_000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "flag"),
+    [
+        ({"forward_origin": {"type": "user"}}, Flag.FORWARDED),
+        ({"forward_date": 1}, Flag.FORWARDED),
+        ({"via_bot": {"id": 1}}, Flag.AUTOMATIC),
+        ({"is_automatic_forward": True}, Flag.AUTOMATIC),
+        ({"sender_chat": {"id": -1}}, Flag.ANONYMOUS),
+        ({"from": {"id": 5, "is_bot": True}}, Flag.BOT),
+    ],
+)
+def test_what_is_not_a_persons_own_word_is_marked(more: dict[str, Any], flag: Flag) -> None:
+    event = inbound_event("telegram", from_anna(**more))
+    assert isinstance(event, InboundMessage) and flag in event.flags
+
+
+def test_a_bot_that_presses_is_no_one() -> None:
+    event = inbound_event("telegram", press(**{"from": {"id": 5, "is_bot": True}}))
+    assert isinstance(event, Press) and (event.sender, event.flags) == (None, frozenset({Flag.BOT}))
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {},
+        {"message": "text"},
+        {"message": {"text": "no chat"}},
+        {"callback_query": {"id": 99, "data": "x"}},
+        {"callback_query": {"id": "99"}},
+        {"my_chat_member": {}},
+        {"edited_message": from_anna()["message"]},
+    ],
+)
+def test_nonsense_is_nothing(update: dict[str, Any]) -> None:
+    assert inbound_event("telegram", update) is None
