@@ -153,9 +153,9 @@ async def test_nothing_is_lost_from_any_table(upgraded: tuple[Database, Rows, Ro
     _, before, after = upgraded
 
     assert all(before.values())
-    assert {name: after.get(name) for name in before.keys() - CHANGED} == {
-        name: rows for name, rows in before.items() if name not in CHANGED
-    }
+    for name in before.keys() - CHANGED:
+        columns = before[name][0].keys()  # later versions may have more of them
+        assert [{key: row[key] for key in columns} for row in after[name]] == before[name]
     for name in ("contact_memory", "contact_offers"):
         own = {"fingerprint", "candidates"}
         kept = [[{key: row[key] for key in row.keys() - own} for row in rows[name]] for rows in (before, after)]
