@@ -137,7 +137,7 @@ class Asking:
         return QuestionStory(view=view, events=await self.store.history(ask_id), attempts=attempts)
 
     async def events(self, asker: Principal, *, since: str | None, limit: int) -> Sequence[QuestionEvent]:
-        """What happened to this asker's questions after that position; of the owner, to all. Streams wait for `bells`."""
+        """What happened to this asker's questions after that position; of the owner, to all. See also `bells`."""
         _check_page(limit)
         own = None if asker.is_owner else str(asker)
         return await self.store.events(since=_position(since), limit=limit, asker=own)
