@@ -20,7 +20,7 @@ from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sdk.revision import REVISION
 from postroom.system.mcp_sdk.streaming import streaming
-from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, unchecked_tool
+from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, show_required, unchecked_tool
 from tests.architecture.tree import SOURCE, source_files
 
 TESTED = ("2.3",)
@@ -98,6 +98,15 @@ async def test_a_client_is_shown_other_parameters_than_the_function_has() -> Non
     assert [tool.input_schema for tool in await server.list_tools()] == [shown]
     with pytest.raises(LookupError, match="triple"):
         show_parameters(server, "triple", shown)
+
+
+async def test_a_client_is_shown_what_is_needed() -> None:
+    server = a_server()
+    show_required(server, "double", "times")
+
+    assert [tool.input_schema["required"] for tool in await server.list_tools()] == [["times"]]
+    with pytest.raises(LookupError, match="triple"):
+        show_required(server, "triple", "number")
 
 
 async def test_an_unchecked_tool_gets_its_arguments_as_they_came() -> None:
