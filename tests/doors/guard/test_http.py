@@ -46,7 +46,12 @@ class Door:
 
 @pytest.mark.parametrize(
     ("path", "origin", "status"),
-    [("/a/token", "null", 200), ("/a/token", "https://evil.example", 403), ("/mcp", "null", 403), ("/abc", "null", 403)],
+    [
+        ("/a/token", "null", 200),
+        ("/a/token", "https://evil.example", 403),
+        ("/mcp", "null", 403),
+        ("/abc", "null", 403),
+    ],
 )
 async def test_only_pages_that_hide_their_address_may_have_no_origin(path: str, origin: str, status: int) -> None:
     guard = Guard(Door(), verifier=Tokens(), own_doors=("/a",), without_referrer=("/a",))
