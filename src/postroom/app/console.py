@@ -35,16 +35,19 @@ from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
 from postroom.doors.console.health import health_section
+from postroom.doors.console.questions_page import QuestionPages, questions_section
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.console.today import today_section
 from postroom.doors.console.visit import Section
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
+from postroom.work.questions.asking import Asking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.questions.story import StoredStories
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -55,6 +58,7 @@ class ConsoleWorld:
     settings: Settings
     store: OpenedStore
     inbox: Inbox
+    asking: Asking
     tokens: TokenFile
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
@@ -70,8 +74,10 @@ class Console:
 
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
-    changes = Changes(HouseholdPulse(StoredOverview(world.store.database), world.inbox.notes), world.clock)
-    sessions = TokenSessions(StoredConsoleSessions(world.store.database), world.tokens)
+    database = world.store.database
+    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, StoredStories(database))
+    changes = Changes(pulse, world.clock)
+    sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
@@ -91,9 +97,12 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     """In the order of the navigation."""
     settings, database = world.settings, world.store.database
     tools = MessengerTools(world.messenger, world.tokens)
+    questions = QuestionPages(asking=world.asking, stories=StoredStories(database))
+    waiting = HouseholdWaiting(settings, database, world.inbox.notes)
     return [
-        today_section(HouseholdOverview(settings, database), HouseholdWaiting(settings, database, world.inbox.notes)),
-        inbox_desk(database, world.inbox),
+        today_section(HouseholdOverview(settings, database), waiting, questions),
+        questions_section(questions),
+        inbox_desk(database, world.inbox, questions),
         approvals_desk(settings, tools, Approvers(settings.approvals.approvers, world.store.household)),
         deliveries_section(HouseholdDeliveries(settings, database), tools),
         dead_letters_section(HouseholdDeadLetters(settings, database), tools, bulk),

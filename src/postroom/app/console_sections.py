@@ -13,6 +13,7 @@ from postroom.doors.console.contacts_page import ContactPages, contacts_section
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
 from postroom.doors.console.inbox_preferences_page import PreferencePages, preference_pages
 from postroom.doors.console.ports import Tools
+from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.visit import Section
 from postroom.doors.guard.tool_policy import approver
@@ -26,9 +27,13 @@ from postroom.world.store.people.contacts_search import StoredContactSearch
 from postroom.world.store.people.people import StoredPeople
 
 
-def inbox_desk(database: Database, inbox: Inbox) -> Section:
+def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> Section:
     pages = InboxPages(
-        shelves=StoredShelves(database), notes=inbox.notes, preferences=inbox.preferences, ring=inbox.feed.ring
+        shelves=StoredShelves(database),
+        notes=inbox.notes,
+        preferences=inbox.preferences,
+        ring=inbox.feed.ring,
+        questions=questions,
     )
     preferences = PreferencePages(
         book=inbox.preferences, address=mailbox, email_enabled=inbox.notifications.email_enabled
