@@ -118,22 +118,27 @@ class QuestionPages:
         chosen = visit.query.get("status", "")
         chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
         after = visit.query.get("cursor", "")[:_LONGEST_ID] or None
-        status = None if chosen == ALL else QuestionStatus(chosen)
-        found = await self.asking.listing(visit.principal, status=status, after=after, limit=PAGE_SIZE + 1)
+        found = await self._listed(visit, chosen, after)
         cards = [_card(visit, one) for one in found[:PAGE_SIZE]]
-        is_waiting = chosen == QuestionStatus.OPEN and after is None
-        mine = await self.cards(visit, _MOST_WAITING) if is_waiting else []
+        is_open = chosen == QuestionStatus.OPEN
         return visit.show(
             "questions.html",
             chosen=chosen,
             statuses=[*map(str, QuestionStatus), ALL],
-            mine=mine,
-            cards=[card for card in cards if not (is_waiting and card.asks_me)],
+            mine=await self.cards(visit, _MOST_WAITING) if is_open and after is None else [],
+            cards=[card for card in cards if not (is_open and card.asks_me)],
             waiting=await self.waiting(visit.principal),
             is_first=after is None,
             next_cursor=cards[-1].question.id if len(found) > PAGE_SIZE else None,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
+
+    async def _listed(self, visit: Visit, chosen: str, after: str | None) -> Sequence[QuestionView]:
+        """Of what is open, one who sees no others' questions has all of them before them already."""
+        if chosen == QuestionStatus.OPEN and not visit.principal.is_owner:
+            return []
+        status = None if chosen == ALL else QuestionStatus(chosen)
+        return await self.asking.listing(visit.principal, status=status, after=after, limit=PAGE_SIZE + 1)
 
     async def one(self, visit: Visit) -> Response:
         return await self._page(visit, _card(visit, await self._view(visit)))

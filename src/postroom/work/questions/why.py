@@ -66,6 +66,8 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It may or may not have arrived {place}{reason}."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."
+        case PresentationStatus.LEFT if not one.revision:
+            return f"It was not shown {place}{reason}."
         case PresentationStatus.LEFT:
             return f"The card {place} was left as it was{reason}."
         case _:
