@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 from postroom.app.address_book import Approvers
 from postroom.app.channels import known_channels, usable_channels
 from postroom.app.ledger_view import NothingKnown, SeveralMeant, reasoning, tracing
-from postroom.app.peers import Nobody
+from postroom.app.parts import SWITCHBOARD
+from postroom.app.peers import Nobody, Peers
 from postroom.app.store import OpenedStore
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.ids import IdMint
@@ -25,6 +26,7 @@ from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
+from postroom.system.roster.config import MESSENGER
 from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -33,6 +35,18 @@ Reached = MemoryPeer | HttpPeer | Nobody
 Result = TypeVar("Result")
 _OWNER: Final = frozenset({"owner", OPERATOR.name})  # names of the owner that need no contact
 _TOOL_SECONDS: Final = 30.0
+
+
+async def script_door(settings: Settings, store: OpenedStore, peers: Peers, clock: Clock, mint: IdMint) -> ScriptDoor:
+    return ScriptDoor(
+        settings=settings,
+        store=store,
+        outbound=peers.outbound(SWITCHBOARD, caller=None),
+        switchboard=await peers.operator(SWITCHBOARD),
+        messenger=await peers.operator(MESSENGER),
+        clock=clock,
+        mint=mint,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
