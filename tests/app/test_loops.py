@@ -31,6 +31,8 @@ LOOPS = {
     "intents",
     "last_use",
     "notices",
+    "people",
+    "question_news",
     "question_times",
     "questions",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),

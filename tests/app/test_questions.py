@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -89,6 +90,7 @@ def labels(message: dict[str, Any]) -> list[str]:
     return [button["text"] for row in markup.get("inline_keyboard", []) for button in row]
 
 
+@pytest.mark.requirement("ask:closed-everywhere")
 async def test_a_press_on_the_phone_answers_wakes_the_waiter_and_closes_the_card(house: Living) -> None:
     asked = asyncio.create_task(ask(house, wait_seconds=_SECONDS))
     card = await phone(house, "Ship it?")
@@ -107,6 +109,7 @@ async def test_a_press_on_the_phone_answers_wakes_the_waiter_and_closes_the_card
     assert len(await house.received()) == 1
 
 
+@pytest.mark.requirement("ask:who-may-answer")
 async def test_a_person_who_was_not_asked_cannot_answer_and_the_second_press_is_too_late(small: Living) -> None:
     view = await ask(small)
     card = await phone(small, "Ship it?")
@@ -117,6 +120,7 @@ async def test_a_person_who_was_not_asked_cannot_answer_and_the_second_press_is_
     assert kinds == ["unauthorised", "accepted"]
 
 
+@pytest.mark.requirement("ask:approve-exactly")
 async def test_a_reply_and_a_text_alone_answer_and_ok_never_approves(small: Living) -> None:
     view = await ask(small, kind="approve", options=None, question="Delete it?")
     card = await phone(small, "Delete it?")
@@ -128,6 +132,7 @@ async def test_a_reply_and_a_text_alone_answer_and_ok_never_approves(small: Livi
     await phone(small, "✅ Deny: answered by")
 
 
+@pytest.mark.requirement("ask:ticks")
 async def test_several_options_are_ticked_redrawn_and_sent(small: Living) -> None:
     view = await ask(small, options=["a", "b", "c"], multiple=True, allow_text=False)
     card = await phone(small, "Ship it?")
@@ -145,6 +150,7 @@ async def test_several_options_are_ticked_redrawn_and_sent(small: Living) -> Non
     assert question is not None and question.answer is not None and question.answer.selected == ("b", "c")
 
 
+@pytest.mark.requirement("ask:own-words")
 async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_reply_to_it(small: Living) -> None:
     await ask(small)
     await ask(small, question="Another one?")
@@ -156,6 +162,7 @@ async def test_an_answer_in_own_words_is_asked_for_in_a_box_and_found_by_the_rep
     await phone(small, "✅ after lunch: answered by")
 
 
+@pytest.mark.requirement("ask:own-words")
 async def test_a_text_that_could_be_for_several_questions_is_asked_about_and_decides_nothing(small: Living) -> None:
     first, second = await ask(small), await ask(small, question="Another one?")
     for view in (first, second):
@@ -166,6 +173,7 @@ async def test_a_text_that_could_be_for_several_questions_is_asked_about_and_dec
         assert (await parts(small).asking.read(OPERATOR, view.question.id)).question.is_open
 
 
+@pytest.mark.requirement("ask:revised-in-place")
 async def test_a_revision_is_edited_in_place_and_the_old_buttons_are_dead(small: Living) -> None:
     view = await ask(small)
     card = await phone(small, "Ship it?")
@@ -201,6 +209,7 @@ async def test_a_cancelled_question_is_taken_back_on_the_card_and_mail_gets_a_li
     await until(statuses)
 
 
+@pytest.mark.requirement("ask:secrets")
 async def test_a_secret_never_leaves_the_house(small: Living) -> None:
     await ask(small, kind="text", options=None, question="What is the safe's code?", secret=True, channels=None)
     waiting = await phone(small, "has a question for you")
@@ -210,3 +219,23 @@ async def test_a_secret_never_leaves_the_house(small: Living) -> None:
 
     letter = await until(mail)
     assert "safe" not in f"{waiting}{letter}"
+
+
+@pytest.mark.requirement("ask:after-a-gap")
+async def test_a_question_survives_the_house_and_after_a_gap_its_card_says_so(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as before:
+        view = await ask(before, idempotency_key="ship")
+        await shown(before, view, PresentationStatus.SHOWN)
+        card = await phone(before, "Ship it?")
+    with sqlite3.connect(home / "postroom.db") as connection:  # as if it had been down for ten minutes
+        moved = "UPDATE inbound_offsets SET position = position - 600000000 WHERE source = 'telegram:listened'"
+        assert connection.execute(moved).rowcount == 1
+    async with living(home, LIFTED, QUICK) as after:
+        told = await phone(after, "I could not hear you from")
+        assert told["message_id"] == card["message_id"]
+        await press(after, told, "yes")
+        waited = await parts(after).asking.wait(HEALTH, key="ship", wait_seconds=_SECONDS)
+        assert waited.question.status is QuestionStatus.ANSWERED
+        closed = await phone(after, "✅ yes: answered by")
+        assert closed["message_id"] == card["message_id"]
+        assert len(await after.received()) == 1

@@ -284,7 +284,7 @@ class _Builder:
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
         built = build_correspondence(world, outbound, RoutesOverWire(switchboard))
         if "api" in self._parts:
-            await self._stack.enter_async_context(working(built, self._loops))
+            await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))

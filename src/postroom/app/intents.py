@@ -11,10 +11,11 @@ from fastapi import APIRouter
 
 from postroom.app.address_book import Approvers
 from postroom.app.channels import known_channels
-from postroom.app.questions import QuestionEar
+from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.doors.asks.answer_shape import answer_shape
 from postroom.doors.assistants.assistant_tools import AssistantParts
 from postroom.doors.assistants.direct import DirectHousehold
 from postroom.doors.assistants.standalone import agency_of
@@ -41,6 +42,7 @@ from postroom.work.intents.webhooks import Webhooks
 from postroom.work.people.confirm import Confirmer
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.resolve import Resolver
+from postroom.work.questions.news import QuestionNews
 from postroom.world.store.conversations.conversations import StoredConversations
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
@@ -60,6 +62,18 @@ class Correspondence:
     assistant: AssistantParts
     runner: Runner
     replies: Replies
+    subscribers: StoredWebhooks
+
+    def news(self, asking: AskingParts) -> QuestionNews:
+        """What happens to questions, for those who subscribed to it."""
+        return QuestionNews(
+            feed=asking.store,
+            plans=asking.presentations,
+            subscribers=self.subscribers,
+            agents=self.gateway.agency.agents,
+            document=lambda view: answer_shape(view.question, view.presentations, joined=view.joined),
+            signal=self.gateway.signal,
+        )
 
     @property
     def at_home(self) -> DirectHousehold:
@@ -138,16 +152,20 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
             clock=clock,
             mint=mint,
         ),
+        subscribers=webhooks,
         replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
     )
 
 
 @asynccontextmanager
-async def working(built: Correspondence, loops: Loops) -> AsyncIterator[None]:
+async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> AsyncIterator[None]:
     """Takes up what an earlier process left, works until told to stop."""
     runner = built.runner
     try:
-        async with loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping):
+        async with (
+            loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
+            following(asking, "question_news", built.news(asking).take, loops),
+        ):
             try:
                 yield
             finally:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -15,8 +15,9 @@ from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_event import Press
 from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.question_change import QuestionEvent
 from postroom.doors.butler.daemon import Butler
-from postroom.system.loop import Loops
+from postroom.system.loop import Loop, Loops
 from postroom.system.settings import Settings
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
@@ -24,6 +25,7 @@ from postroom.work.delivery.plane import Plane
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.cards import CardMaker
+from postroom.work.questions.follower import Follower
 from postroom.work.questions.hearing import AnswersPresses, Hearing
 from postroom.work.questions.links import Links
 from postroom.work.questions.listening import Listening
@@ -172,8 +174,13 @@ async def start_resuming(parts: AskingParts, butlers: list[Butler], stack: Async
     """For each butler with a model: what it asked wakes it when it has ended."""
     for butler in butlers:
         if isinstance(butler.sessions, Sessions):
-            resuming = Resuming(
-                butler=butler.name, feed=parts.store, marks=parts.marks, sessions=butler.sessions, clock=parts.clock
-            )
-            loop = loops.running(f"resume:{butler.name}", resuming.look, wake=parts.bells.every)
-            await stack.enter_async_context(loop)
+            resuming = Resuming(butler=butler.name, feed=parts.store, sessions=butler.sessions)
+            await stack.enter_async_context(following(parts, f"resume:{butler.name}", resuming.take, loops))
+
+
+def following(
+    parts: AskingParts, name: str, take: Callable[[QuestionEvent], Awaitable[None]], loops: Loops
+) -> AbstractAsyncContextManager[Loop]:
+    """Hands every event of the feed to `take`, over restarts too."""
+    follower = Follower(name=name, feed=parts.store, marks=parts.marks, take=take, clock=parts.clock)
+    return loops.running(name, follower.look, wake=parts.bells.every)

@@ -10,6 +10,12 @@ class WebhookEvent(StrEnum):
     THREAD_CREATED = "inbox.thread_created"
     THREAD_UPDATED = "inbox.thread_updated"
     REPLY_RECEIVED = "inbox.reply_received"
+    ASK_OPENED = "ask.opened"
+    ASK_ANSWERED = "ask.answered"
+    ASK_DECLINED = "ask.declined"
+    ASK_EXPIRED = "ask.expired"
+    ASK_CANCELLED = "ask.cancelled"
+    ASK_REVISED = "ask.revised"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +29,17 @@ class Subscription:
     description: str
     created_at_us: int
     updated_at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """Something that happened, for all who subscribed for this agent; `id` is the same however often it is told."""
+
+    id: str
+    owner_agent: str
+    type: WebhookEvent
+    body: str = field(repr=False)
+    at_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

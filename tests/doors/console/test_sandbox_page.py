@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from typing import Any
 
 import aiohttp
 import pytest
@@ -38,6 +39,11 @@ async def listed(home: Living, path: str) -> list[dict[str, object]]:
         return found
 
 
+async def post(home: Living, path: str, body: object) -> None:
+    async with home.http.post(home.household.addresses["sandbox"] + path, json=body) as response:
+        assert response.status == 200, await response.text()
+
+
 async def heard(home: Living, thread: str) -> None:
     """The messenger fetches what people wrote and notes it down; until then we look again."""
     async with asyncio.timeout(10):
@@ -52,15 +58,21 @@ def bubble(page: Page, text: str) -> str:
     return f".bubble:has-text('{text}')"
 
 
-async def asked(site: Site) -> None:
-    """As a bot that puts buttons under its message would."""
+async def bot(site: Site, method: str, **body: object) -> Any:
     base = site.home.household.addresses["sandbox"].removesuffix("/sandbox/")
-    body = {"chat_id": "1000", "text": "Shall I order?", "reply_markup": KEYBOARD}
     async with (
         aiohttp.ClientSession() as http,
-        http.post(f"{base}/bot{SANDBOX_TOKEN}/sendMessage", json=body) as response,
+        http.post(f"{base}/bot{SANDBOX_TOKEN}/{method}", json=body) as response,
     ):
         assert response.status == 200, await response.text()
+        return (await response.json())["result"]
+
+
+async def asked(site: Site, text: str = "Shall I order?", markup: object = KEYBOARD) -> int:
+    """As a bot that puts buttons under its message would."""
+    sent = await bot(site, "sendMessage", chat_id="1000", text=text, reply_markup=markup)
+    number: int = sent["message_id"]
+    return number
 
 
 async def test_what_was_sent_arrives_on_the_phone_and_in_the_mailbox(site: Site) -> None:
@@ -109,6 +121,53 @@ async def test_a_button_under_a_message_is_pressed(site: Site) -> None:
     assert (await listed(site.home, "telegram/callbacks"))[-1]["data"] == "yes"
 
 
+@pytest.mark.requirement("house:sandbox-phone")
+async def test_an_answer_to_a_press_and_what_was_edited_away_are_shown(site: Site) -> None:
+    number = await asked(site, "Shall I pay?")
+    page = await site.signed_in(path="/sandbox?chat=1000")
+    await page.locator(bubble(page, "Shall I pay?")).get_by_role("button", name="Yes").click()
+    await expect(page.locator(bubble(page, "Shall I pay?")).locator(".toast")).to_contain_text("Yes: pressed")
+
+    press = (await listed(site.home, "telegram/callbacks"))[-1]
+    await bot(site, "answerCallbackQuery", callback_query_id=press["callback_query_id"], text="Paid at once")
+    await bot(site, "editMessageText", chat_id="1000", message_id=number, text="Paid, said Ann.")
+
+    card = page.locator(bubble(page, "Paid, said Ann."))
+    await expect(card.locator(".toast")).to_have_text("Yes: Paid at once")
+    await expect(card.get_by_role("button", name="Yes")).to_have_count(0)
+    await card.locator("summary").click()
+    await expect(card.locator(".earlier li")).to_have_text("Shall I pay?")
+
+
+@pytest.mark.requirement("house:sandbox-phone")
+async def test_a_message_that_asks_for_a_reply_opens_the_box_for_it(site: Site) -> None:
+    number = await asked(site, "Which one?", {"force_reply": True, "input_field_placeholder": "A colour"})
+    page = await site.signed_in(path="/sandbox?chat=1000")
+
+    await expect(page.get_by_text("In reply to: Which one?")).to_be_visible()
+    await expect(page.get_by_label("Type a message")).to_have_attribute("placeholder", "A colour")
+    await page.get_by_label("Type a message").fill("Blue")
+    await page.get_by_role("button", name="Send from the phone").click()
+
+    await expect(page.locator(bubble(page, "Blue"))).to_be_visible()
+    await expect(page.get_by_text("In reply to: Which one?")).to_have_count(0)
+    assert (await listed(site.home, "telegram/inbound"))[-1]["reply_to_message_id"] == number
+
+
+@pytest.mark.requirement("house:sandbox-phone", "house:sandbox-mail")
+async def test_links_of_cards_and_mails_can_be_opened(site: Site) -> None:
+    address = "http://127.0.0.1:40200/a/token"
+    await asked(site, "More?", {"inline_keyboard": [[{"text": "Open", "url": address}]]})
+    await site.home.notify(channel="email", message=f"Ship it: {address}", subject="A question", recipient="ann@e.org")
+    page = await site.signed_in(path="/sandbox?chat=1000")
+
+    key = page.locator(bubble(page, "More?")).get_by_role("link", name="Open")
+    letter = page.locator(".mail", has_text="A question").get_by_role("link", name=address)
+    for link in (key, letter):
+        await expect(link).to_have_attribute("href", address)
+        await expect(link).to_have_attribute("rel", "noopener noreferrer")
+
+
 async def test_a_mail_is_answered(site: Site) -> None:
     page = await site.signed_in(path="/sandbox")
     await page.locator(".mail", has_text="Tonight").get_by_role("link", name="Reply").click()
@@ -150,7 +209,15 @@ async def test_the_sandbox_is_for_the_operator_alone(site: Site) -> None:
 
 
 async def test_the_sandbox_is_accessible_and_fits_the_window(site: Site) -> None:
-    await asked(site)
+    await asked(site, "Why?", {"force_reply": True, "input_field_placeholder": "Because"})
+    row = [
+        {"text": "Ship", "callback_data": "s", "style": "success"},
+        {"text": "No", "callback_data": "n", "style": "danger"},
+    ]
+    number = await asked(site, "Ship it?", {"inline_keyboard": [row, [{"text": "Open", "url": "https://e.org"}]]})
+    markup = {"inline_keyboard": [row]}
+    await bot(site, "editMessageText", chat_id="1000", message_id=number, text="Ship it now?", reply_markup=markup)
+    await post(site.home, "telegram/press", {"message_id": number, "button": "Ship"})
     await looks_right(site, {"sandbox": "/sandbox"})
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from postroom.doors.console.sandbox_view import fingerprint, letters, phone
+from postroom.doors.console.sandbox_view import awaited, fingerprint, letters, phone
 
 
 def said(message_id: int, chat: str = "1000", **more: Any) -> dict[str, Any]:
@@ -19,6 +17,9 @@ def said(message_id: int, chat: str = "1000", **more: Any) -> dict[str, Any]:
         "reactions": [],
         "earlier_texts": [],
         "reply_markup": None,
+        "from_id": None,
+        "edits": [],
+        "presses": [],
     }
     return plain | more
 
@@ -38,19 +39,22 @@ def test_the_chat_that_spoke_last_is_open_unless_another_is_asked_for() -> None:
     assert phone([], [], "a").chat is None
 
 
-@pytest.mark.parametrize(
-    ("markup", "buttons"),
-    [
-        pytest.param({"inline_keyboard": [[{"text": "Yes", "callback_data": "y"}]]}, [("Yes", "y")], id="a button"),
-        pytest.param({"inline_keyboard": [[{"text": "Site", "url": "https://e.org"}]]}, [], id="a link says nothing"),
-        pytest.param({"inline_keyboard": ["x", [1, None]]}, [], id="nonsense"),
-        pytest.param({"keyboard": []}, [], id="another keyboard"),
-        pytest.param([], [], id="no object"),
-        pytest.param(None, [], id="none"),
-    ],
-)
-def test_buttons_are_those_that_say_something_to_the_bot(markup: object, buttons: list[tuple[str, str]]) -> None:
-    assert phone([said(1, reply_markup=markup)], [], "").bubbles[0].buttons == buttons
+def test_a_message_that_asks_for_a_reply_is_awaited_until_something_follows() -> None:
+    asking = said(1, reply_markup={"force_reply": True, "input_field_placeholder": "Why?"})
+
+    shown = awaited(phone([asking], [], ""))
+
+    assert shown is not None
+    assert (shown.message_id, shown.placeholder) == (1, "Why?")
+    assert awaited(phone([asking], [said(2)], "")) is None
+    assert awaited(phone([], [], "")) is None
+
+
+def test_what_a_message_said_before_is_shown_with_it() -> None:
+    edit = {"text": "before", "reply_markup": None, "edited_at": None}
+    shown = phone([said(1, edits=[edit], earlier_texts=["before"])], [], "").bubbles[0]
+
+    assert (shown.is_edited, shown.earlier) == (True, ["before"])
 
 
 def test_letters_come_newest_first_with_who_wrote_them() -> None:

@@ -154,9 +154,7 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
         )
         approvals = await stack.enter_async_context(approving(settings, store, plane, mint, loops))
-        server = build_server(
-            messenger_parts(settings, store, plane, tokens, clock, mint, settings.approvals.approvers, approvals)
-        )
+        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

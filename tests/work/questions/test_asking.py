@@ -31,6 +31,7 @@ async def small(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator
         yield one
 
 
+@pytest.mark.requirement("ask:addressed")
 async def test_a_question_without_recipients_is_for_the_owner_on_all_their_channels(office: Office) -> None:
     view = await office.ask()
     assert [(person.id, person.name) for person in view.question.people] == [("owner", "Olga")]
@@ -40,6 +41,7 @@ async def test_a_question_without_recipients_is_for_the_owner_on_all_their_chann
     ]
 
 
+@pytest.mark.requirement("ask:not-shown")
 async def test_a_person_who_cannot_be_reached_is_said_so_at_once_with_the_reason(small: Office) -> None:
     view = await small.ask(to=["Ben", "Berta"])
     assert [(one.person_id, one.channel, one.status, one.reason) for one in view.presentations] == [
@@ -60,6 +62,7 @@ async def test_a_person_who_cannot_be_reached_is_said_so_at_once_with_the_reason
         ({"resume": {"prompt": "Go on", "butler": "general"}}, "resume.butler", "only be the butler that asks"),
     ],
 )
+@pytest.mark.requirement("ask:addressed")
 async def test_a_wrong_name_is_refused_and_nothing_is_stored(
     small: Office, arguments: dict[str, object], field: str, words: str
 ) -> None:
@@ -75,6 +78,7 @@ async def test_wished_channels_narrow_where_it_is_shown_and_the_console_needs_no
     assert [one.channel for one in view.presentations] == ["email"]
 
 
+@pytest.mark.requirement("ask:waiting")
 async def test_a_waiter_is_woken_by_the_commit_and_collects_the_answer(office: Office) -> None:
     asked = asyncio.create_task(office.ask(to="anna", wait_seconds=60))
     await office.clock.parked()
@@ -115,6 +119,7 @@ async def test_waiting_tells_of_progress_every_ten_seconds_and_ends_with_an_open
     assert told == [10, 20]
 
 
+@pytest.mark.requirement("ask:waiting")
 async def test_a_wait_that_is_cancelled_leaves_the_question_as_it_is(small: Office) -> None:
     asked = asyncio.create_task(small.ask(to="anna", wait_seconds=60))
     await small.clock.parked()
@@ -142,6 +147,7 @@ async def test_the_stored_answer_is_handed_to_whoever_asks_again_under_the_key(s
     assert (await small.ask(to="anna", idempotency_key="k", wait_seconds=60)).question.answer is not None
 
 
+@pytest.mark.requirement("ask:own-questions")
 async def test_questions_of_others_are_not_found(small: Office) -> None:
     ask_id = (await small.ask(to="anna")).question.id
     attempts = [
@@ -224,6 +230,7 @@ async def test_a_person_is_not_asked_by_themselves_and_the_owner_may_answer_what
     assert (heard.view.question.answered_by.person_id, heard.view.question.answered_by.name) == ("owner", "Olga")
 
 
+@pytest.mark.requirement("ask:own-questions")
 async def test_listings_show_each_caller_what_concerns_them(small: Office) -> None:
     await small.ask(to="anna", question="One?")
     await small.ask(OTHER, question="Two?")

@@ -12,7 +12,7 @@ from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import to_text
 from postroom.work.questions.view import QuestionView
 
-_WORDS: Final = {PresentationStatus.FAILED: "not_shown"}
+_NOT_SHOWN: Final = "not_shown"
 _STILL_OPEN: Final = (
     "Not answered yet. Call wait with this ask_id to go on waiting; do not ask again and do not make up an answer."
 )
@@ -87,7 +87,7 @@ def next_sentence(question: Question, shown: Sequence[Presentation]) -> str:
 
 
 def _while_open(question: Question, shown: Sequence[Presentation]) -> str:
-    if not shown or any(one.status is not PresentationStatus.FAILED for one in shown):
+    if not shown or not all(_is_not_shown(one) for one in shown):
         return _STILL_OPEN
     reasons = "; ".join(f"{_name(question, one.person_id)}: {one.reason}" for one in shown)
     return (
@@ -113,9 +113,14 @@ def _presentation(question: Question, one: Presentation) -> dict[str, Any]:
     told = {
         "channel": one.channel,
         "person": _name(question, one.person_id),
-        "status": _WORDS.get(one.status, str(one.status)),
+        "status": _NOT_SHOWN if _is_not_shown(one) else str(one.status),
     }
     return told | ({"reason": one.reason} if one.reason else {})
+
+
+def _is_not_shown(one: Presentation) -> bool:
+    """It could not be, or something holds it up: then the reason says what."""
+    return one.status is PresentationStatus.FAILED or (one.status is PresentationStatus.PLANNED and bool(one.reason))
 
 
 def _name(question: Question, person_id: str) -> str:

@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.doors.console.root import ROOT
-from postroom.doors.console.sandbox_view import MOST_SHOWN, fingerprint, letters, phone
+from postroom.doors.console.sandbox_keys import linked
+from postroom.doors.console.sandbox_view import MOST_SHOWN, Bubble, Phone, awaited, fingerprint, letters, phone
 from postroom.doors.console.visit import Page, Section, Visit
 
 EMOJI: Final = ("👍", "❤", "🎉", "😢")
@@ -48,9 +49,10 @@ class SandboxPages:
             is_away=False,
             phone=shown,
             letters=letters(received, written),
-            reply_to=next((one for one in shown.bubbles if str(one.message_id) == visit.query.get("reply_to")), None),
+            reply_to=_replied(shown, visit.query.get("reply_to")),
             answered=next((one for one in received if str(one["id"]) == answered), None),
             emojis=EMOJI,
+            linked=linked,
             same_page=f"{ROOT}/sandbox?" + urlencode({"chat": shown.chat or "", "seen": seen}),
         )
 
@@ -59,6 +61,8 @@ class SandboxPages:
         body: dict[str, Any] = {"chat_id": visit.form.get("chat").strip(), "text": text}
         if (reply_to := _number(visit.form.get("reply_to"))) is not None:
             body["reply_to_message_id"] = reply_to
+        if member := visit.form.get("from_id").strip():
+            body["from_id"] = member
         return await self._done(visit, "telegram/inbound", body, "Sent from the phone.")
 
     async def tap(self, visit: Visit) -> Response:
@@ -67,8 +71,8 @@ class SandboxPages:
         return await self._done(visit, "telegram/reaction", body, "Tapped." if body["emoji"] else "Taken back.")
 
     async def press(self, visit: Visit) -> Response:
-        body = {**_message(visit), "data": visit.form.get("data")}
-        return await self._done(visit, "telegram/callback", body, "Pressed.")
+        body = {"message_id": _number(visit.form.get("message_id")), "button": visit.form.get("data")}
+        return await self._done(visit, "telegram/press", body, "Pressed.")
 
     async def write(self, visit: Visit) -> Response:
         fields = ("from", "to", "subject", "body", "in_reply_to")
@@ -106,8 +110,16 @@ _BLANK: Final[Mapping[str, Any]] = {
     "reply_to": None,
     "answered": None,
     "emojis": EMOJI,
+    "linked": linked,
     "same_page": f"{ROOT}/sandbox",
 }
+
+
+def _replied(shown: Phone, asked: str | None) -> Bubble | None:
+    """The message that was chosen; without a choice, the one that asks for a reply; `none` is a choice too."""
+    if asked is None:
+        return awaited(shown)
+    return next((one for one in shown.bubbles if str(one.message_id) == asked), None)
 
 
 def _message(visit: Visit) -> dict[str, Any]:

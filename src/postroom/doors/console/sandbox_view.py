@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.doors.console.sandbox_keys import Key, Toast, asks_for_reply, key_rows, placeholder, toasts
+
 MOST_SHOWN: Final = 200
 
 Listing = Mapping[str, Any]
@@ -15,7 +17,7 @@ Listing = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bubble:
-    """One message of a chat; `buttons` are the texts under it with what pressing them says."""
+    """One message of a chat; `earlier` is what it said before it was edited, oldest first."""
 
     message_id: int
     text: str
@@ -24,7 +26,12 @@ class Bubble:
     reply_to: int | None
     reactions: Sequence[str]
     is_edited: bool
-    buttons: Sequence[tuple[str, str]]
+    earlier: Sequence[str]
+    keys: Sequence[Sequence[Key]]
+    toasts: Sequence[Toast]
+    asks_for_reply: bool
+    placeholder: str
+    from_id: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +64,14 @@ def fingerprint(*listings: object) -> str:
     return hashlib.sha256(json.dumps(listings, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def awaited(shown: Phone) -> Bubble | None:
+    """The newest message, when it asks for a reply."""
+    newest = next(iter(shown.bubbles), None)
+    return newest if newest is not None and newest.asks_for_reply else None
+
+
 def _bubble(one: Listing, from_person: bool) -> Bubble:
+    markup = one["reply_markup"]
     return Bubble(
         message_id=int(one["message_id"]),
         text=str(one["text"]),
@@ -65,13 +79,11 @@ def _bubble(one: Listing, from_person: bool) -> Bubble:
         from_person=from_person,
         reply_to=one["reply_to_message_id"],
         reactions=one["reactions"],
-        is_edited=bool(one["earlier_texts"]),
-        buttons=_buttons(one["reply_markup"]),
+        is_edited=bool(one["edits"]),
+        earlier=one["earlier_texts"],
+        keys=key_rows(markup),
+        toasts=toasts(one["presses"], *(edit["reply_markup"] for edit in one["edits"]), markup),
+        asks_for_reply=asks_for_reply(markup),
+        placeholder=placeholder(markup),
+        from_id=one["from_id"],
     )
-
-
-def _buttons(markup: object) -> list[tuple[str, str]]:
-    """Those that say something to the bot; whoever sent the keyboard decides what is in it, so nothing is certain."""
-    rows = markup.get("inline_keyboard") if isinstance(markup, Mapping) else None
-    keys = [key for row in rows or [] if isinstance(row, list) for key in row if isinstance(key, Mapping)]
-    return [(str(key.get("text", "")), str(key["callback_data"])) for key in keys if "callback_data" in key]

@@ -191,7 +191,19 @@ class DelegateRequest(Strict):
 class SubscriptionRequest(Strict):
     callback_url: Annotated[Text, Field(max_length=2000, pattern=r"^https?://[^\s@]+$")]
     event_types: Annotated[
-        list[Literal["inbox.thread_created", "inbox.thread_updated", "inbox.reply_received"]],
+        list[
+            Literal[
+                "inbox.thread_created",
+                "inbox.thread_updated",
+                "inbox.reply_received",
+                "ask.opened",
+                "ask.answered",
+                "ask.declined",
+                "ask.expired",
+                "ask.cancelled",
+                "ask.revised",
+            ]
+        ],
         Field(min_length=1, max_length=32),
     ]
     secret: Annotated[Text, Field(min_length=16, max_length=128)]

@@ -122,7 +122,7 @@ class Asking:
         heard = await self.questions.hear(replace(attempt, revision=revision))
         if heard is None or heard.verdict.code in _HIDDEN:
             raise _not_found()
-        return Heard(verdict=heard.verdict, view=await self._view(_for_others(heard.question)))
+        return Heard(verdict=heard.verdict, view=await self._view(for_others(heard.question)))
 
     async def read(self, person: Principal, ask_id: str) -> QuestionView:
         """For whoever may see it; the asker sees it as it is, and collects nothing."""
@@ -230,7 +230,7 @@ class Asking:
         )
 
     async def _seen(self, caller: Principal, question: Question) -> QuestionView:
-        return await self._view(question if _is_asker(caller, question) else _for_others(question))
+        return await self._view(question if _is_asker(caller, question) else for_others(question))
 
     async def _view(self, question: Question) -> QuestionView:
         return QuestionView(question=question, presentations=await self.planning.plans.of(question.id))
@@ -264,7 +264,7 @@ def _may_see(caller: Principal, question: Question) -> bool:
     return _is_asker(caller, question) or caller.is_owner or (person_id is not None and question.asks(person_id))
 
 
-def _for_others(question: Question) -> Question:
+def for_others(question: Question) -> Question:
     """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
     answer = None if question.wording.secret else question.answer
     return replace(question, answer=answer, state=None, key=None, resume=None)

@@ -11,9 +11,11 @@ from urllib.parse import urlsplit
 from postroom.domain.errors import FieldError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.time import parse_text
+from postroom.work.questions.json_size import json_size
 
 MAX_FORM_FIELDS: Final = 20
 MAX_CHOICES: Final = 100
+MAX_FORM_BYTES: Final = 32 * 1024
 MAX_NAME_CHARACTERS: Final = 64
 _NAME: Final = re.compile(r"[^\s:][^\n:]*")
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -34,6 +36,9 @@ def form_problems(form: object) -> list[FieldError]:
     """All that is wrong with a form, each at its own path."""
     if not isinstance(form, Mapping):
         return [FieldError("form", "must be an object", "object_required")]
+    size = json_size(form)
+    if size is None or size > MAX_FORM_BYTES:
+        return [FieldError("form", f"must be JSON of at most {MAX_FORM_BYTES:,} bytes", "too_long")]
     return list(_form_problems(form))
 
 

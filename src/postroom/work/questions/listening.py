@@ -59,8 +59,11 @@ class Listening:
         return min(self._read_until.values(), default=None)
 
     async def patience(self, channel: str, longest_seconds: float) -> float:
-        """How long the next look may wait for something to come."""
-        due_us = await self._agenda.next_due(self._read_until.get(channel, 0))
+        """How long the next look may wait for something to come; what waits already is fetched at once."""
+        read_until_us = self._read_until.get(channel, 0)
+        if not read_until_us:
+            return 0
+        due_us = await self._agenda.next_due(read_until_us)
         if due_us is None:
             return longest_seconds
         left = math.ceil((due_us - self._clock.now_us()) / SECOND_US)

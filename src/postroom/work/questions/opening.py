@@ -31,7 +31,7 @@ def opened(
         key=request.key,
         fingerprint=mark,
         wording=request.wording,
-        people=tuple(dict.fromkeys(people)),
+        people=tuple({person.id: person for person in people}.values()),
         revision_hash=mark,
         channels=request.channels,
         urgency=request.urgency,

@@ -100,11 +100,12 @@ class Presenter:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A claim that failed comes back when its lease has run out."""
+        if not self._room():
+            self.wake.ring()
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, PostroomError):
             _log.error("questions.card_failed", error=type(error).__name__)
-        self.wake.ring()
 
     async def _show(self, claim: PresentationClaim) -> None:
         if claim.presentation.status is PresentationStatus.PLANNED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Final
 from postroom.domain.fields import Fields, text_problem
 from postroom.domain.idempotency_key import MAX_KEY_CHARACTERS
 from postroom.domain.question import Preview, Urgency, Wording
+from postroom.work.questions.json_size import json_size
 from postroom.work.questions.wording_request import WORDING_FIELDS, check_wording
 
 MAX_PEOPLE: Final = 20
@@ -156,17 +156,16 @@ def _refuse_half_an_escalation(fields: Fields) -> None:
 
 def _state(fields: Fields) -> Any:
     """The asker's own, handed back as it came; what JSON cannot say cannot be handed back."""
-    state = fields.raw("state")
-    try:
-        text = json.dumps(state, allow_nan=False, ensure_ascii=False)
-        size = len(text.encode())
-    except (TypeError, ValueError, RecursionError):
-        fields.complain("state", "must be JSON", "json_required")
-        return None
-    if size > MAX_STATE_BYTES:
-        fields.complain("state", f"must have at most {MAX_STATE_BYTES:,} bytes as JSON", "too_long")
-        return None
-    return state
+    _refuse_size(fields, "state")
+    return fields.raw("state")
+
+
+def _refuse_size(fields: Fields, name: str) -> None:
+    size = json_size(fields.raw(name))
+    if size is None:
+        fields.complain(name, "must be JSON", "json_required")
+    elif size > MAX_STATE_BYTES:
+        fields.complain(name, f"must have at most {MAX_STATE_BYTES:,} bytes as JSON", "too_long")
 
 
 def _key(fields: Fields) -> str | None:
@@ -183,6 +182,8 @@ def _resume(fields: Fields) -> ResumeRequest | None:
     material = inner.raw("material")
     if material is not None and not isinstance(material, Mapping):
         inner.complain("material", "must be an object", "object_required")
+    else:
+        _refuse_size(inner, "material")
     prompt = inner.text("prompt", maximum=MAX_PROMPT_CHARACTERS)
     return ResumeRequest(
         prompt=prompt, butler=inner.optional_text("butler", maximum=MAX_NAME_CHARACTERS), material=material

@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from postroom.domain.errors import OverloadRejected
-from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question
-from postroom.domain.question_change import EVENT_OF_END
-from postroom.domain.time import seconds
-from postroom.work.questions.listening import Marks
+from postroom.domain.question_change import EVENT_OF_END, QuestionEvent
 from postroom.work.questions.records import Feed
 
-LOOK_SECONDS: Final = 2.0
-_AT_A_TIME: Final = 100
 _ENDS: Final = frozenset(EVENT_OF_END.values())
 
 
@@ -29,30 +23,13 @@ class StartsSessions(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resuming:
-    """Follows the feed from where it was; its place is saved after the sessions are stored."""
-
     butler: str
     feed: Feed
-    marks: Marks
     sessions: StartsSessions
-    clock: Clock
 
-    async def look(self) -> int:
-        """One page of the feed; answers when to look again."""
-        since = await self.marks.offset(self._mark) or 0
-        events = await self.feed.events(since=since, limit=_AT_A_TIME)
-        try:
-            for event in events:
-                if event.type in _ENDS:
-                    await self._resume(event.question_id)
-        except OverloadRejected as busy:
-            return self.clock.now_us() + seconds(max(LOOK_SECONDS, busy.retry_after_seconds or 0))
-        if events:
-            await self.marks.save_offset(self._mark, events[-1].position)
-        return self.clock.now_us() + (0 if len(events) == _AT_A_TIME else seconds(LOOK_SECONDS))
-
-    async def _resume(self, question_id: str) -> None:
-        question = await self.feed.get(question_id)
+    async def take(self, event: QuestionEvent) -> None:
+        """Raises OverloadRejected when there is no room for another session just now."""
+        question = await self.feed.get(event.question_id) if event.type in _ENDS else None
         if question is None or question.resume is None or question.resume.butler != self.butler:
             return
         await self.sessions.submit(
@@ -62,10 +39,6 @@ class Resuming:
             material=material(question),
             key=f"answer:{question.id}",
         )
-
-    @property
-    def _mark(self) -> str:
-        return f"resume:{self.butler}"
 
 
 def material(question: Question) -> dict[str, Any]:

@@ -75,6 +75,9 @@ def _options(fields: Fields, kind: QuestionKind) -> tuple[Option, ...]:
 
 
 def _option(fields: Fields, path: str, given: object) -> Option | None:
+    if not isinstance(given, str | Mapping):
+        fields.complain(path, "must be a text, or an object with a value", "option")
+        return None
     inner = Fields({"value": given} if isinstance(given, str) else given, path, fields.complaints)
     inner.refuse_unknown({"value", "label", "description"})
     value = inner.text("value", maximum=MAX_LABEL_CHARACTERS).strip()
@@ -113,8 +116,8 @@ def _form(fields: Fields, kind: QuestionKind) -> Mapping[str, Any] | None:
 def _with_default(fields: Fields, wording: Wording) -> Wording:
     """`default` is what stands for silence; it must be an answer a person could have given."""
     default = fields.raw("default")
-    if default is None or fields.complaints:
-        return wording
+    if default is None or any(one.field.startswith(("options", "form")) for one in fields.complaints):
+        return wording  # what it would have to be is not known
     if wording.secret:
         fields.complain("default", "a secret has none", "not_allowed")
         return wording

@@ -147,8 +147,8 @@ class QuestionMachine(RuleBasedStateMachine):
         self.note_verdicts(self.rows[one], attempts, heard)
         winners = [result for result in heard if result.verdict.kind is VerdictKind.ACCEPTED and not result.repeated]
         assert len(winners) + len(cancelled) <= 1, "a question ended twice"
-        for result in (*winners, *(change for change in cancelled)):
-            self.note_end(one, result.question)
+        for ended in [*(result.question for result in winners), *(change.question for change in cancelled)]:
+            self.note_end(one, ended)
         self.made += attempts
 
     @precondition(lambda self: self.rows)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, delete, exists, insert, select, text, up
 
 from postroom.domain.intent import Change, EventType, IntentEvent
 from postroom.domain.time import to_text
-from postroom.domain.webhook import Notice, Subscription, WebhookEvent
+from postroom.domain.webhook import News, Notice, Subscription, WebhookEvent
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.tables.intents import webhook_deliveries, webhook_subscriptions
@@ -85,6 +85,35 @@ class StoredWebhooks:
             .values(status=status, attempts=attempts, next_at=next_at_us, last_error=error)
         )
         await self._database.write(lambda connection: connection.execute(changed).rowcount)
+
+    async def tell(self, news: News) -> None:
+        """To each who wants it, once: the same news again finds its notices there."""
+        table = webhook_subscriptions
+        asked = select(table).where(table.c.owner_agent == news.owner_agent, table.c.active)
+
+        def work(connection: Connection) -> None:
+            wanted = [row for row in connection.execute(asked) if str(news.type) in json.loads(row.event_types)]
+            ids = {row.id: f"{news.id}-{row.id}" for row in wanted}
+            known = select(webhook_deliveries.c.id).where(webhook_deliveries.c.id.in_(ids.values()))
+            told = set(connection.execute(known).scalars())
+            rows = [_pending(ids[row.id], row.id, news) for row in wanted if ids[row.id] not in told]
+            if rows:
+                connection.execute(insert(webhook_deliveries), rows)
+
+        await write_twice(self._database, work)
+
+
+def _pending(notice_id: str, subscription_id: str, news: News) -> dict[str, Any]:
+    return {
+        "id": notice_id,
+        "subscription_id": subscription_id,
+        "event_type": str(news.type),
+        "body": news.body,
+        "status": "pending",
+        "attempts": 0,
+        "next_at": news.at_us,
+        "created_at": news.at_us,
+    }
 
 
 def tell_subscribers(connection: Connection, change: Change, mint: Callable[[int], str]) -> None:

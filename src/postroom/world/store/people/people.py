@@ -12,7 +12,7 @@ from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.contact_book import Entry, Keys
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.person import SIGN_IN, NewPerson, Overruled, Person, PersonRole
+from postroom.domain.person import NewPerson, Overruled, Person, PersonRole
 from postroom.domain.principal import OWNER
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
@@ -28,6 +28,7 @@ from postroom.world.store.people.people_rows import (
 )
 from postroom.world.store.people.person_writer import PersonWriter, refuse_removal, refuse_role
 from postroom.world.store.people.seeds import Seeds
+from postroom.world.store.people.sign_ins import SignIns
 from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, people_seeds
 
@@ -45,6 +46,7 @@ class StoredPeople:
         self._writer = PersonWriter(mint, keys_of)
         self._merger = CardMerger(self._writer)
         self._seeds = Seeds(self._writer)
+        self._sign_ins = SignIns(self._writer)
         self.changes = 0
         self._hearing: list[Hear] = []
 
@@ -171,23 +173,7 @@ class StoredPeople:
 
     async def admit(self, signing_in: Mapping[str, PersonRole], *, now_us: int) -> None:
         """People who can sign in and have no record get one in the household's book, under their id."""
-
-        def work(connection: Connection) -> None:
-            self._name_the_nameless(connection, now_us)
-            asked = select(people.c.id).where(people.c.id.in_([*signing_in]))
-            missing = signing_in.keys() - set(connection.execute(asked).scalars()) - {OWNER}
-            for one in sorted(missing):
-                new = NewPerson(name=one, role=signing_in[one])
-                self._writer.insert(connection, HOUSEHOLD_OWNER, one, new, SIGN_IN, now_us)
-
-        await self._write(work)
-
-    def _name_the_nameless(self, connection: Connection, now_us: int) -> None:
-        named = select(contact_aliases.c.contact_id).where(contact_aliases.c.is_name)
-        asked = select(people.c.id).where(people.c.source == SIGN_IN, people.c.id.not_in(named))
-        ids = list(connection.execute(asked).scalars())
-        for person in read_people(connection, HOUSEHOLD_OWNER, ids):
-            self._writer.name_again(connection, person, now_us)
+        await self._write(lambda connection: self._sign_ins.admit(connection, signing_in, now_us))
 
     def _called(self, owner_agent: str, name: str) -> Select[Any]:
         table = contact_aliases.c

@@ -14,7 +14,11 @@ from postroom.domain.strict_json import strict_json
 
 
 def attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str, Any]:
-    """Of a secret the words are not kept: the answer has its own place, and a wrong try may hold it, too."""
+    """
+    Of a secret the words are not kept: the answer has its own place, and a wrong try may hold it, too.
+
+    The words are written in ASCII: what cannot be an answer may have characters that no store takes.
+    """
     return {
         "id": attempt.id,
         "question_id": attempt.question_id,
@@ -28,7 +32,7 @@ def attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str
         "operator": attempt.operator,
         "flags": json.dumps(sorted(attempt.flags)),
         "revision": attempt.revision,
-        "said": None if secret else strict_json(asdict(attempt.said), ensure_ascii=False),
+        "said": None if secret else strict_json(asdict(attempt.said)),
         "said_at": attempt.said_at_us,
         "heard_at": attempt.heard_at_us,
         "verdict": str(verdict.kind),

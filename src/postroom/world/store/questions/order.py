@@ -11,6 +11,7 @@ from postroom.domain.strict_json import strict_json
 from postroom.world.store.intents.order import wait_for_turn
 from postroom.world.store.tables.questions import question_events
 
+QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: the id of each question that has a new event
 _events = question_events.alias()
 _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
 
@@ -33,3 +34,5 @@ def append(connection: Connection, change: QuestionChange) -> None:
         "note": strict_json(dict(change.note)),
     }
     connection.execute(insert(question_events).values(position=_NEXT_POSITION, **line))
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_notify(QUESTIONS_CHANNEL, change.question.id)))

@@ -156,4 +156,4 @@ def _person(stored: dict[str, Any]) -> AskedPerson:
 
 
 def _text(document: Any) -> str | None:
-    return strict_json(document, ensure_ascii=False) if document is not None else None
+    return strict_json(document) if document is not None else None

@@ -1,0 +1,62 @@
+"""Erase what people wrote about questions that are long over; who, when and how it ended stays for longer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, delete, exists, select, update
+
+from postroom.world.store.engine.database import Database
+from postroom.world.store.tables.questions import (
+    presentation_parts,
+    presentation_tokens,
+    presentations,
+    question_attempts,
+    question_people,
+    questions,
+)
+
+_WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
+
+
+async def erase_words(database: Database, *, ended_before_us: int, now_us: int, limit: int) -> int:
+    """The texts of questions that ended before then; how many there were."""
+    table = questions.c
+    old = select(table.id).where(table.ended_at < ended_before_us, table.erased_at.is_(None)).limit(limit)
+    return await database.write(lambda connection: _erase(connection, _locked(connection, old), now_us))
+
+
+async def erase_person(database: Database, person_id: str, *, now_us: int, limit: int) -> int:
+    """The same for every question that is over and asked this person, however short ago."""
+    table, person = questions.c, question_people.c
+    asked = exists().where(person.question_id == table.id, person.person_id == person_id)
+    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked).limit(limit)
+    return await database.write(lambda connection: _erase(connection, _locked(connection, over), now_us))
+
+
+async def remove_ended(database: Database, *, ended_before_us: int, limit: int) -> int:
+    """With everything that hangs on them; their keys may be used again then."""
+    table = questions.c
+    old = select(table.id).where(table.ended_at < ended_before_us, table.erased_at.is_not(None)).limit(limit)
+
+    def work(connection: Connection) -> int:
+        ids = _locked(connection, old)
+        connection.execute(delete(questions).where(table.id.in_(ids)))
+        return len(ids)
+
+    return await database.write(work)
+
+
+def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
+    return connection.execute(wanted.with_for_update(of=questions, skip_locked=True)).scalars().all()
+
+
+def _erase(connection: Connection, ids: Sequence[str], now_us: int) -> int:
+    cards = select(presentations.c.id).where(presentations.c.question_id.in_(ids))
+    connection.execute(update(questions).where(questions.c.id.in_(ids)).values(**_WORDS, erased_at=now_us))
+    mine = question_attempts.c.question_id.in_(ids)
+    connection.execute(update(question_attempts).where(mine).values(said=None))
+    for table in (presentation_tokens, presentation_parts):
+        connection.execute(delete(table).where(table.c.presentation_id.in_(cards)))
+    return len(ids)

@@ -1,0 +1,169 @@
+"""What stands on a card, and what does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.clock import START_US
+from tests.work.questions.asking_office import CHANNELS
+from tests.work.questions.sample_questions import new_question
+
+from postroom.domain.delivery import Intent, Priority
+from postroom.domain.markup import ButtonStyle
+from postroom.domain.presentation import Presentation, TokenAction
+from postroom.domain.question import Preview, Question
+from postroom.domain.question_answer import BY_DEFAULT, Answer, AnsweredBy, Assurance
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import seconds
+from postroom.work.questions.card_words import ending_line
+from postroom.work.questions.cards import CardMaker
+from postroom.work.questions.tokens import hash_of
+
+MAKER = CardMaker(channels=CHANNELS, key=b"k", base_url="https://home.example")
+DAY = seconds(86_400)
+
+
+def shown(channel: str = "telegram", **changes: Any) -> Presentation:
+    card = Presentation(
+        id="p1",
+        question_id="q1",
+        person_id="anna",
+        channel=channel,
+        address="2000",
+        created_at_us=START_US,
+        updated_at_us=START_US,
+    )
+    return replace(card, **changes)
+
+
+def labels(question: Question, card: Presentation) -> list[list[str]]:
+    markup = MAKER.asking(question, card).outgoing.markup
+    return [] if markup is None else [list(row) for row in markup.labels]
+
+
+@pytest.mark.requirement("ask:card")
+def test_a_card_on_the_phone_has_the_question_its_context_and_buttons() -> None:
+    question = new_question(context="Build 17 is green.", urgency="critical")
+    card = MAKER.asking(question, shown())
+    assert card.outgoing.message == ("general asks:\nShip it?\n\nBuild 17 is green.\n\nAnswer by 01:00 UTC.")
+    assert labels(question, shown()) == [["ship", "wait"], ["✏️ Other", "Rather not"]]
+    assert (card.outgoing.channel, card.outgoing.recipient, card.outgoing.idempotency_key) == (
+        "telegram",
+        "2000",
+        "ask:p1:1",
+    )
+    assert card.outgoing.priority is Priority.HIGH
+    assert card.outgoing.markup is not None
+    pressed = [one.token for one in card.outgoing.markup.every_button]
+    assert [one.hash for one in card.tokens] == [hash_of(token or "") for token in pressed]
+    assert all(len(f"{token}".encode()) <= 64 for token in pressed)
+
+
+def test_the_same_card_made_again_is_the_same_message_and_another_wording_has_other_tokens() -> None:
+    question = new_question()
+    assert MAKER.asking(question, shown()) == MAKER.asking(question, shown())
+    other = MAKER.asking(replace(question, revision=2), shown())
+    assert not {one.hash for one in other.tokens} & {one.hash for one in MAKER.asking(question, shown()).tokens}
+
+
+def test_an_approval_has_its_two_words_in_two_colours() -> None:
+    question = new_question(kind="approve", options=None)
+    markup = MAKER.asking(question, shown()).outgoing.markup
+    assert markup is not None
+    assert [(one.label, one.style) for one in markup.buttons[0]] == [
+        ("Approve", ButtonStyle.SUCCESS),
+        ("Deny", ButtonStyle.DANGER),
+    ]
+    assert markup.labels[1:] == (("Rather not",),)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [
+        ({"options": ["a" * 17, "b"], "allow_text": False}, [["a" * 17], ["b"], ["Rather not"]]),
+        ({"options": ["a", "b", "c"], "multiple": True}, [["✅ a", "b"], ["c"], ["Send"], ["✏️ Other", "Rather not"]]),
+        ({"kind": "text", "options": None}, [["Rather not"]]),
+    ],
+)
+def test_rows_of_buttons(arguments: dict[str, Any], rows: list[list[str]]) -> None:
+    assert labels(new_question(**arguments), shown(toggles=("a",))) == rows
+
+
+@pytest.mark.requirement("ask:card")
+def test_a_mail_has_a_subject_numbers_and_one_link_that_opens_and_decides_nothing() -> None:
+    question = new_question(options=[{"value": "ship", "label": "Ship", "description": "today"}, "wait"])
+    card = MAKER.asking(question, shown("email"))
+    assert card.outgoing.subject == "Question: Ship it?"
+    assert "1. Ship – today\n2. wait" in card.outgoing.message
+    assert [one.action for one in card.tokens] == [TokenAction.OPEN]
+
+
+@pytest.mark.parametrize("channel", ["telegram", "email"])
+@pytest.mark.parametrize("hidden", [{"secret": True}, {"preview": "none"}])
+def test_what_may_not_be_seen_on_a_lock_screen_is_not_on_the_card(channel: str, hidden: dict[str, Any]) -> None:
+    question = new_question(kind="text", options=None, question="The code?", context="Of the safe.", **hidden)
+    card = MAKER.asking(question, shown(channel)).outgoing
+    assert "code" not in f"{card}" and "safe" not in f"{card}"
+    assert card.markup is not None
+    assert [one.url for one in card.markup.every_button] == [f"https://home.example/console/questions/{question.id}"]
+    ended = replace(question, status=QuestionStatus.ANSWERED, answer=Answer(text="1234"), ended_at_us=START_US)
+    assert "1234" not in MAKER.closing(ended, shown(channel)).message
+
+
+def test_a_preview_of_the_title_leaves_the_context_out() -> None:
+    question = replace(new_question(context="Between us."), preview=Preview.TITLE)
+    assert "Between us." not in MAKER.asking(question, shown()).outgoing.message
+
+
+def test_characters_that_turn_the_reading_are_not_on_a_card() -> None:
+    question = new_question(question="Pay\u202e 001 \u2066now\x07?", options=["a\u202eb", "c"])
+    card = MAKER.asking(question, shown()).outgoing
+    assert "Pay 001 now?" in card.message
+    assert card.markup is not None and card.markup.labels[0] == ("ab", "c")
+
+
+def test_a_reminder_and_a_box_answer_the_card_where_there_are_threads() -> None:
+    question, card = new_question(), shown(provider_ids=("7", "8"), delivery_id="d1", revision=1)
+    for outgoing in (MAKER.reminder(question, card), MAKER.own_words(question, card, "e1")):
+        assert outgoing.intent is Intent.REPLY
+        assert outgoing.context is not None and outgoing.context.source_thread_identity == "2000:8"
+    assert MAKER.reminder(question, shown("email")).intent is Intent.SEND
+
+
+BY = AnsweredBy(person_id="anna", name="Anna", channel="email", assurance=Assurance.CHANNEL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"status": "answered", "answer": Answer(value="ship")}, "✅ Ship!: answered by Anna via email, 14:03 UTC"),
+        (
+            {"status": "answered", "answer": Answer(selected=("ship", "wait"))},
+            "✅ Ship!, wait: answered by Anna via email, 14:03 UTC",
+        ),
+        (
+            {"status": "answered", "answer": Answer(text="x\n" * 200)},
+            "✅ " + "x " * 99 + "x…: answered by Anna via email, 14:03 UTC",
+        ),
+        ({"status": "answered", "answer": Answer(fields={"n": 1})}, "✅ n: 1: answered by Anna via email, 14:03 UTC"),
+        ({"status": "declined"}, "🚫 Anna would rather not answer, via email, 14:03 UTC"),
+        ({"status": "expired", "answered_by": None}, "⌛ Not answered in time, 14:03 UTC"),
+        (
+            {"status": "expired", "answered_by": BY_DEFAULT, "answer": Answer(value="wait")},
+            "⌛ Not answered in time, so “wait” stands, 14:03 UTC",
+        ),
+        ({"status": "cancelled", "reason": "done"}, "✖️ Taken back (done), 14:03 UTC"),
+        ({"status": "superseded"}, "✖️ Another question took its place, 14:03 UTC"),
+        (
+            {"status": "declined", "ended_at_us": START_US + DAY},
+            "🚫 Anna would rather not answer, via email, 2026-01-02 00:00 UTC",
+        ),
+    ],
+)
+def test_one_line_says_how_it_ended(changes: dict[str, Any], line: str) -> None:
+    question = new_question(options=[{"value": "ship", "label": "Ship!"}, "wait"])
+    at = {"ended_at_us": START_US + seconds(14 * 3600 + 3 * 60), "answered_by": BY}
+    changed = {**at, **changes, "status": QuestionStatus(changes["status"])}
+    assert ending_line(replace(question, **changed)) == line

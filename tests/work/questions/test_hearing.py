@@ -1,0 +1,255 @@
+"""Presses and words: who may answer, what they hear, and what is drawn afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.work.questions.asking_office import CHANNELS, MINT, Office, opened_office
+from tests.work.questions.card_post import CardPost
+
+from postroom.domain.answer_attempt import Flag
+from postroom.domain.inbound_event import Press, Words
+from postroom.domain.markup import Button
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import seconds
+from postroom.system.signal import Signal
+from postroom.work.questions.cards import CardMaker
+from postroom.work.questions.hearing import NOT_VALID, Hearing
+from postroom.work.questions.presenter import Presenter
+
+
+@dataclass
+class Bot:
+    said: list[tuple[str, str, bool]] = field(default_factory=list)
+
+    async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
+        self.said.append((callback_id, text, alert))
+        return True
+
+
+@dataclass
+class Chat:
+    """Anna's phone: what is shown on it, and what she does there."""
+
+    office: Office
+    post: CardPost
+    bot: Bot
+    hearing: Hearing
+    presenter: Presenter
+    events: int = 0
+
+    async def ask(self, **arguments: Any) -> str:
+        view = await self.office.ask(to="anna", **arguments)
+        await self.presenter.look()
+        await self.presenter.idle()
+        return view.question.id
+
+    def button(self, label: str, card: Outgoing | None = None) -> Button:
+        markup = (card or self.post.sent[0]).markup
+        assert markup is not None
+        return next(one for one in markup.every_button if one.label == label)
+
+    async def press(self, label: str, card: Outgoing | None = None, **changes: Any) -> str:
+        self.events += 1
+        press = Press(
+            channel="telegram",
+            event_id=f"press:{self.events}",
+            callback_id=str(self.events),
+            places=("2000",),
+            sender="2000",
+            token=self.button(label, card).token or "",
+        )
+        await self.hearing.press(replace(press, **changes))
+        return self.bot.said[-1][1]
+
+    async def write(self, text: str, **changes: Any) -> bool:
+        self.events += 1
+        words = Words(
+            channel="telegram",
+            event_id=f"message:2000:{self.events}",
+            places=("2000",),
+            sender="2000",
+            message_id=str(self.events),
+            text=text,
+            alone=True,
+        )
+        return await self.hearing.words(replace(words, **changes))
+
+    async def status(self, ask_id: str) -> QuestionStatus:
+        question = await self.office.store.get(ask_id)
+        assert question is not None
+        return question.status
+
+
+@pytest.fixture
+async def chat(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Chat]:
+    async with opened_office("sqlite", tmp_path, request) as office:
+        post, bot, cards = CardPost(), Bot(), CardMaker(channels=CHANNELS, key=b"k")
+        hearing = Hearing(
+            questions=office.asking.questions,
+            store=office.store,
+            shown=office.presentations,
+            people=office.asking.planning.people,
+            cards=cards,
+            outbound=post,
+            bots={"telegram": bot},
+            clock=office.clock,
+            mint=MINT.mint,
+        )
+        presenter = Presenter(
+            planning=office.asking.planning,
+            claims=office.presentations,
+            cards=cards,
+            post=post,
+            clock=office.clock,
+            wake=Signal(),
+        )
+        yield Chat(office, post, bot, hearing, presenter)
+
+
+async def test_a_press_is_answered_with_what_it_decided(chat: Chat) -> None:
+    ask_id = await chat.ask()
+    assert await chat.press("yes") == "✅ yes"
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+    assert await chat.press("no") == "Anna was first: yes."
+
+
+async def test_a_press_that_comes_twice_under_one_id_has_one_verdict(chat: Chat) -> None:
+    await chat.ask()
+    first = await chat.press("yes", event_id="same")
+    assert await chat.press("yes", event_id="same") == first
+
+
+async def test_declining_is_an_end_of_its_own(chat: Chat) -> None:
+    ask_id = await chat.ask()
+    assert await chat.press("Rather not") == "Noted: you would rather not answer."
+    assert await chat.status(ask_id) is QuestionStatus.DECLINED
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"sender": "1000"}, "This question is for another person."),
+        ({"sender": "9999"}, "This sender is not verified."),
+        ({"sender": None}, "This sender is not verified."),
+        ({"flags": frozenset({Flag.BOT})}, "Forwarded, automatic and anonymous messages are not answers."),
+        ({"places": ("3000",)}, NOT_VALID),
+        ({"token": "guessed"}, NOT_VALID),
+    ],
+)
+@pytest.mark.requirement("ask:who-may-answer")
+async def test_only_the_verified_person_who_was_asked_may_press_where_it_was_sent(
+    chat: Chat, changes: dict[str, Any], told: str
+) -> None:
+    ask_id = await chat.ask()
+    assert await chat.press("yes", **changes) == told
+    assert chat.bot.said[-1][2]
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+
+
+async def test_ticks_are_kept_and_drawn_and_sent_in_the_end(chat: Chat) -> None:
+    ask_id = await chat.ask(options=["a", "b"], multiple=True)
+    assert await chat.press("Send") == "Choose at least one first."
+    assert await chat.press("b") == "Chosen: b. Press Send when you are done."
+    drawn = chat.post.sent[-1]
+    assert (drawn.message, drawn.revises) == ("", "d1")
+    assert chat.button("✅ b", drawn).token == chat.button("b").token
+    assert await chat.press("b") == "Nothing chosen."
+    await chat.press("a")
+    assert await chat.press("Send") == "✅ a"
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
+async def test_own_words_get_a_box_only_for_those_who_are_asked(chat: Chat) -> None:
+    await chat.ask()
+    assert await chat.press("✏️ Other", sender="1000") == "This question is for another person."
+    assert len(chat.post.sent) == 1
+    assert await chat.press("✏️ Other") == "Write your answer as a reply."
+    box = chat.post.sent[-1]
+    assert box.markup is not None and box.markup.force_reply
+
+
+async def test_a_reply_to_any_part_of_the_card_answers(chat: Chat) -> None:
+    ask_id = await chat.ask(kind="text", options=None)
+    assert await chat.write("tomorrow", replies_to="d1-2", alone=False)
+    question = await chat.office.store.get(ask_id)
+    assert question is not None and question.answer is not None and question.answer.text == "tomorrow"
+    assert len(chat.post.sent) == 1
+
+
+async def test_a_text_alone_counts_when_one_question_is_open_there(chat: Chat) -> None:
+    ask_id = await chat.ask()
+    assert await chat.write("2")
+    question = await chat.office.store.get(ask_id)
+    assert question is not None and question.answer is not None and question.answer.value == "no"
+
+
+async def test_with_several_open_the_person_is_asked_which_once_for_each_message(chat: Chat) -> None:
+    first = await chat.ask()
+    second = await chat.ask(question="Another?")
+    for _ in range(2):
+        assert await chat.write("yes", event_id="message:2000:7", message_id="7")
+    told = [text for text in chat.post.texts if text.startswith("Several questions are open")]
+    assert len(told) == 1 and "• Ship it?" in told[0] and "• Another?" in told[0]
+    assert {await chat.status(first), await chat.status(second)} == {QuestionStatus.OPEN}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"alone": False},
+        {"sender": "9999"},
+        {"sender": None},
+        {"flags": frozenset({Flag.FORWARDED})},
+        {"replies_to": "another-message"},
+    ],
+)
+async def test_other_words_are_for_others_to_hear(chat: Chat, changes: dict[str, Any]) -> None:
+    ask_id = await chat.ask()
+    assert not await chat.write("yes", **changes)
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+
+
+@pytest.mark.parametrize("flag", list(Flag))
+async def test_a_reply_that_is_not_the_persons_own_is_kept_and_decides_nothing(chat: Chat, flag: Flag) -> None:
+    ask_id = await chat.ask()
+    assert await chat.write("yes", replies_to="d1-1", flags=frozenset({flag}))
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert len(await chat.office.store.attempts(ask_id)) == 1
+    assert len(chat.post.sent) == 1
+
+
+@pytest.mark.parametrize("text", ["ok", "👍", "yes"])
+async def test_nothing_but_the_exact_word_approves(chat: Chat, text: str) -> None:
+    ask_id = await chat.ask(kind="approve", options=None)
+    assert await chat.write(text)
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert chat.post.texts[-1] == "Press a button, or write exactly “Approve” or “Deny”."
+    assert await chat.write("approve")
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
+async def test_a_text_sent_before_the_deadline_counts_when_it_is_read_after_it(chat: Chat) -> None:
+    ask_id = await chat.ask(deadline_seconds=30)
+    sent_at = chat.office.clock.now_us() + seconds(29)
+    chat.office.clock.jump(40)
+    assert await chat.write("yes", said_at_us=sent_at)
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
+@pytest.mark.requirement("ask:after-a-gap")
+async def test_after_a_gap_every_open_card_with_buttons_says_so_once(chat: Chat) -> None:
+    await chat.ask()
+    now = chat.office.clock.now_us()
+    for _ in range(2):
+        await chat.hearing.missed("telegram", now, now + seconds(1080))
+    assert len(chat.post.sent) == 2
+    edit = chat.post.sent[-1]
+    assert edit.revises == "d1"
+    assert "I could not hear you from 00:00 UTC to 00:18 UTC" in edit.message
+    assert chat.button("yes", edit).token == chat.button("yes").token

@@ -1,0 +1,193 @@
+"""Calls of ask as they come: what is accepted, and what is said about the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postroom.domain.errors import ValidationError
+from postroom.domain.question import APPROVE_OPTIONS, Option, Preview, QuestionKind, Urgency
+from postroom.domain.question_answer import Answer
+from postroom.work.questions.request import check
+
+FORM = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name"],
+}
+
+
+def complaints(**arguments: Any) -> dict[str, str]:
+    with pytest.raises(ValidationError) as caught:
+        check({"question": "Well?", **arguments})
+    return {item.field: item.code for item in caught.value.fields}
+
+
+def test_a_plain_question_has_the_defaults_of_the_contract() -> None:
+    request = check({"question": "  Where?  "})
+
+    assert (request.wording.kind, request.wording.question) == (QuestionKind.TEXT, "Where?")
+    assert (request.to, request.channels, request.key, request.state) == ((), None, None, None)
+    assert (request.deadline_seconds, request.wait_seconds) == (86_400, 25)
+    assert (request.urgency, request.preview) == (Urgency.NORMAL, Preview.FULL)
+    assert (request.wording.allow_text, request.wording.secret, request.wording.multiple) == (True, False, False)
+
+
+def test_options_are_texts_or_objects_and_make_a_choice() -> None:
+    request = check({"question": "Which?", "options": ["a", {"value": "b", "label": "Bee", "description": "buzz"}]})
+
+    assert request.wording.kind is QuestionKind.CHOICE
+    assert request.wording.options == (
+        Option(value="a", label="a"),
+        Option(value="b", label="Bee", description="buzz"),
+    )
+
+
+def test_an_approval_has_two_options_of_its_own() -> None:
+    assert check({"question": "May I?", "kind": "approve"}).wording.options == APPROVE_OPTIONS
+
+
+def test_everything_given_is_kept() -> None:
+    request = check(
+        {
+            "question": "Which?",
+            "kind": "choice",
+            "options": ["a", "b"],
+            "multiple": True,
+            "default": ["b", "a"],
+            "to": ["anna", " ben ", "anna"],
+            "channels": "telegram",
+            "context": "long story",
+            "urgency": "critical",
+            "preview": "none",
+            "deadline_seconds": 30,
+            "wait_seconds": 280,
+            "state": {"a": [1]},
+            "idempotency_key": "k",
+            "resume": {"prompt": "go on", "material": {"x": 1}},
+        }
+    )
+
+    assert (request.to, request.channels) == (("anna", "ben"), ("telegram",))
+    assert request.wording.default == Answer(selected=("a", "b"))
+    assert (request.deadline_seconds, request.wait_seconds, request.key) == (30, 280, "k")
+    assert request.resume is not None
+    assert (request.resume.prompt, request.resume.butler) == ("go on", None)
+
+
+@pytest.mark.requirement("ask:limits")
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    wrong = complaints(question="", deadline_seconds=29, wait_seconds=281, urgency="now", colour="red", secret="yes")
+
+    assert wrong == {
+        "colour": "unknown_field",
+        "question": "blank",
+        "secret": "bool_required",
+        "deadline_seconds": "out_of_range",
+        "urgency": "not_allowed",
+        "wait_seconds": "out_of_range",
+    }
+
+
+@pytest.mark.requirement("ask:limits")
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"question": "x" * 4_001}, "question"),
+        ({"question": None}, "question"),
+        ({"question": 7}, "question"),
+        ({"question": "a\x00b"}, "question"),
+        ({"question": "\ud800"}, "question"),
+        ({"context": "x" * 24_001}, "context"),
+        ({"context": 7}, "context"),
+        ({"kind": "poll"}, "kind"),
+        ({"kind": "choice"}, "options"),
+        ({"options": []}, "options"),
+        ({"options": [str(number) for number in range(21)]}, "options"),
+        ({"options": "a,b"}, "options"),
+        ({"options": ["a", "a"]}, "options"),
+        ({"options": ["a", "A"]}, "options"),
+        ({"options": ["a", "a\u200b"]}, "options"),
+        ({"options": [{"label": "x"}]}, "options.0.value"),
+        ({"options": [{"value": "x", "colour": "red"}]}, "options.0.colour"),
+        ({"options": [{"value": "x", "label": "\u200b"}]}, "options.0.label"),
+        ({"options": ["a", 7]}, "options.1"),
+        ({"kind": "approve", "options": ["yes"]}, "options"),
+        ({"kind": "text", "options": ["yes"]}, "options"),
+        ({"multiple": True}, "multiple"),
+        ({"multiple": 1}, "multiple"),
+        ({"kind": "form"}, "form"),
+        ({"kind": "text", "form": FORM}, "form"),
+        ({"deadline_seconds": 30 * 86_400 + 1}, "deadline_seconds"),
+        ({"deadline_seconds": float("nan")}, "deadline_seconds"),
+        ({"deadline_seconds": True}, "deadline_seconds"),
+        ({"deadline_seconds": "60"}, "deadline_seconds"),
+        ({"wait_seconds": -1}, "wait_seconds"),
+        ({"remind_after_seconds": 60, "deadline_seconds": 60}, "remind_after_seconds"),
+        ({"escalate_to": "anna"}, "escalate_after_seconds"),
+        ({"escalate_after_seconds": 60}, "escalate_to"),
+        ({"to": []}, "to"),
+        ({"to": [7]}, "to"),
+        ({"to": ["x"] * 21}, "to"),
+        ({"channels": [""]}, "channels"),
+        ({"state": "x" * 65_536}, "state"),
+        ({"state": float("inf")}, "state"),
+        ({"state": "\ud800"}, "state"),
+        ({"state": object()}, "state"),
+        ({"idempotency_key": ""}, "idempotency_key"),
+        ({"idempotency_key": "x" * 256}, "idempotency_key"),
+        ({"resume": "go"}, "resume"),
+        ({"resume": {}}, "resume.prompt"),
+        ({"resume": {"prompt": "x", "material": 7}}, "resume.material"),
+        ({"resume": {"prompt": "x", "material": {"a": "x" * 65_536}}}, "resume.material"),
+        ({"preview": "some"}, "preview"),
+    ],
+)
+def test_what_is_past_a_limit_is_refused_by_its_name(arguments: dict[str, Any], field: str) -> None:
+    assert list(complaints(**arguments)) == [field]
+
+
+@pytest.mark.requirement("ask:limits")
+def test_a_wrong_default_is_said_beside_everything_else() -> None:
+    assert complaints(question="", options=["a"], default="b") == {"question": "blank", "default": "not_allowed"}
+
+
+def test_arguments_that_are_no_object_are_refused() -> None:
+    with pytest.raises(ValidationError, match="must be an object"):
+        check(["question"])
+
+
+@pytest.mark.requirement("ask:default")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"kind": "approve", "default": "approve"},
+        {"kind": "approve", "default": True},
+        {"options": ["a", "b"], "default": "c"},
+        {"options": ["a", "b"], "default": ["a"]},
+        {"options": ["a", "b"], "multiple": True, "default": []},
+        {"options": ["a", "b"], "multiple": True, "default": ["a", "c"]},
+        {"default": 7},
+        {"default": "  "},
+        {"form": FORM, "default": {"age": 3}},
+        {"form": FORM, "default": {}},
+        {"secret": True, "default": "x"},
+    ],
+)
+def test_a_default_that_no_person_could_have_answered_is_refused(arguments: dict[str, Any]) -> None:
+    assert complaints(**arguments) == {"default": "not_allowed"}
+
+
+@pytest.mark.requirement("ask:default")
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ({"kind": "approve", "default": "deny"}, Answer(value="deny")),
+        ({"options": ["a", "b"], "default": "a"}, Answer(value="a")),
+        ({"default": "later"}, Answer(text="later")),
+        ({"form": FORM, "default": {"name": "x"}}, Answer(fields={"name": "x"})),
+    ],
+)
+def test_a_legal_default_is_kept_as_an_answer(arguments: dict[str, Any], answer: Answer) -> None:
+    assert check({"question": "Well?", **arguments}).wording.default == answer

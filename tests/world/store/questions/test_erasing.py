@@ -1,0 +1,102 @@
+"""Erasing what people wrote: one suite for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, select
+from tests.clock import START_US
+from tests.opened_database import KINDS, opened_database
+from tests.work.questions.sample_questions import ANNA, BEN, MINT, new_attempt, new_question
+
+from postroom.domain.answer_attempt import Said
+from postroom.domain.presentation import PlannedPresentation, Token, TokenAction
+from postroom.domain.question import QuestionKind
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.time import seconds
+from postroom.work.questions.judge import judge
+from postroom.world.store.engine.database import Database
+from postroom.world.store.questions.erasing import erase_person, erase_words, remove_ended
+from postroom.world.store.questions.presentations import StoredPresentations
+from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.seal import Seal
+from postroom.world.store.tables.questions import question_attempts, question_events, questions
+
+NOW = START_US + seconds(90)
+PLACE = PlannedPresentation(person_id="anna", channel="telegram", address="555")
+
+
+@pytest.fixture(params=KINDS)
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield database
+
+
+@pytest.fixture
+def store(database: Database) -> StoredQuestions:
+    return StoredQuestions(database, Seal(bytes(32)))
+
+
+async def answered(store: StoredQuestions, database: Database, **arguments: Any) -> str:
+    question = (await store.ask(new_question(context="private", state="mine", **arguments))).question
+    cards = StoredPresentations(database, MINT.mint)
+    (card,) = await cards.plan(question.id, ["anna"], [PLACE], NOW)
+    await cards.issue(
+        [Token(hash=question.id, presentation_id=card.id, action=TokenAction.OPTION, option="ship", revision=1)]
+    )
+    attempt = new_attempt(question, Said(text="words"), person_id=question.people[0].id)
+    await store.hear(attempt, lambda one, tried, shown: judge(one, tried, tried.heard_at_us, shown))
+    return question.id
+
+
+async def test_the_words_go_and_who_when_and_how_stays(store: StoredQuestions, database: Database) -> None:
+    question_id = await answered(store, database, idempotency_key="k1")
+    await store.ask(new_question(context="private, and open"))
+
+    assert await erase_words(database, ended_before_us=START_US, now_us=NOW, limit=10) == 0
+    assert await erase_words(database, ended_before_us=NOW, now_us=NOW, limit=10) == 1
+    assert await erase_words(database, ended_before_us=NOW, now_us=NOW, limit=10) == 0
+
+    def everything(connection: Connection) -> str:
+        mine = question_attempts.c.question_id == question_id
+        asked = (select(questions).where(questions.c.id == question_id), select(question_attempts).where(mine))
+        return str([tuple(row) for one in asked for row in connection.execute(one)])
+
+    kept = await database.read(everything)
+    assert not any(word in kept for word in ("private", "Ship it?", "words", "mine"))
+    question = await store.get(question_id)
+    assert question and question.answered_by
+    assert (question.status, question.answered_by.person_id) == (QuestionStatus.ANSWERED, "anna")
+    assert (question.wording.kind, question.wording.question) == (QuestionKind.CHOICE, "")
+    assert (await store.ask(new_question(context="private", idempotency_key="k1"))).joined, (
+        "its key still stands for it"
+    )
+    assert await StoredPresentations(database, MINT.mint).pressed(question_id) is None
+
+
+async def test_what_one_person_was_asked_can_be_erased_alone(store: StoredQuestions, database: Database) -> None:
+    anna = await answered(store, database, people=(ANNA,), idempotency_key="a")
+    ben = await answered(store, database, people=(BEN,), idempotency_key="b")
+
+    assert await erase_person(database, "anna", now_us=NOW, limit=10) == 1
+
+    of_anna, of_ben = await store.get(anna), await store.get(ben)
+    assert of_anna and of_ben
+    assert (of_anna.wording.question, of_ben.wording.question) == ("", "Ship it?")
+
+
+async def test_what_was_erased_and_is_old_enough_is_removed_with_all_that_hangs_on_it(
+    store: StoredQuestions, database: Database
+) -> None:
+    question_id = await answered(store, database)
+    assert await remove_ended(database, ended_before_us=NOW, limit=10) == 0, "its words are erased first"
+    await erase_words(database, ended_before_us=NOW, now_us=NOW, limit=10)
+
+    assert await remove_ended(database, ended_before_us=NOW, limit=10) == 1
+
+    assert await store.get(question_id) is None
+    left = select(question_events.c.position)
+    assert await database.read(lambda connection: connection.execute(left).all()) == []
