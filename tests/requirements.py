@@ -378,6 +378,10 @@ ASK: Sections = {
         "console-why": "Each question says where it was shown, where not and why, and who answered in vain.",
         "console-exact": "The words of models are data on every page, and characters that hide are named.",
     },
+    "The command line": {
+        "command-line": "The shell asks, waits and answers: the answer alone on standard output, the end as code.",
+        "command-line-patience": "Waiting outlives a household that restarts, and Ctrl-C ends the waiting alone.",
+    },
 }
 
 

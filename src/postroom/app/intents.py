@@ -15,7 +15,7 @@ from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Outbound
-from postroom.doors.asks.answer_shape import answer_shape
+from postroom.doors.asks.render import document
 from postroom.doors.assistants.assistant_tools import AssistantParts
 from postroom.doors.assistants.direct import DirectHousehold
 from postroom.doors.assistants.standalone import agency_of
@@ -71,7 +71,7 @@ class Correspondence:
             plans=asking.presentations,
             subscribers=self.subscribers,
             agents=self.gateway.agency.agents,
-            document=lambda view: answer_shape(view.question, view.presentations, joined=view.joined),
+            document=document,
             signal=self.gateway.signal,
         )
 

@@ -11,14 +11,18 @@ from postroom.app.policy import delivery_policy
 from postroom.app.store import connect_store
 from postroom.domain.delivery import Priority
 from postroom.domain.nearest import nearest
+from postroom.domain.principal import Role
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError
+from postroom.work.approvals.visible import reveal
 from postroom.work.delivery.why import Around, why, why_refused
 from postroom.work.inbox.why import why_note
+from postroom.work.questions.why import why_question
 from postroom.world.store.deliveries.context import note, recent_ids, surroundings
 from postroom.world.store.deliveries.id_prefix import ids_with_prefix
 from postroom.world.store.deliveries.trace import request_ids, trace
 from postroom.world.store.engine.migrate import known_revision
+from postroom.world.store.questions.story import story
 
 Result = TypeVar("Result")
 
@@ -28,7 +32,7 @@ _MOST_CANDIDATES = 8
 
 
 class NothingKnown(SettingsError):
-    """No delivery, request or notification has this id."""
+    """No delivery, request, notification or question has this id."""
 
 
 class SeveralMeant(SettingsError):
@@ -44,7 +48,7 @@ async def traced(settings: Settings, identifier: str) -> dict[str, Any]:
 
 
 async def reasons(settings: Settings, identifier: str) -> list[dict[str, str]]:
-    """One paragraph for each delivery, refusal or note that the identifier stands for."""
+    """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
     return await _read(settings, reasoning(settings, identifier, SystemClock().now_us()))
 
 
@@ -59,6 +63,7 @@ def reasoning(
     def work(connection: Connection) -> list[dict[str, str]]:
         meant = _meant(connection, identifier, origin)
         notes = _of_note(connection, settings, meant, now_us) if origin is None else []
+        notes += _of_question(connection, meant, now_us, origin)
         found = _trace(connection, meant, origin)
         told = [_of_delivery(connection, settings, delivery, now_us) for delivery in found["deliveries"]]
         chosen = [one for one in told if one["id"] == meant] or told
@@ -82,6 +87,14 @@ def _of_note(connection: Connection, settings: Settings, identifier: str, now_us
     if (found := note(connection, identifier)) is None:
         return []
     return [{"id": identifier, "why": why_note(*found, email_enabled=settings.inbox.email_enabled, now_us=now_us)}]
+
+
+def _of_question(connection: Connection, identifier: str, now_us: int, origin: str | None) -> list[dict[str, str]]:
+    """Of a sender only what it asked itself."""
+    found = story(connection, identifier)
+    if found is None or (origin is not None and found.question.asker not in (origin, f"{Role.BUTLER}:{origin}")):
+        return []
+    return [{"id": identifier, "why": reveal(why_question(found, now_us))}]
 
 
 def _of_delivery(connection: Connection, settings: Settings, delivery: dict[str, Any], now_us: int) -> dict[str, str]:
@@ -129,7 +142,7 @@ def _known(connection: Connection, identifier: str, origin: str | None) -> dict[
     latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
     raise NothingKnown(
         f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
-        "Give the id of a delivery, a request or a notification."
+        "Give the id of a delivery, a request, a notification or a question."
     )
 
 

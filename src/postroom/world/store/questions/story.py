@@ -58,9 +58,7 @@ def story(connection: Connection, question_id: str) -> QuestionStory | None:
 def pulse(connection: Connection) -> tuple[int, ...]:
     """Asked every second while a page is open: of the cards only those of open questions are looked at."""
     events = question_events.c
-    newest = connection.execute(
-        select(events.position, events.at).order_by(events.position.desc()).limit(1)
-    ).first()
+    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
     is_open = select(questions.c.id).where(questions.c.status == str(QuestionStatus.OPEN))
     cards = select(func.max(presentations.c.updated_at), func.count())
     moved_at, many = connection.execute(cards.where(presentations.c.question_id.in_(is_open))).one()
