@@ -382,6 +382,18 @@ ASK: Sections = {
         "command-line": "The shell asks, waits and answers: the answer alone on standard output, the end as code.",
         "command-line-patience": "Waiting outlives a household that restarts, and Ctrl-C ends the waiting alone.",
     },
+    "The doors": {
+        "tools": "Every butler and the assistants' port have ask, wait, answers, cancel_ask and revise_ask.",
+        "progress": "While a call waits, progress arrives; tools that do not wait answer as JSON, as before.",
+        "client-gone": "A client that goes away ends its wait, and never the question.",
+        "who-asks": "The asker is the token's principal; the questions of others do not exist for it.",
+        "rest": "Questions are asked, read, waited for, changed and listed over HTTP, under a key at most once.",
+        "rest-answer": "Over HTTP a person's own token answers, once; others are refused, and the late see how it ended.",
+        "stream": "Events of questions arrive as they are committed, and from where an earlier stream stopped.",
+        "links-decide-nothing": "Opening a link, however and how often, decides nothing; its form does, once.",
+        "links-two-steps": "An approval by link takes a choice and a confirmation of that very choice.",
+        "links-die": "A link names one card of one person, is kept as a hash, and dies with question and wording.",
+    },
 }
 
 

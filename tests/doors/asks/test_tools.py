@@ -1,0 +1,267 @@
+"""Asking people as an agent does: over MCP, with the official client, on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import TextContent
+
+from postroom.domain.principal import OPERATOR
+from postroom.doors.asks.tools import ASK_TOOLS
+from postroom.work.questions import waiting
+from postroom.work.questions.given import Given
+from tests.doors.asks.askers import (
+    ANNA,
+    CHATGPT,
+    GENERAL,
+    HEALTH,
+    LEGACY,
+    MODERN,
+    PROGRAM,
+    SHIP,
+    Askers,
+    askers,
+    structured,
+)
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+KEYS = {
+    *("status", "ask_id", "idempotency_key", "joined", "answer", "answered_by", "answered_at", "expires_at"),
+    *("presentations", "state", "next"),
+}
+both_protocols = pytest.mark.parametrize("mode", [MODERN, LEGACY])
+
+
+async def test_every_butler_and_the_assistants_port_have_the_tools(house: Askers) -> None:
+    for part, who in (("health", HEALTH), ("general", GENERAL), ("api", CHATGPT)):
+        async with house.client(part, who) as client:
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(ASK_TOOLS) <= listed.keys(), part
+        hints = listed["ask"].annotations
+        assert hints is not None and listed["ask"].meta == {"anthropic/alwaysLoad": True}
+        assert (hints.read_only_hint, hints.destructive_hint) == (False, False)
+        assert (hints.idempotent_hint, hints.open_world_hint) == (True, True)
+
+
+@pytest.mark.requirement("ask:one-shape", "ask:tools")
+async def test_an_answer_has_the_one_shape_and_says_in_words_what_to_do_next(house: Askers) -> None:
+    async with house.client("health", HEALTH) as client:
+        result = await client.call_tool("ask", {**SHIP, "question": "One shape?", "state": '{"step": [1]}'})
+
+    shown = structured(result)
+    said, whole = (one.text for one in result.content if isinstance(one, TextContent))
+    assert shown.keys() == KEYS
+    assert (shown["status"], shown["joined"], shown["state"]) == ("open", False, '{"step": [1]}')
+    assert shown["ask_id"] in said and "call wait" in said.lower() and "do not ask again" in said
+    assert json.loads(whole) == shown and not result.is_error
+
+
+@both_protocols
+async def test_an_agent_that_waits_is_woken_by_the_answer(house: Askers, mode: str) -> None:
+    asked = await house.ask(question=f"Wake me, {mode}?")
+    async with house.client("health", HEALTH, mode) as client, asyncio.timeout(20):
+        call = asyncio.create_task(client.call_tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 60}))
+        await house.until_waiting(asked["ask_id"])
+        assert (await house.answer(asked["ask_id"], {"value": "yes"})).status == 200
+        told = structured(await call)
+
+    assert (told["status"], told["answer"]["value"]) == ("answered", "yes")
+    assert (told["answered_by"]["person_id"], told["answered_by"]["assurance"]) == ("owner", "signed_in")
+
+
+@both_protocols
+@pytest.mark.requirement("ask:progress")
+async def test_progress_arrives_while_an_agent_waits(
+    house: Askers, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    seen: list[tuple[float, float | None]] = []
+    enough = asyncio.Event()
+
+    async def progressed(progress: float, total: float | None, _message: str | None) -> None:
+        seen.append((progress, total))
+        if len(seen) == 3:
+            enough.set()
+
+    async with house.client("health", HEALTH, mode) as client, asyncio.timeout(20):
+        asked = {**SHIP, "question": f"Progress, {mode}?", "wait_seconds": 60, "idempotency_key": f"p-{mode}"}
+        call = asyncio.create_task(client.call_tool("ask", asked, progress_callback=progressed))
+        await enough.wait()
+        open_one = await house.tool("wait", {"idempotency_key": f"p-{mode}", "wait_seconds": 0})
+        await house.answer(open_one["ask_id"], {"value": "no"})
+        told = structured(await call)
+
+    assert told["answer"]["value"] == "no"
+    assert [one for one, _ in seen] == sorted({one for one, _ in seen}) and {total for _, total in seen} == {60}
+
+
+@both_protocols
+@pytest.mark.requirement("ask:client-gone")
+async def test_a_client_that_goes_away_ends_its_wait_and_not_the_question(house: Askers, mode: str) -> None:
+    asked = await house.ask(question=f"Still there, {mode}?")
+    async with house.client("health", HEALTH, mode) as client:
+        arguments = {"ask_id": asked["ask_id"], "wait_seconds": 280}
+        call = asyncio.create_task(client.call_tool("wait", arguments))
+        await house.until_waiting(asked["ask_id"])
+        call.cancel()
+    await house.until_left(asked["ask_id"])
+
+    assert (await house.tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 0}))["status"] == "open"
+
+
+@pytest.mark.requirement("ask:tools")
+async def test_wrong_arguments_are_all_named_and_nothing_is_stored(house: Askers) -> None:
+    told = await house.tool("ask", {"question": "", "options": "yes", "deadline_seconds": 1, "to": "Nobody Atall"})
+
+    assert (told["status"], told["error_class"], told["retryable"]) == ("error", "validation_error", False)
+    assert {one["field"] for one in told["fields"]} == {"question", "options", "deadline_seconds"}
+    unknown = await house.tool("ask", {**SHIP, "to": "Nobody Atall"})
+    assert [one["code"] for one in unknown["fields"]] == ["unknown_person"]
+
+
+@pytest.mark.requirement("ask:idempotent")
+async def test_a_key_is_one_question_and_another_under_it_is_refused_with_the_first(house: Askers) -> None:
+    first = await house.ask(question="Keyed?", idempotency_key="k-1")
+    again = await house.ask(question="Keyed?", idempotency_key="k-1")
+    other = await house.ask(question="Other?", idempotency_key="k-1")
+
+    assert (again["ask_id"], again["joined"]) == (first["ask_id"], True)
+    assert (other["status"], other["error_class"], other["code"]) == ("error", "validation_error", "key_reused")
+    assert other["ask_id"] == first["ask_id"]
+
+
+async def test_wait_wants_one_name_for_the_question(house: Askers) -> None:
+    for arguments in ({}, {"ask_id": "a", "idempotency_key": "b"}):
+        told = await house.tool("wait", {**arguments, "wait_seconds": 0})
+        assert [one["code"] for one in told["fields"]] == ["one_of"]
+    missing = await house.tool("wait", {"ask_id": "no-such", "wait_seconds": 0})
+    assert (missing["status"], missing["code"]) == ("error", "not_found")
+
+
+async def test_a_question_is_taken_back_once(house: Askers) -> None:
+    asked = await house.ask(question="Cancel me?")
+
+    first = await house.tool("cancel_ask", {"ask_id": asked["ask_id"], "reason": "no longer needed"})
+    again = await house.tool("cancel_ask", {"ask_id": asked["ask_id"]})
+
+    assert (first["status"], again["status"]) == ("cancelled", "cancelled")
+    assert "neither a yes nor a no" in first["next"]
+
+
+async def test_a_question_is_changed_while_it_is_open(house: Askers) -> None:
+    asked = await house.ask(question="Old words?")
+
+    revised = await house.tool("revise_ask", {"ask_id": asked["ask_id"], "options": ["now", "later"]})
+    nothing = await house.tool("revise_ask", {"ask_id": asked["ask_id"]})
+    await house.answer(asked["ask_id"], {"value": "later"})
+    too_late = await house.tool("revise_ask", {"ask_id": asked["ask_id"], "question": "Newer?"})
+
+    assert (revised["status"], revised["ask_id"]) == ("open", asked["ask_id"])
+    assert nothing["error_class"] == "validation_error"
+    assert (too_late["status"], too_late["code"]) == ("error", "illegal_transition")
+
+
+@pytest.mark.requirement("ask:answers-since")
+async def test_an_agent_that_was_away_reads_what_it_missed(house: Askers) -> None:
+    before = (await house.tool("answers", {}, GENERAL))["cursor"]
+    asked = [await house.ask(GENERAL, question=f"Missed {number}?") for number in range(3)]
+    for one in asked:
+        await house.answer(one["ask_id"], {"value": "no"})
+
+    first = await house.tool("answers", {"since": before, "limit": 2}, GENERAL)
+    rest = await house.tool("answers", {"since": first["cursor"]}, GENERAL)
+    empty = await house.tool("answers", {"since": rest["cursor"]}, GENERAL)
+
+    found = [one["ask_id"] for one in (*first["answers"], *rest["answers"])]
+    assert found == [one["ask_id"] for one in asked]
+    assert (empty["answers"], empty["cursor"]) == ([], rest["cursor"])
+    wrong = await house.tool("answers", {"since": "yesterday", "limit": 50}, GENERAL)
+    assert [one["field"] for one in wrong["fields"]] == ["since"]
+
+
+async def test_a_program_asks_its_own_person(house: Askers) -> None:
+    asked = await house.ask(PROGRAM, "api", question="Backup now?")
+
+    assert (await house.answer(asked["ask_id"], {"value": "yes"}, ANNA)).status == 200
+    told = await house.tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 0}, PROGRAM, "api")
+    assert told["answered_by"]["person_id"] == "anna"
+
+
+@pytest.mark.requirement("ask:secrets")
+async def test_a_secret_is_handed_to_its_asker_once(house: Askers) -> None:
+    asked = await house.tool("ask", {"question": "The code?", "secret": True, "wait_seconds": 0})
+    assert (await house.answer(asked["ask_id"], {"text": "1234"})).status == 403  # the desk and the console only
+    await _answer_in_the_console(house, asked["ask_id"], "hunter2")
+
+    listed = (await house.get("/v1/asks?status=answered")).body["asks"]
+    first = await house.tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 0})
+    again = await house.tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 0})
+
+    assert [one["answer"] for one in listed if one["ask_id"] == asked["ask_id"]] == [None]
+    assert (first["answer"]["text"], again["answer"]) == ("hunter2", None)
+
+
+async def _answer_in_the_console(house: Askers, ask_id: str, text: str) -> None:
+    await house.parts.asking.answer(OPERATOR, ask_id, Given(text=text), channel="console", event_id="e-1")
+
+
+@pytest.mark.requirement("ask:who-asks")
+async def test_no_one_sees_or_changes_the_questions_of_others(house: Askers) -> None:
+    asked = await house.ask(question="Mine alone?", idempotency_key="k-mine")
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("wait", {"ask_id": asked["ask_id"], "wait_seconds": 0}),
+        ("wait", {"idempotency_key": "k-mine", "wait_seconds": 0}),
+        ("cancel_ask", {"ask_id": asked["ask_id"]}),
+        ("revise_ask", {"ask_id": asked["ask_id"], "question": "Yours?"}),
+    ]
+
+    for who, part in ((GENERAL, "general"), (ANNA, "api"), (PROGRAM, "api"), (CHATGPT, "api")):
+        for name, arguments in calls:
+            assert (await house.tool(name, arguments, who, part))["code"] == "not_found", (who, name)
+    assert asked["ask_id"] not in str(await house.tool("answers", {}, GENERAL))
+
+
+@pytest.mark.parametrize("tool", ASK_TOOLS)
+@pytest.mark.requirement("ask:who-asks")
+async def test_a_butlers_tools_answer_to_that_butler_alone(house: Askers, tool: str) -> None:
+    async with house.client("switchboard", GENERAL) as client:
+        with pytest.raises(MCPError, match="may not call"):
+            await client.call_tool(tool, {"ask_id": "x"} if tool != "answers" and tool != "ask" else {})
+    for who in ("", "pr_wrong"):
+        with pytest.raises(Exception):  # noqa: B017, PT011  # the client's own, of whichever kind
+            async with house.client("health", who) as client:
+                await client.call_tool(tool, {})
+    for who in (ANNA, GENERAL, PROGRAM):
+        with pytest.raises(Exception):  # noqa: B017, PT011
+            async with house.client("health", who) as client:
+                await client.call_tool(tool, {})
+
+
+async def test_a_session_of_the_butler_asks_in_its_name(house: Askers) -> None:
+    """Its token opens the butler's own server and no other door."""
+    token = house.session_token("health")
+    async with house.client("health", token) as client:
+        asked = structured(await client.call_tool("ask", {**SHIP, "question": "From a session?"}))
+
+    assert (await house.tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 0}))["status"] == "open"
+    found = await house.line.call(
+        "GET", "api", f"/v1/asks/{asked['ask_id']}", None, None, {"Authorization": f"Bearer {token}"}
+    )
+    assert found.status == 401
+
+
+@pytest.mark.requirement("ask:tools")
+async def test_the_same_on_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    async with askers(tmp_path / "home", {"database_url": postgres_url}) as house:
+        asked = await house.ask(question="On PostgreSQL?", idempotency_key="k-pg")
+        lost = await house.answer(asked["ask_id"], {"value": "perhaps"})
+        won = await house.answer(asked["ask_id"], {"value": "no"})
+        told = await house.tool("wait", {"idempotency_key": "k-pg", "wait_seconds": 0})
+
+    assert (lost.status, won.status, told["answer"]["value"]) == (422, 200, "no")
