@@ -30,6 +30,7 @@ from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
+from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.engine.sqlite import SqliteDatabase
@@ -126,6 +127,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             ledger=ledger,
             channels=channels,
             book=Nobody(),
+            sent=StoredSent(database),
             limits=limits,
             breakers=breakers,
             policy=policy,

@@ -18,10 +18,12 @@ class Bot:
     def __init__(self, *batches: list[dict[str, Any]]) -> None:
         self.batches = list(batches)
         self.offsets: list[int | None] = []
+        self.waited: list[float] = []
         self.broken = 0
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
         self.offsets.append(offset)
+        self.waited.append(timeout_seconds)
         if self.broken:
             self.broken -= 1
             raise TargetUnavailable("away")
@@ -74,6 +76,40 @@ async def test_a_bot_that_is_away_is_asked_again_later(clock: FakeClock) -> None
     assert seen == []
     assert await inbound.look() == clock.now_us()
     assert seen == [7]
+
+
+async def test_numbers_that_jump_back_after_a_quiet_week_are_followed(clock: FakeClock) -> None:
+    bot, seen = Bot([{"update_id": 900}], [{"update_id": 12}, {"update_id": 13}]), list[int]()
+    inbound = reader(bot, seen, clock)
+
+    for _ in range(3):
+        await inbound.poll(0)
+
+    assert seen == [900, 12, 13]
+    assert bot.offsets == [None, 901, 14]
+
+
+class Watch:
+    def __init__(self) -> None:
+        self.looks: list[tuple[str, int, bool]] = []
+
+    async def patience(self, channel: str, longest_seconds: float) -> float:
+        return 3.0
+
+    async def looked(self, channel: str, began_us: int, *, everything: bool) -> None:
+        self.looks.append((channel, began_us, everything))
+
+
+async def test_the_watch_says_how_long_to_wait_and_hears_how_far_was_read(clock: FakeClock) -> None:
+    full = [{"update_id": number} for number in range(100)]
+    bot, watch = Bot(full, []), Watch()
+    inbound = replace(reader(bot, [], clock), watch=watch)
+
+    for _ in range(2):
+        await inbound.look()
+
+    assert watch.looks == [("telegram", clock.now_us(), False), ("telegram", clock.now_us(), True)]
+    assert bot.waited == [3.0, 3.0]
 
 
 ADA = {"id": 5, "is_bot": False, "first_name": "Ada"}

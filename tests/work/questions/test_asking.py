@@ -251,3 +251,21 @@ async def test_a_closing_house_lets_those_who_wait_go(small: Office) -> None:
     await small.clock.parked()
     small.bells.close()
     assert (await asyncio.wait_for(asked, 5)).question.is_open
+
+
+async def test_the_story_of_a_question_is_for_those_who_may_see_it_and_attempts_for_the_owner(small: Office) -> None:
+    ask_id = (await small.ask(to="anna")).question.id
+    await small.asking.answer(ANNA, ask_id, Given(value="maybe"), channel="console", event_id="1")
+    await small.asking.answer(ANNA, ask_id, Given(value="yes"), channel="console", event_id="2")
+    hers, owners = await small.asking.story(ANNA, ask_id), await small.asking.story(OPERATOR, ask_id)
+    assert [str(event.type) for event in hers.events] == ["ask.opened", "ask.answered"]
+    assert (len(hers.attempts), len(owners.attempts)) == (0, 2)
+    with pytest.raises(Refused):
+        await small.asking.story(BEN, ask_id)
+
+
+async def test_events_are_those_of_the_askers_own_questions(small: Office) -> None:
+    await small.ask()
+    await small.ask(OTHER)
+    assert len(await small.asking.events(HEALTH, since=None, limit=10)) == 1
+    assert len(await small.asking.events(OPERATOR, since="1", limit=10)) == 1

@@ -13,6 +13,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import AskedPerson, Question, Resume, Subject
 from postroom.domain.question_answer import Assurance
+from postroom.domain.question_change import QuestionEvent
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.asked_people import asked, asked_people, person_id_of
@@ -25,7 +26,7 @@ from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import QuestionRecord
 from postroom.work.questions.request import QuestionRequest
 from postroom.work.questions.revision_request import check_revision
-from postroom.work.questions.view import AnswersPage, Heard, Progress, QuestionView
+from postroom.work.questions.view import AnswersPage, Heard, Progress, QuestionStory, QuestionView
 from postroom.work.questions.waiting import Waiting
 
 MAX_PAGE: Final = 200
@@ -133,6 +134,19 @@ class Asking:
         question = await self.store.by_key(str(asker), key)
         return [] if question is None else [await self._seen(asker, question)]
 
+    async def story(self, person: Principal, ask_id: str) -> QuestionStory:
+        """Why it is as it is. What others tried to answer is for the owner alone."""
+        question = await self._visible(person, ask_id)
+        attempts = await self.store.attempts(ask_id) if person.is_owner else ()
+        view = await self._seen(person, question)
+        return QuestionStory(view=view, events=await self.store.history(ask_id), attempts=attempts)
+
+    async def events(self, asker: Principal, *, since: str | None, limit: int) -> Sequence[QuestionEvent]:
+        """What happened to this asker's questions after that position; of the owner, to all. See also `bells`."""
+        _check_page(limit)
+        own = None if asker.is_owner else str(asker)
+        return await self.store.events(since=_position(since), limit=limit, asker=own)
+
     async def listing(
         self,
         caller: Principal,
@@ -145,7 +159,7 @@ class Asking:
         """
         The newest first: of an agent what it asked, of a person also what asks them, of the owner all.
 
-        `mine` is only what asks this person.
+        `mine` is only what asks this person; `after` is the id of the last one seen.
         """
         _check_page(limit)
         person_id = person_id_of(caller)

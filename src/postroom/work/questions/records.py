@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from postroom.domain.answer_attempt import KeptAttempt
 from postroom.domain.presentation import (
     PlannedPresentation,
     Presentation,
@@ -27,6 +28,12 @@ class QuestionRecord(QuestionStore, Protocol):
     async def collect(self, question_id: str, now_us: int) -> Question | None:
         """For the asker: notes that its end has been handed out; a secret is in it once."""
         ...
+
+    async def events(self, *, since: int, limit: int, asker: str | None = None) -> Sequence[QuestionEvent]: ...
+
+    async def history(self, question_id: str) -> Sequence[QuestionEvent]: ...
+
+    async def attempts(self, question_id: str) -> Sequence[KeptAttempt]: ...
 
     async def answers(self, asker: str, *, since: int, limit: int) -> Sequence[Ending]: ...
 

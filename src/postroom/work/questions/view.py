@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from postroom.domain.answer_attempt import Verdict
+from postroom.domain.answer_attempt import KeptAttempt, Verdict
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
+from postroom.domain.question_change import QuestionEvent
 
 Progress = Callable[[float], Awaitable[None]]  # the seconds waited so far
 
@@ -27,6 +28,15 @@ class AnswersPage:
 
     views: Sequence[QuestionView]
     cursor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionStory:
+    """All that happened to a question: its events, and every attempt to answer it with its verdict."""
+
+    view: QuestionView
+    events: Sequence[QuestionEvent]
+    attempts: Sequence[KeptAttempt]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
