@@ -47,7 +47,7 @@ from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.sandbox import HttpSandboxDoor
 from postroom.world.store.deliveries.overview import StoredOverview
-from postroom.world.store.questions.story import StoredStories
+from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -75,7 +75,7 @@ class Console:
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
     database = world.store.database
-    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, StoredStories(database))
+    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database))
     changes = Changes(pulse, world.clock)
     sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
@@ -97,7 +97,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     """In the order of the navigation."""
     settings, database = world.settings, world.store.database
     tools = MessengerTools(world.messenger, world.tokens)
-    questions = QuestionPages(asking=world.asking, stories=StoredStories(database))
+    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
     waiting = HouseholdWaiting(settings, database, world.inbox.notes)
     return [
         today_section(HouseholdOverview(settings, database), waiting, questions),

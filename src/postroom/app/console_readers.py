@@ -27,7 +27,7 @@ from postroom.world.store.deliveries.search import StoredDeliveries
 from postroom.world.store.deliveries.statistics import StoredFigures
 from postroom.world.store.deliveries.story import delivery_file
 from postroom.world.store.engine.database import Database
-from postroom.world.store.questions.story import StoredStories
+from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.circuits import StoredCircuits
 
 _OVERLAP_US = 10_000_000
@@ -76,15 +76,15 @@ class HouseholdWaiting:
 
 
 class HouseholdPulse:
-    def __init__(self, record: StoredOverview, notes: Notes, stories: StoredStories) -> None:
+    def __init__(self, record: StoredOverview, notes: Notes, questions: QuestionFigures) -> None:
         self._record = record
         self._notes = notes
-        self._stories = stories
+        self._questions = questions
 
     async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
         inboxes = await self._notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
         quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
-        quiet |= {"questions": await self._stories.pulse()}
+        quiet |= {"questions": await self._questions.pulse()}
         return await self._record.pulse() | quiet | {f"inbox:{name}": pulse for name, pulse in inboxes.items()}
 
 

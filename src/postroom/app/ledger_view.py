@@ -17,6 +17,7 @@ from postroom.system.settings import Settings, SettingsError
 from postroom.work.approvals.visible import reveal
 from postroom.work.delivery.why import Around, why, why_refused
 from postroom.work.inbox.why import why_note
+from postroom.work.questions.view import QuestionStory, QuestionView
 from postroom.work.questions.why import why_question
 from postroom.world.store.deliveries.context import note, recent_ids, surroundings
 from postroom.world.store.deliveries.id_prefix import ids_with_prefix
@@ -94,7 +95,9 @@ def _of_question(connection: Connection, identifier: str, now_us: int, origin: s
     found = story(connection, identifier)
     if found is None or (origin is not None and found.question.asker not in (origin, f"{Role.BUTLER}:{origin}")):
         return []
-    return [{"id": identifier, "why": reveal(why_question(found, now_us))}]
+    view = QuestionView(question=found.question, presentations=found.presentations)
+    told = QuestionStory(view=view, events=(), attempts=found.attempts if origin is None else ())
+    return [{"id": identifier, "why": reveal(why_question(told, now_us))}]
 
 
 def _of_delivery(connection: Connection, settings: Settings, delivery: dict[str, Any], now_us: int) -> dict[str, str]:

@@ -14,7 +14,6 @@ from postroom.domain.errors import Code, Refused
 from postroom.domain.principal import Principal
 from postroom.domain.question import Question
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.question_story import QuestionStory
 from postroom.doors.console.form import Form
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
 from postroom.doors.console.question_fields import FormField, form_fields
@@ -38,9 +37,7 @@ _MOST_SAID: Final = 200
 _BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
 
 
-class Stories(Protocol):
-    async def of(self, question_id: str) -> QuestionStory | None: ...
-
+class Figures(Protocol):
     async def waiting_for(self, person_id: str) -> int: ...
 
 
@@ -103,11 +100,11 @@ class QuestionCard:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPages:
     asking: Asking
-    stories: Stories
+    figures: Figures
 
     async def waiting(self, who: Principal) -> int:
         person_id = person_id_of(who)
-        return 0 if person_id is None else await self.stories.waiting_for(person_id)
+        return 0 if person_id is None else await self.figures.waiting_for(person_id)
 
     async def cards(self, visit: Visit, most: int = IN_PLACE) -> Sequence[QuestionCard]:
         """What is open and asks this person, the newest first."""
@@ -118,7 +115,8 @@ class QuestionPages:
         chosen = visit.query.get("status", "")
         chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
         after = visit.query.get("cursor", "")[:_LONGEST_ID] or None
-        found = await self._listed(visit, chosen, after)
+        status = None if chosen == ALL else QuestionStatus(chosen)
+        found = await self.asking.listing(visit.principal, status=status, after=after, limit=PAGE_SIZE + 1)
         cards = [_card(visit, one) for one in found[:PAGE_SIZE]]
         is_open = chosen == QuestionStatus.OPEN
         return visit.show(
@@ -132,13 +130,6 @@ class QuestionPages:
             next_cursor=cards[-1].question.id if len(found) > PAGE_SIZE else None,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
-
-    async def _listed(self, visit: Visit, chosen: str, after: str | None) -> Sequence[QuestionView]:
-        """Of what is open, one who sees no others' questions has all of them before them already."""
-        if chosen == QuestionStatus.OPEN and not visit.principal.is_owner:
-            return []
-        status = None if chosen == ALL else QuestionStatus(chosen)
-        return await self.asking.listing(visit.principal, status=status, after=after, limit=PAGE_SIZE + 1)
 
     async def one(self, visit: Visit) -> Response:
         return await self._page(visit, _card(visit, await self._view(visit)))
@@ -173,13 +164,13 @@ class QuestionPages:
             raise _page_of(error) from None
 
     async def _page(self, visit: Visit, card: QuestionCard, status: int = 200) -> Response:
-        story = await self.stories.of(card.question.id)
+        story = await self.asking.story(visit.principal, card.question.id)
         return visit.show(
             "question.html",
             status=status,
             card=card,
-            why=list(sentences(story, visit.now_us)) if story else [],
-            presentations=story.presentations if story else [],
+            why=list(sentences(story, visit.now_us)),
+            presentations=story.view.presentations,
         )
 
     async def _view(self, visit: Visit) -> QuestionView:

@@ -10,10 +10,10 @@ from postroom.domain.presentation import Presentation
 from postroom.domain.question import Added, Question
 from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
-from postroom.domain.question_story import QuestionStory
 from postroom.domain.spoken_time import relative
 from postroom.work.questions.answer_words import answer_words
 from postroom.work.questions.card_words import asker_name, one_line
+from postroom.work.questions.view import QuestionStory
 
 _MOST: Final = 200
 _SEEN: Final = (PresentationStatus.SHOWN, PresentationStatus.CLOSING, PresentationStatus.CLOSED)
@@ -25,9 +25,9 @@ def why_question(story: QuestionStory, now_us: int) -> str:
 
 
 def sentences(story: QuestionStory, now_us: int) -> Iterator[str]:
-    question = story.question
+    question = story.view.question
     yield _asked(question, now_us)
-    yield from _shown(question, story.presentations)
+    yield from _shown(question, story.view.presentations)
     yield from _nudged(question, now_us)
     yield ending(question, now_us)
     for kept in story.attempts:
