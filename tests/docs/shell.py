@@ -46,6 +46,7 @@ _PLACEHOLDERS = {
     "DELIVERY_ID": "SELECT id FROM delivery_requests ORDER BY id DESC LIMIT 1",
     "REQUEST_ID": "SELECT request_id FROM delivery_requests ORDER BY id DESC LIMIT 1",
     "ACTION_ID": "SELECT id FROM pending_actions WHERE status = 'pending' ORDER BY id DESC LIMIT 1",
+    "ASK_ID": "SELECT id FROM questions ORDER BY id DESC LIMIT 1",
     "INTENT_ID": "SELECT id FROM intents ORDER BY id DESC LIMIT 1",
     "MESSAGE_ID": "SELECT provider_delivery_id FROM delivery_receipts ORDER BY received_at DESC LIMIT 1",
 }
