@@ -388,7 +388,7 @@ ASK: Sections = {
         "client-gone": "A client that goes away ends its wait, and never the question.",
         "who-asks": "The asker is the token's principal; the questions of others do not exist for it.",
         "rest": "Questions are asked, read, waited for, changed and listed over HTTP, under a key at most once.",
-        "rest-answer": "Over HTTP a person's own token answers, once; others are refused, and the late see how it ended.",
+        "rest-answer": "Over HTTP a person's own token answers, once; others are refused, the late see how it ended.",
         "stream": "Events of questions arrive as they are committed, and from where an earlier stream stopped.",
         "links-decide-nothing": "Opening a link, however and how often, decides nothing; its form does, once.",
         "links-two-steps": "An approval by link takes a choice and a confirmation of that very choice.",

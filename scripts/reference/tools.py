@@ -15,6 +15,7 @@ from scripts.reference.markdown import code, kind, page, table
 
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.doors.asks.tools import ASK_TOOLS
 from postroom.doors.butler.server import CORE_TOOL_NAMES
 from postroom.programs.desk.server import build_server as build_desk
 from postroom.programs.desk.settings import DeskSettings
@@ -40,9 +41,16 @@ async def _server(shown: Shown, part: str, title: str, *, core: bool = False) ->
     url = f"{shown.url(part)}/mcp"
     sections = [f"## {title}"]
     for tool in sorted(await _listed(shown, url), key=lambda one: one.name):
-        if core or tool.name not in CORE_TOOL_NAMES or (part == "messenger" and tool.name == "route.execute"):
+        if core or tool.name not in _of_every_butler(part):
             sections.append(_tool(tool, await _callers(shown, part, url, tool.name)))
     return "\n\n".join(sections)
+
+
+def _of_every_butler(part: str) -> frozenset[str]:
+    """What has been described; the assistants' port has its own, and the messenger its own way to take a route."""
+    if part == "api":
+        return frozenset()
+    return frozenset((*CORE_TOOL_NAMES, *ASK_TOOLS)) - ({"route.execute"} if part == "messenger" else set())
 
 
 async def _listed(shown: Shown, url: str) -> list[Tool]:

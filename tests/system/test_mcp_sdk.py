@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from importlib.metadata import version
 from typing import Any, cast
@@ -12,16 +14,18 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from mcp_types.version import LATEST_MODERN_VERSION
+from starlette.types import Message
 
 from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sdk.revision import REVISION
-from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, unchecked_tool
+from postroom.system.mcp_sdk.streaming import streaming
+from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, show_required, unchecked_tool
 from tests.architecture.tree import SOURCE, source_files
 
 TESTED = ("2.3",)
 INTERNAL = re.compile(
-    r"_tool_manager|session_manager\.app|fn_metadata|Tool\.from_function"
+    r"_tool_manager|streamable_http_manager|session_manager\.app|fn_metadata|Tool\.from_function"
     r"|mcp\.(server\.(mcpserver\.(tools|utilities)|session|lowlevel)|shared\.inbound)\b"
 )
 
@@ -96,6 +100,15 @@ async def test_a_client_is_shown_other_parameters_than_the_function_has() -> Non
         show_parameters(server, "triple", shown)
 
 
+async def test_a_client_is_shown_what_is_needed() -> None:
+    server = a_server()
+    show_required(server, "double", "times")
+
+    assert [tool.input_schema["required"] for tool in await server.list_tools()] == [["times"]]
+    with pytest.raises(LookupError, match="triple"):
+        show_required(server, "triple", "number")
+
+
 async def test_an_unchecked_tool_gets_its_arguments_as_they_came() -> None:
     async def echo(arguments: dict[str, Any], context: Context[Any, Any]) -> CallToolResult:
         return CallToolResult(content=[TextContent(type="text", text=repr(arguments))])
@@ -119,3 +132,30 @@ def test_a_tool_that_declares_no_headers_has_no_schema_to_hold_them_against() ->
     assert before is not None and after is not None
     assert before("double") is not None
     assert (after("double"), after("triple")) == (None, None)
+
+
+async def test_the_streaming_way_leads_to_the_same_tools_without_sessions() -> None:
+    server = a_server()
+    server.streamable_http_app(json_response=True)
+    long = streaming(server)
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "double", "arguments": {"number": 4}}}
+    sent: list[Message] = []
+    body: list[Message] = [{"type": "http.request", "body": json.dumps(call).encode(), "more_body": False}]
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    named = [(name.encode(), value.encode()) for name, value in {**headers, "mcp-session-id": "another"}.items()]
+
+    async def receive() -> Message:
+        if body:
+            return body.pop()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": named, "query_string": b"", "app": None}
+    async with long.run(), asyncio.timeout(20):
+        await long.handle_request(scope, receive, send)
+
+    assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
+    assert b'"number":8' in b"".join(one.get("body", b"") for one in sent[1:]).replace(b" ", b"")

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-
 from tests.doors.asks.askers import Askers, askers
 
 

@@ -10,11 +10,6 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
-
-from postroom.domain.principal import OPERATOR
-from postroom.doors.asks.tools import ASK_TOOLS
-from postroom.work.questions import waiting
-from postroom.work.questions.given import Given
 from tests.doors.asks.askers import (
     ANNA,
     CHATGPT,
@@ -28,6 +23,11 @@ from tests.doors.asks.askers import (
     askers,
     structured,
 )
+
+from postroom.domain.principal import OPERATOR
+from postroom.doors.asks.tools import ASK_TOOLS
+from postroom.work.questions import waiting
+from postroom.work.questions.given import Given
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEYS = {
@@ -76,9 +76,7 @@ async def test_an_agent_that_waits_is_woken_by_the_answer(house: Askers, mode: s
 
 @both_protocols
 @pytest.mark.requirement("ask:progress")
-async def test_progress_arrives_while_an_agent_waits(
-    house: Askers, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_progress_arrives_while_an_agent_waits(house: Askers, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "PROGRESS_SECONDS", 0.05)
     monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
     seen: list[tuple[float, float | None]] = []
@@ -234,11 +232,11 @@ async def test_a_butlers_tools_answer_to_that_butler_alone(house: Askers, tool: 
         with pytest.raises(MCPError, match="may not call"):
             await client.call_tool(tool, {"ask_id": "x"} if tool != "answers" and tool != "ask" else {})
     for who in ("", "pr_wrong"):
-        with pytest.raises(Exception):  # noqa: B017, PT011  # the client's own, of whichever kind
+        with pytest.raises(Exception):  # noqa: B017  # the client's own, of whichever kind
             async with house.client("health", who) as client:
                 await client.call_tool(tool, {})
     for who in (ANNA, GENERAL, PROGRAM):
-        with pytest.raises(Exception):  # noqa: B017, PT011
+        with pytest.raises(Exception):  # noqa: B017
             async with house.client("health", who) as client:
                 await client.call_tool(tool, {})
 

@@ -44,6 +44,21 @@ class Door:
         await send({"type": "http.response.body", "body": b""})
 
 
+@pytest.mark.parametrize(
+    ("path", "origin", "status"),
+    [
+        ("/a/token", "null", 200),
+        ("/a/token", "https://evil.example", 403),
+        ("/mcp", "null", 403),
+        ("/abc", "null", 403),
+    ],
+)
+async def test_only_pages_that_hide_their_address_may_have_no_origin(path: str, origin: str, status: int) -> None:
+    guard = Guard(Door(), verifier=Tokens(), own_doors=("/a",), without_referrer=("/a",))
+
+    assert (await ask(guard, [("origin", origin), ("content-length", "0")], path=path))[0] == status
+
+
 async def ask(
     guard: Guard,
     headers: Sequence[tuple[str, str]] = (),

@@ -1,4 +1,4 @@
-"""`/a/{token}`: a person answers by the link they were sent. Looking decides nothing; the form does, once."""
+"""`/a/{token}`: a person answers by the link they were sent; looking decides nothing, the form does, once."""
 
 from __future__ import annotations
 

@@ -116,6 +116,7 @@ QuestionText = Annotated[
 NewText = Annotated[str, SkipValidation, WithJsonSchema(_text("The question in other words"))]
 ContextText = Annotated[str, SkipValidation, WithJsonSchema(_text("What the person should know to answer"))]
 Key = Annotated[str, SkipValidation, WithJsonSchema(_text("The same key is always the same question"))]
+KnownKey = Annotated[str, SkipValidation, WithJsonSchema(_text("The key it was asked with, in place of ask_id"))]
 AskId = Annotated[str, SkipValidation, WithJsonSchema({"type": "string", "description": "From the answer of ask"})]
 OptionalAskId = Annotated[str, SkipValidation, WithJsonSchema(_text("From the answer of ask"))]
 Reason = Annotated[str, SkipValidation, WithJsonSchema(_text("For the people who were asked"))]

@@ -18,6 +18,7 @@ from postroom.doors.asks.refusals import refusal
 from postroom.doors.asks.render import document
 from postroom.doors.guard.caller import Inside, caller
 from postroom.doors.guard.http import Verifier
+from postroom.system.mcp_sdk.tools import show_required
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.request import check
 from postroom.work.questions.view import AnswersPage, Progress, QuestionView
@@ -30,6 +31,7 @@ _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _CHANGES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True
 )
+_NEEDED: Final = {"ask": "question", "cancel_ask": "ask_id", "revise_ask": "ask_id"}
 _ALWAYS_SHOWN: Final = {"anthropic/alwaysLoad": True}  # not behind a search for tools
 
 
@@ -49,6 +51,8 @@ def add_ask_tools(server: MCPServer[Any], parts: AskToolParts) -> None:
     _add_wait_and_answers(server, parts)
     _add_cancel(server, parts)
     _add_revise(server, parts)
+    for name, needed in _NEEDED.items():
+        show_required(server, name, needed)
 
 
 def _add_ask(server: MCPServer[Any], parts: AskToolParts) -> None:
@@ -124,7 +128,7 @@ def _add_wait_and_answers(server: MCPServer[Any], parts: AskToolParts) -> None:
     async def wait(
         call: Context[Any, Any],
         ask_id: words.OptionalAskId = "",
-        idempotency_key: words.Key = "",
+        idempotency_key: words.KnownKey = "",
         wait_seconds: words.Wait = 25,
     ) -> CallToolResult:
         asked = given(ask_id=ask_id, idempotency_key=idempotency_key, wait_seconds=wait_seconds)

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ConfigDict
 
-__all__ = ["Tool", "arguments_of", "declared_arguments", "show_parameters", "unchecked_tool"]
+__all__ = ["Tool", "arguments_of", "declared_arguments", "show_parameters", "show_required", "unchecked_tool"]
 
 
 def declared_arguments(server: MCPServer[Any], name: str) -> Mapping[str, Any] | None:
@@ -31,6 +31,14 @@ def show_parameters(server: MCPServer[Any], name: str, parameters: dict[str, Any
     if tool is None:
         raise LookupError(f"there is no tool {name}")
     tool.parameters = parameters
+
+
+def show_required(server: MCPServer[Any], name: str, *required: str) -> None:
+    """A client is shown that these are needed, where the function does without so that it can say it in its own way."""
+    tool = server._tool_manager.get_tool(name)
+    if tool is None:
+        raise LookupError(f"there is no tool {name}")
+    tool.parameters = {**tool.parameters, "required": list(required)}
 
 
 def unchecked_tool(

@@ -1,0 +1,224 @@
+"""Questions over HTTP: as scripts, people and other machines meet them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.doors.asks.askers import (
+    ANNA,
+    BEN,
+    CHATGPT,
+    GENERAL,
+    HEALTH,
+    OLGA,
+    PROGRAM,
+    SHIP,
+    USER,
+    Askers,
+)
+
+from postroom.domain.principal import OPERATOR, Principal
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ROUTES: list[tuple[str, str, Any]] = [
+    ("POST", "/v1/asks", SHIP),
+    ("GET", "/v1/asks", None),
+    ("GET", "/v1/asks/stream", None),
+    ("GET", "/v1/asks/{id}", None),
+    ("GET", "/v1/answers", None),
+    ("POST", "/v1/asks/{id}/cancel", {}),
+    ("POST", "/v1/asks/{id}/revise", {"question": "Other?"}),
+    ("POST", "/v1/asks/{id}/answer", {"value": "yes"}),
+]
+
+
+@pytest.mark.requirement("ask:rest")
+async def test_a_question_is_asked_read_waited_for_and_listed(house: Askers) -> None:
+    made = await house.post("/v1/asks", {"question": "Deploy?", "kind": "approve", "state": {"build": 7}})
+    ask_id = made.body["ask_id"]
+    waiting = asyncio.create_task(house.get(f"/v1/asks/{ask_id}?wait=30"))
+    await house.until_waiting(ask_id)
+    answered = await house.answer(ask_id, {"value": "approve"})
+    told = await waiting
+
+    assert (made.status, made.body["status"], made.body["joined"]) == (201, "open", False)
+    assert (made.body["asked"]["question"], made.body["asked"]["asked_by"]) == ("Deploy?", "butler:health")
+    assert (answered.status, told.status, told.body["answer"]["value"]) == (200, 200, "approve")
+    assert (told.body["state"], answered.body["state"]) == ({"build": 7}, None)
+    listed = await house.get("/v1/asks?status=answered&limit=1")
+    assert [one["ask_id"] for one in listed.body["asks"]] == [ask_id] and listed.body["next_cursor"] == ask_id
+    assert ask_id not in str((await house.get("/v1/asks?status=open")).body)
+    assert ask_id in str((await house.get("/v1/answers")).body)
+
+
+@pytest.mark.requirement("ask:rest")
+async def test_a_key_in_header_or_body_makes_one_question(house: Askers) -> None:
+    first = await house.post("/v1/asks", {"question": "Once?"}, Idempotency_Key="r-1")
+    again = await house.post("/v1/asks", {"question": "Once?", "idempotency_key": "r-1"})
+    other = await house.post("/v1/asks", {"question": "Twice?"}, Idempotency_Key="r-1")
+    mixed = await house.post("/v1/asks", {"question": "Once?", "idempotency_key": "r-2"}, Idempotency_Key="r-1")
+
+    assert (first.status, again.status, again.body["joined"]) == (201, 200, True)
+    assert again.body["ask_id"] == first.body["ask_id"]
+    assert (other.status, other.body["error"]["code"], other.body["ask_id"]) == (
+        409,
+        "key_reused",
+        first.body["ask_id"],
+    )
+    assert (mixed.status, mixed.body["error"]["fields"][0]["code"]) == (422, "key_mismatch")
+
+
+async def test_what_is_wrong_is_said_by_field(house: Askers) -> None:
+    wrong = await house.post("/v1/asks", {"question": "Q?", "optoins": ["a"], "wait_seconds": 200, "urgency": "loud"})
+    too_long = await house.post("/v1/asks", {"question": "Q?", "wait_seconds": 61})
+    no_object = await house.post("/v1/asks", ["Q?"])
+    bad_wait = await house.get("/v1/asks/x?wait=61")
+    bad_status = await house.get("/v1/asks?status=maybe")
+
+    assert (wrong.status, wrong.body["error"]["code"]) == (422, "validation_error")
+    assert {one["field"] for one in wrong.body["error"]["fields"]} == {"optoins", "urgency"}
+    assert [one["field"] for one in too_long.body["error"]["fields"]] == ["wait_seconds"]
+    assert [one.status for one in (no_object, bad_wait, bad_status)] == [422, 422, 422]
+
+
+async def test_a_question_is_changed_and_taken_back(house: Askers) -> None:
+    ask_id = (await house.post("/v1/asks", {"question": "Before?"})).body["ask_id"]
+
+    revised = await house.post(f"/v1/asks/{ask_id}/revise", {"question": "After?", "deadline_seconds": 60})
+    cancelled = await house.post(f"/v1/asks/{ask_id}/cancel", {"reason": "not needed"})
+    bare = await house.post(f"/v1/asks/{ask_id}/cancel", None)
+    too_late = await house.post(f"/v1/asks/{ask_id}/revise", {"question": "Again?"})
+
+    assert (revised.body["asked"]["question"], revised.body["asked"]["revision"]) == ("After?", 2)
+    assert (cancelled.body["status"], cancelled.body["asked"]["reason"]) == ("cancelled", "not needed")
+    assert (bare.status, bare.body["status"]) == (200, "cancelled")
+    assert (too_late.status, too_late.body["error"]["code"]) == (409, "illegal_transition")
+
+
+@pytest.mark.requirement("ask:rest-answer")
+async def test_the_second_answer_is_late_and_shows_how_it_ended(house: Askers) -> None:
+    asked = (await house.post("/v1/asks", {**SHIP, "question": "Race?", "to": ["anna", "ben"]})).body
+
+    first = await house.answer(asked["ask_id"], {"value": "yes"}, ANNA)
+    second = await house.answer(asked["ask_id"], {"value": "no"}, BEN)
+
+    assert first.body["answered_by"] == {
+        "person_id": "anna",
+        "name": "anna",
+        "channel": "api",
+        "assurance": "signed_in",
+    }
+    assert (second.status, second.body["ok"]) == (409, False)
+    assert (second.body["ask"]["answer"]["value"], second.body["ask"]["answered_by"]["person_id"]) == ("yes", "anna")
+
+
+@pytest.mark.requirement("ask:rest-answer")
+async def test_an_answer_is_exactly_one_thing_that_fits_the_question(house: Askers) -> None:
+    asked = (await house.post("/v1/asks", {**SHIP, "question": "Fits?", "allow_text": False})).body["ask_id"]
+
+    for body in ({}, {"value": "yes", "text": "yes"}, {"vaule": "yes"}, {"value": "perhaps"}, {"declined": False}):
+        refused = await house.answer(asked, body)
+        assert (refused.status, refused.body["error"]["code"]) == (422, "validation_error"), body
+    assert "choose one of" in (await house.answer(asked, {"value": "perhaps"})).body["error"]["message"]
+    declined = await house.answer(asked, {"declined": True})
+    assert (declined.status, declined.body["status"], declined.body["answer"]) == (200, "declined", None)
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer", "told"),
+    [
+        ({"options": ["a", "b", "c"], "multiple": True}, {"selected": ["c", "a"]}, {"selected": ["a", "c"]}),
+        ({}, {"text": "in my own words"}, {"text": "in my own words"}),
+        (
+            {"form": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
+            {"fields": {"n": 3}},
+            {"fields": {"n": 3}},
+        ),
+    ],
+    ids=["several", "text", "form"],
+)
+async def test_each_kind_of_question_has_its_kind_of_answer(
+    house: Askers, ask: dict[str, Any], answer: dict[str, Any], told: dict[str, Any]
+) -> None:
+    asked = (await house.post("/v1/asks", {"question": "Which kind?", **ask})).body["ask_id"]
+
+    found = (await house.answer(asked, answer)).body["answer"]
+
+    assert found == {"value": None, "text": None, "selected": [], "fields": {}, **told}
+
+
+@pytest.mark.requirement("ask:rest-answer")
+async def test_only_a_person_who_was_asked_answers(house: Askers) -> None:
+    asked = (await house.post("/v1/asks", {**SHIP, "question": "Only Anna?", "to": "anna"})).body["ask_id"]
+    mine = (await house.post("/v1/asks", {**SHIP, "question": "Anna asks", "to": ["ben", "anna"]}, ANNA)).body["ask_id"]
+
+    for who in (HEALTH, GENERAL, PROGRAM, CHATGPT, USER):
+        assert (await house.answer(asked, {"value": "yes"}, who)).status == 403, who
+    assert (await house.answer(asked, {"value": "yes"}, BEN)).status == 404
+    assert (await house.answer(mine, {"value": "yes"}, ANNA)).status == 403  # whoever asks does not answer
+    assert (await house.answer(asked, {"value": "yes"}, ANNA)).status == 200
+    assert (await house.answer(mine, {"value": "no"}, BEN)).status == 200
+
+
+async def test_an_answer_under_a_key_is_given_once(house: Askers) -> None:
+    asked = (await house.post("/v1/asks", {**SHIP, "question": "Keyed answer?"})).body["ask_id"]
+    path = f"/v1/asks/{asked}/answer"
+
+    first = await house.post(path, {"value": "yes"}, OPERATOR, Idempotency_Key="a-1")
+    again = await house.post(path, {"value": "yes"}, OPERATOR, Idempotency_Key="a-1")
+
+    assert (first.status, again) == (200, first)
+
+
+@pytest.mark.requirement("ask:who-asks")
+async def test_askers_see_their_own_people_what_asks_them_and_the_owner_all(house: Askers) -> None:
+    of_health = (await house.post("/v1/asks", {**SHIP, "question": "For Anna", "to": "anna"})).body["ask_id"]
+    of_anna = (await house.post("/v1/asks", {**SHIP, "question": "From Anna", "to": "ben"}, ANNA)).body["ask_id"]
+
+    async def seen(who: Principal, more: str = "") -> set[str]:
+        page = (await house.get(f"/v1/asks?limit=200{more}", who)).body["asks"]
+        return {one["ask_id"] for one in page} & {of_health, of_anna}
+
+    assert await seen(HEALTH) == {of_health}
+    assert await seen(ANNA) == {of_health, of_anna}
+    assert await seen(ANNA, "&mine=true") == {of_health}
+    assert await seen(BEN) == {of_anna}
+    assert await seen(OPERATOR) == await seen(OLGA) == {of_health, of_anna}
+    for who in (GENERAL, PROGRAM, CHATGPT, USER):
+        assert await seen(who) == set()
+        for ask_id in (of_health, of_anna):
+            assert (await house.get(f"/v1/asks/{ask_id}", who)).status == 404
+            for act, body in (("cancel", {}), ("revise", {"question": "Hm?"})):
+                assert (await house.post(f"/v1/asks/{ask_id}/{act}", body, who)).status == 404
+    for act, body in (("cancel", {}), ("revise", {"question": "Hm?"})):  # being asked is no right to change it
+        assert (await house.post(f"/v1/asks/{of_health}/{act}", body, ANNA)).status == 404
+    assert (await house.post(f"/v1/asks/{of_health}/cancel", {}, OLGA)).body["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ROUTES, ids=[f"{one[0]} {one[1]}" for one in ROUTES])
+@pytest.mark.requirement("ask:who-asks")
+async def test_no_route_opens_without_a_token_of_the_household(
+    house: Askers, method: str, path: str, body: Any
+) -> None:
+    tokens = [None, "pr_wrong", house.session_token("health")]
+    for token in tokens:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        found = await house.line.call(method, "api", path.replace("{id}", "x"), body, None, headers)
+        assert found.status == 401, token
+
+
+@pytest.mark.requirement("ask:client-gone")
+async def test_a_caller_that_goes_away_ends_its_wait_and_not_the_question(house: Askers) -> None:
+    asked = (await house.post("/v1/asks", {**SHIP, "question": "Gone?"})).body["ask_id"]
+    headers = {"Authorization": f"Bearer {house.token(HEALTH)}"}
+    async with aiohttp.ClientSession() as caller:
+        url = f"{house.line.url('api')}/v1/asks/{asked}?wait=60"
+        call = asyncio.create_task(caller.get(url, headers=headers))
+        await house.until_waiting(asked)
+        call.cancel()
+    await house.until_left(asked)
+
+    assert (await house.get(f"/v1/asks/{asked}")).body["status"] == "open"
