@@ -140,7 +140,7 @@ async def _questions(home: Living) -> None:
     await admit(home, ANNA)
     for text in PAYLOADS:
         await ask(home, text, kind="text", to="anna")
-    options = [{"value": f"{n}", "label": text[:60], "description": text} for n, text in enumerate(PAYLOADS[:20])]
+    options = [{"value": f"{n}", "label": f"{n} {text}"[:60], "description": text} for n, text in enumerate(PAYLOADS[:20])]
     await ask(home, PAYLOADS[0], options=options, context="\n".join(PAYLOADS), multiple=True)
     titled = {f"f{n}": {"type": "string", "title": text, "description": text} for n, text in enumerate(PAYLOADS[:20])}
     await ask(home, PAYLOADS[1], kind="form", form={"type": "object", "properties": titled})
