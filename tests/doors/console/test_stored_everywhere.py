@@ -140,9 +140,10 @@ async def _questions(home: Living) -> None:
     await admit(home, ANNA)
     for text in PAYLOADS:
         await ask(home, text, kind="text", to="anna")
-    options = [{"value": f"{n}", "label": f"{n} {text}"[:60], "description": text} for n, text in enumerate(PAYLOADS[:20])]
+    few = list(enumerate(PAYLOADS[:20]))
+    options = [{"value": f"{n}", "label": f"{n} {text}"[:60], "description": text} for n, text in few]
     await ask(home, PAYLOADS[0], options=options, context="\n".join(PAYLOADS), multiple=True)
-    titled = {f"f{n}": {"type": "string", "title": text, "description": text} for n, text in enumerate(PAYLOADS[:20])}
+    titled = {f"f{n}": {"type": "string", "title": text, "description": text} for n, text in few}
     await ask(home, PAYLOADS[1], kind="form", form={"type": "object", "properties": titled})
     said = await ask(home, PAYLOADS[2], kind="text")
     for number, text in enumerate(("\n".join(PAYLOADS), *PAYLOADS[:5])):
