@@ -382,6 +382,21 @@ ASK: Sections = {
         "links": "A link names one card of one person; opening it decides nothing, and it dies with the wording.",
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },
+    "The console": {
+        "console-page": "Each question has a page for the signed-in person, who sees how it ended and by whom.",
+        "console-one-tap": "One press decides, without script and on a phone, with the assurance of being signed in.",
+        "console-form": "A form is filled in with a field for each kind of value.",
+        "console-secret": "A secret is typed unseen in the console and shown on no page.",
+        "console-in-place": "What waits for a person stands on Today and in the inbox, and is answered there.",
+        "console-counts": "Every figure of questions is the one the doors tell.",
+        "console-own": "A person sees what asks them; the owner and the operator see all.",
+        "console-why": "Each question says where it was shown, where not and why, and who answered in vain.",
+        "console-exact": "The words of models are data on every page, and characters that hide are named.",
+    },
+    "The command line": {
+        "command-line": "The shell asks, waits and answers: the answer alone on standard output, the end as code.",
+        "command-line-patience": "Waiting outlives a household that restarts, and Ctrl-C ends the waiting alone.",
+    },
     "The doors": {
         "tools": "Every butler and the assistants' port have ask, wait, answers, cancel_ask and revise_ask.",
         "progress": "While a call waits, progress arrives; tools that do not wait answer as JSON, as before.",

@@ -29,6 +29,7 @@ from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
 from postroom.doors.console.health import health_section
 from postroom.doors.console.pulse import HouseholdPulse
+from postroom.doors.console.questions_page import QuestionPages, questions_section
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.doors.console.today import today_section
@@ -39,6 +40,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.questions.asking import Asking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
@@ -50,6 +52,7 @@ from postroom.world.store.deliveries.console_readers import (
     ConsoleOverview,
 )
 from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 
@@ -60,6 +63,7 @@ class ConsoleWorld:
     settings: Settings
     store: OpenedStore
     inbox: Inbox
+    asking: Asking
     tokens: TokenFile
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
@@ -76,8 +80,10 @@ class Console:
 
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
-    changes = Changes(HouseholdPulse(StoredOverview(world.store.database), world.inbox.notes), world.clock)
-    sessions = TokenSessions(StoredConsoleSessions(world.store.database), world.tokens)
+    database = world.store.database
+    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database))
+    changes = Changes(pulse, world.clock)
+    sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
@@ -105,9 +111,11 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
+    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
     return [
-        today_section(ConsoleOverview(database, channels, breaker), waiting),
-        inbox_desk(database, world.inbox),
+        today_section(ConsoleOverview(database, channels, breaker), waiting, questions),
+        questions_section(questions),
+        inbox_desk(database, world.inbox, questions),
         approvals_desk(
             settings, tools, world.approvals, Approvers(settings.approvals.approvers, world.store.household)
         ),

@@ -18,6 +18,7 @@ from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
 from postroom.doors.console.inbox_preferences_page import PreferencePages, preference_pages
 from postroom.doors.console.ports import Tools
+from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.visit import Section
 from postroom.doors.guard.tool_policy import approver
@@ -30,9 +31,9 @@ from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.store.people.contacts_search import StoredContactSearch
 
 
-def inbox_desk(database: Database, inbox: Inbox) -> Section:
+def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> Section:
     acts = inbox.acts()
-    pages = InboxPages(shelves=StoredShelves(database), preferences=inbox.preferences, acts=acts)
+    pages = InboxPages(shelves=StoredShelves(database), preferences=inbox.preferences, acts=acts, questions=questions)
     preferences = PreferencePages(book=inbox.preferences, acts=acts, email_enabled=inbox.notifications.email_enabled)
     return inbox_section(pages, preference_pages(preferences))
 

@@ -304,6 +304,7 @@ class _Builder:
             settings=self._settings,
             store=store,
             inbox=inbox,
+            asking=self._asking.asking,
             tokens=self._tokens,
             clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),

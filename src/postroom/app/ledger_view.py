@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+
+from sqlalchemy import Connection
 
 from postroom.app.policy import retry_policy
 from postroom.app.store import connect_store
 from postroom.domain.ports import Clock
+from postroom.domain.principal import Role
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError
+from postroom.work.approvals.visible import reveal
 from postroom.work.delivery.history import Explained, Reason, traced
 from postroom.work.inbox.why import why_note
+from postroom.work.questions.view import QuestionStory, QuestionView
+from postroom.work.questions.why import why_question
 from postroom.world.store.deliveries.history import StoredHistory
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.migrate import known_revision
+from postroom.world.store.questions.story import story
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +39,28 @@ class LedgerView:
         return await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
 
     async def why(self, identifier: str, origin: str | None = None) -> list[Reason]:
+        return await self.database.read(
+            lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
+        )
+
+    def _explained(self, connection: Connection) -> Explained:
         now_us, email_enabled = self.clock.now_us(), self.settings.inbox.email_enabled
-        explained = Explained(
+        return Explained(
             attempts_for=retry_policy(self.settings).attempts_for,
             why_note=lambda note: why_note(*note, email_enabled=email_enabled, now_us=now_us),
+            why_question=partial(_why_question, connection, now_us),
             now_us=now_us,
         )
-        return await self.database.read(
-            lambda connection: explained.reasons(StoredHistory(connection), identifier, origin)
-        )
+
+
+def _why_question(connection: Connection, now_us: int, identifier: str, origin: str | None) -> str | None:
+    """Of a sender only what it asked itself."""
+    found = story(connection, identifier)
+    if found is None or (origin is not None and found.question.asker not in (origin, f"{Role.BUTLER}:{origin}")):
+        return None
+    view = QuestionView(question=found.question, presentations=found.presentations)
+    known = QuestionStory(view=view, events=(), attempts=found.attempts if origin is None else ())
+    return reveal(why_question(known, now_us))
 
 
 @asynccontextmanager

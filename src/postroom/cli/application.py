@@ -20,13 +20,23 @@ _LISTED = {
         "notify:notify",
         "Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere.",
     ),
+    "ask": (
+        "ask:ask",
+        "Ask people; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",
+    ),
+    "wait": (
+        "wait:wait",
+        "Wait for an answer; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",
+    ),
+    "answer": ("answer:answer", "Answer a question as the person it asks; exits with 0 when the answer counts."),
+    "asks": ("asks:asks", "List questions: of an agent what it asked, of a person what asks them, of the owner all."),
     "trace": (
         "trace:trace",
         "Show every hop, attempt and receipt of a request, straight from the ledger, or from POSTROOM_URL.",
     ),
     "why": (
         "why:why",
-        "Say in plain English why a message is where it is, straight from the ledger, or from POSTROOM_URL.",
+        "Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL.",
     ),
     "owner": (
         "owner:owner",

@@ -24,14 +24,22 @@ class ElsewhereError(UserError):
     """What the household there, or the way to it, had to say."""
 
 
+class NotReached(ElsewhereError):
+    """There was no answer at all: it may be starting, or gone."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
     url: str
     token: str
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
+        return self.look(path, _SECONDS, **query)
+
+    def look(self, path: str, timeout_seconds: float, **query: Any) -> dict[str, Any]:
+        """A `get` that may take its time."""
         given = urlencode({name: value for name, value in query.items() if value is not None})
-        return self._checked(*self._call("GET", f"{path}?{given}" if given else path, None, _SECONDS))
+        return self._checked(*self._call("GET", f"{path}?{given}" if given else path, None, timeout_seconds))
 
     def find(self, path: str) -> dict[str, Any] | None:
         """None when nothing of that name is there."""
@@ -75,10 +83,10 @@ class Elsewhere:
         except HTTPError as error:
             return error.code, self._read(error.read(_MOST_BYTES))
         except TimeoutError:
-            raise ElsewhereError(f"{self.url} did not answer in time; it may still have done what was asked.") from None
+            raise NotReached(f"{self.url} did not answer in time; it may still have done what was asked.") from None
         except (URLError, OSError, HTTPException, ValueError) as error:
             reason = type(getattr(error, "reason", error)).__name__
-            raise ElsewhereError(
+            raise NotReached(
                 f"{self.url} cannot be reached ({reason}): is the household running there? `postroom up` starts it."
             ) from None
 

@@ -1,4 +1,4 @@
-"""`postroom why`: one paragraph on why a message is where it is."""
+"""`postroom why`: one paragraph on why a message or a question is where it is."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from postroom.system.settings.load import from_process
 
 
 def why(
-    identifier: Annotated[str, typer.Argument(metavar="ID", help="A delivery, a request or a notification, by id.")],
+    identifier: Annotated[
+        str, typer.Argument(metavar="ID", help="A delivery, a request, a notification or a question, by id.")
+    ],
     home: Home = None,
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Say in plain English why a message is where it is, straight from the ledger, or from POSTROOM_URL."""
+    """Say in plain English why a message or question is where it is, from the ledger or from POSTROOM_URL."""
     settings, _ = from_process({"home": home, "database_url": database})
     told = _reasons(settings, identifier, elsewhere(settings, home, database))
     if json:

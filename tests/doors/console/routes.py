@@ -17,12 +17,13 @@ from postroom.world.peers.nobody import Nobody
 
 async def routes(home: Living, method: str) -> list[str]:
     """The paths below /console, as the routes spell them."""
-    store, inbox = connect_store(home.settings), home.household.inbox
-    assert inbox is not None
+    store, inbox, asking = connect_store(home.settings), home.household.inbox, home.household.asking
+    assert inbox is not None and asking is not None
     world = ConsoleWorld(
         settings=home.settings,
         store=store,
         inbox=inbox,
+        asking=asking.asking,
         tokens=home.tokens,
         clock=SystemClock(),
         messenger=Nobody("messenger"),

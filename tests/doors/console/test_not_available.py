@@ -14,9 +14,11 @@ from postroom.domain.figures import Depth
 from postroom.domain.overview import Slice, Tally, Trouble
 from postroom.domain.principal import Principal
 from postroom.doors.console.health import health_section
+from postroom.doors.console.questions_page import QuestionCard
 from postroom.doors.console.today import today_section
+from postroom.doors.console.visit import Visit
 
-SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "series")
+SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
 
 
 class Household:
@@ -59,6 +61,14 @@ class Household:
         self._answers("unread")
         return 0
 
+    async def waiting(self, who: Principal) -> int:
+        self._answers("questions")
+        return 0
+
+    async def cards(self, visit: Visit) -> Sequence[QuestionCard]:
+        self._answers("questions")
+        return []
+
     async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
         self._answers("series")
         return []
@@ -70,7 +80,7 @@ class Household:
 
 
 async def today(*away: str) -> str:
-    return await opened(today_section(Household(*away), Household(*away)))
+    return await opened(today_section(Household(*away), Household(*away), Household(*away)))
 
 
 async def test_a_household_that_is_well_says_so() -> None:

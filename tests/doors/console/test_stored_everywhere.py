@@ -14,14 +14,17 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page
 from tests.app.living import LIFTED, QUICK, Living
+from tests.doors.console.asked import ANNA, admit, ask, asking
 from tests.doors.console.browser import Site, console_site
 from tests.doors.console.payloads import PAYLOADS, WATCH
 from tests.doors.console.routes import pattern, routes
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.principal import OPERATOR
 from postroom.doors.console.revealed import pieces
 from postroom.work.approvals.visible import reveal
 from postroom.work.inbox.request import Request
+from postroom.work.questions.given import Given
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 
@@ -69,6 +72,7 @@ async def fill(home: Living) -> None:
     await _contacts(home)
     await _sandbox(home)
     await _inbox(home)
+    await _questions(home)
     await _errors(home)
 
 
@@ -129,6 +133,21 @@ async def _inbox(home: Living) -> None:
         answer = await inbox.notifications.send(Request(message=text, user_id="operator", link=link))
         assert answer["success"], answer
     await inbox.notifications.send(Request(message="hello", user_id=PAYLOADS[3][:128]))
+
+
+async def _questions(home: Living) -> None:
+    """To a person without an address, so that nothing is sent; and three to the owner, with a payload in each place."""
+    await admit(home, ANNA)
+    for text in PAYLOADS:
+        await ask(home, text, kind="text", to="anna")
+    few = list(enumerate(PAYLOADS[:20]))
+    options = [{"value": f"{n}", "label": f"{n} {text}"[:60], "description": text} for n, text in few]
+    await ask(home, PAYLOADS[0], options=options, context="\n".join(PAYLOADS), multiple=True)
+    titled = {f"f{n}": {"type": "string", "title": text, "description": text} for n, text in few}
+    await ask(home, PAYLOADS[1], kind="form", form={"type": "object", "properties": titled})
+    said = await ask(home, PAYLOADS[2], kind="text")
+    for number, text in enumerate(("\n".join(PAYLOADS), *PAYLOADS[:5])):
+        await asking(home).answer(OPERATOR, said.id, Given(text=text), channel="console", event_id=f"payload-{number}")
 
 
 async def _errors(home: Living) -> None:
@@ -227,6 +246,14 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
         assert [text for text in PAYLOADS if text not in walk.texts[kind]] == [], kind
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []
     assert [text for text in PAYLOADS if _named(text) not in walk.texts["/approvals/rules"]] == []
+    for kind in ("/questions", "/questions/{id}"):
+        assert [text for text in PAYLOADS if _marked(text) not in " ".join(walk.texts[kind].split())] == [], kind
+
+
+def _marked(text: str) -> str:
+    """The same where a letter and its name stand apart."""
+    shown = "".join(f"{one.text} {one.name}" if one.text and one.name else one.text + one.name for one in pieces(text))
+    return " ".join(shown.split())
 
 
 def _named(text: str) -> str:

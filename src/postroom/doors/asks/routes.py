@@ -10,6 +10,7 @@ from fastapi import APIRouter, Body, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.idempotency_key import MAX_KEY_CHARACTERS
 from postroom.domain.ports import Clock
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.asks import models
@@ -117,9 +118,17 @@ def _add_reading(router: APIRouter, parts: AskRouteParts) -> None:
         caller: Caller,
         status: QuestionStatus | None = None,
         mine: Annotated[bool, Query(description="Only what asks you, also as the owner.")] = False,
+        idempotency_key: Annotated[
+            str | None, Query(max_length=MAX_KEY_CHARACTERS, description="Only what you asked under this key.")
+        ] = None,
         cursor: Cursor = None,
         limit: Limit = 50,
     ) -> Any:
+        if idempotency_key is not None:
+            return {
+                "asks": [shown(one) for one in await parts.asking.under(caller, idempotency_key)],
+                "next_cursor": None,
+            }
         found = await parts.asking.listing(caller, status=status, mine=mine, after=cursor, limit=limit)
         asks = [shown(one) for one in found]
         return {"asks": asks, "next_cursor": _next_cursor(asks, limit)}

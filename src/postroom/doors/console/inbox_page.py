@@ -14,6 +14,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Change, Cursor, Notification
 from postroom.domain.principal import Principal
+from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.visit import Page, Section, Visit
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.cursor import cursor_after, parse_cursor
@@ -52,6 +53,7 @@ class InboxPages:
     shelves: Shelves
     preferences: PreferenceBook
     acts: InboxActs
+    questions: QuestionsHere
 
     async def show(self, visit: Visit) -> Response:
         """The own inbox, or for the operator somebody else's: to read and no more."""
@@ -72,6 +74,8 @@ class InboxPages:
             others=[one for one in await self.shelves.people() if one != own] if visit.is_operator else [],
             same_page=f"{visit.request.url.path}?{urlencode(visit.query)}",
             preferences=await self.preferences.of(whose),
+            asked=await self.questions.waiting(visit.principal) if whose == own else 0,
+            questions=await self.questions.cards(visit) if whose == own and after is None else (),
         )
 
     async def one(self, visit: Visit) -> Response:

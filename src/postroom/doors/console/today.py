@@ -1,4 +1,4 @@
-"""The first page: what went out, what waits for me, what is wrong."""
+"""The first page: what I am asked, what else waits for me, what went out, what is wrong."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from postroom.domain.figures import Depth
 from postroom.domain.overview import Tally, Trouble
 from postroom.domain.principal import Principal
 from postroom.domain.time import seconds
+from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.visit import Page, Section, Visit, anybody
 
 _DAY_SECONDS: Final = 24 * 3600.0
@@ -98,7 +99,7 @@ class Day:
         return self.trouble is not None and not (self.trouble.given_up or self.trouble.held or self.open_circuits != [])
 
 
-def today_section(overview: Overview, waiting: Waiting) -> Section:
+def today_section(overview: Overview, waiting: Waiting, questions: QuestionsHere) -> Section:
     async def today(visit: Visit) -> Response:
         day = await _day(overview, visit.now_us) if visit.is_operator else None
         approvals = await _answered(waiting.approvals(visit.now_us), default=_AWAY)
@@ -108,6 +109,8 @@ def today_section(overview: Overview, waiting: Waiting) -> Section:
             approvals=None if approvals is _AWAY else approvals,
             approvals_off=approvals is None,
             unread=await _answered(waiting.unread(visit.principal, visit.now_us), default=None),
+            asked=await _answered(questions.waiting(visit.principal), default=None),
+            questions=await _answered(questions.cards(visit), default=()),
         )
 
     return Section(name="Today", pages=(Page("/", today, open_to=anybody),))

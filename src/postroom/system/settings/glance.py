@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from postroom.domain.web_address import web_address
 from postroom.system import roster as shipped
-from postroom.system.settings.gather import gather
+from postroom.system.settings.gather import SettingsError, gather
 from postroom.system.settings.secret import Secret
 from postroom.system.settings.shipped import SHIPPED
 
@@ -38,6 +38,7 @@ KEYS: Final = frozenset(
 )
 _SHIPPED: Final = Path(shipped.__path__[0])
 _LONGEST_WAIT_SECONDS: Final = 600.0
+_API_PORT: Final = 40200  # as in the model of all settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,14 @@ class Glance:
     @property
     def tokens_file(self) -> Path:
         return self.home / "tokens.json"
+
+    @property
+    def own_api_url(self) -> str:
+        """Of the household that runs here."""
+        port = self.ports.get("api", _API_PORT)
+        if port == 0:
+            raise SettingsError("ports.api is 0, so only the household knows its port: set POSTROOM_URL to it.")
+        return web_address(self.host, port)
 
     def url_of(self, butler: str) -> str | None:
         """None for a butler whose place is not plain to see."""

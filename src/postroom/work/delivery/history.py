@@ -21,7 +21,7 @@ Note = tuple[Notification, Preferences, Mapping[str, Any] | None]  # with what i
 
 
 class NothingKnown(SettingsError):
-    """No delivery, request or notification has this id."""
+    """No delivery, request, notification or question has this id."""
 
 
 class SeveralMeant(SettingsError):
@@ -57,12 +57,14 @@ class Explained:
 
     attempts_for: Callable[[Priority], int]
     why_note: Callable[[Note], str]
+    why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
     now_us: int
 
     def reasons(self, history: History, identifier: str, origin: str | None = None) -> list[Reason]:
-        """One paragraph for each delivery, refusal or note that the identifier stands for."""
+        """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
         meant = _meant(history, identifier, origin)
         notes = self._of_note(history, meant) if origin is None else []
+        notes += self._of_question(meant, origin)
         found = _trace(history, meant, origin)
         told = [self._of_delivery(history, delivery) for delivery in found["deliveries"]]
         chosen = [one for one in told if one.id == meant] or told
@@ -72,6 +74,10 @@ class Explained:
     def _of_note(self, history: History, identifier: str) -> list[Reason]:
         found = history.note(identifier)
         return [] if found is None else [Reason(id=identifier, why=self.why_note(found))]
+
+    def _of_question(self, identifier: str, origin: str | None) -> list[Reason]:
+        why = self.why_question(identifier, origin)
+        return [] if why is None else [Reason(id=identifier, why=why)]
 
     def _of_delivery(self, history: History, delivery: Mapping[str, Any]) -> Reason:
         attempts = self.attempts_for(Priority(delivery["priority"]))
@@ -133,5 +139,5 @@ def _known(history: History, identifier: str, origin: str | None) -> Trace:
     latest = f"The newest delivery is {ids[0]}." if ids else "No delivery has been stored yet."
     raise NothingKnown(
         f"Nothing is known of '{identifier}'{f', did you mean {meant}?' if meant else '.'} {latest} "
-        "Give the id of a delivery, a request or a notification."
+        "Give the id of a delivery, a request, a notification or a question."
     )

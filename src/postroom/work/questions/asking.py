@@ -129,6 +129,11 @@ class Asking:
         """For whoever may see it; the asker sees it as it is, and collects nothing."""
         return await self._seen(person, await self._visible(person, ask_id))
 
+    async def under(self, asker: Principal, key: str) -> Sequence[QuestionView]:
+        """What this asker asked with that key, or nothing; collects nothing."""
+        question = await self.store.by_key(str(asker), key)
+        return [] if question is None else [await self._seen(asker, question)]
+
     async def story(self, person: Principal, ask_id: str) -> QuestionStory:
         """Why it is as it is. What others tried to answer is for the owner alone."""
         question = await self._visible(person, ask_id)

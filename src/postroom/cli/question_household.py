@@ -1,0 +1,24 @@
+"""The household whose questions a command is about: at POSTROOM_URL, or the one that runs here, as its operator."""
+
+from __future__ import annotations
+
+from postroom.cli.elsewhere import Elsewhere, elsewhere
+from postroom.domain.errors import UserError
+from postroom.domain.principal import OPERATOR
+from postroom.system.settings.glance import Glance, glance_from_process
+
+
+def question_household(home: str | None) -> Elsewhere:
+    settings = glance_from_process({"home": home})
+    return elsewhere(settings, home) or _here(settings)
+
+
+def _here(settings: Glance) -> Elsewhere:
+    from postroom.doors.guard.tokens import TokenFile
+
+    token = TokenFile(settings.tokens_file).token_of(OPERATOR)
+    if token is None:
+        raise UserError(
+            f"{settings.tokens_file} holds no token for {OPERATOR}: is the household running? `postroom up` starts it."
+        )
+    return Elsewhere(url=settings.own_api_url, token=token)

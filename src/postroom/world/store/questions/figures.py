@@ -1,0 +1,36 @@
+"""How many questions wait for a person, and whether anything about questions has changed."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, func, select
+
+from postroom.domain.question_states import QuestionStatus
+from postroom.world.store.engine.database import Database
+from postroom.world.store.tables.questions import presentations, question_events, question_people, questions
+
+_IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
+
+
+class QuestionFigures:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def waiting_for(self, person_id: str) -> int:
+        """How many open questions ask this person."""
+        asked = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
+        many = select(func.count()).select_from(questions).where(_IS_OPEN, questions.c.id.in_(asked))
+        return await self._database.read(lambda connection: connection.execute(many).scalar_one())
+
+    async def pulse(self) -> tuple[int, ...]:
+        """The moment of the newest change of any question or card, then how far each has come."""
+        return await self._database.read(pulse)
+
+
+def pulse(connection: Connection) -> tuple[int, ...]:
+    """Asked every second while a page is open: of the cards only those of open questions are looked at."""
+    events, cards = question_events.c, presentations.c
+    newest = connection.execute(select(events.position, events.at).order_by(events.position.desc()).limit(1)).first()
+    of_open = cards.question_id.in_(select(questions.c.id).where(_IS_OPEN))
+    moved_at, many = connection.execute(select(func.max(cards.updated_at), func.count()).where(of_open)).one()
+    position, at = (newest.position, newest.at) if newest else (0, 0)
+    return (max(at, moved_at or 0), position, moved_at or 0, many)
