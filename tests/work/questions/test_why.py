@@ -58,7 +58,10 @@ CARDS = {
         card(PresentationStatus.PLANNED, reason="the limit"),
         "It is on its way to Anna on telegram: the limit.",
     ),
-    "left": (card(PresentationStatus.LEFT, revision=1), "The card to Anna on telegram was left as it was."),
+    "left": (
+        card(PresentationStatus.LEFT, revision=1),
+        "It was shown to Anna on telegram. The card on telegram stays as it was.",
+    ),
     "never shown": (
         card(PresentationStatus.LEFT, reason="too late"),
         "It was not shown to Anna on telegram: too late.",

@@ -45,7 +45,7 @@ def _asked(question: Question, now_us: int) -> str:
 
 def _shown(question: Question, presentations: Sequence[Presentation]) -> Iterator[str]:
     """Where it was seen, where not and why; the console shows it in any case."""
-    seen = [one for one in presentations if one.status in _SEEN]
+    seen = [one for one in presentations if one.status in _SEEN or _is_left_open(one)]
     if seen:
         yield f"It was shown {_listed(_place(question, one) for one in seen)}."
     for one in presentations:
@@ -66,12 +66,17 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It may or may not have arrived {place}{reason}."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."
-        case PresentationStatus.LEFT if not one.revision:
-            return f"It was not shown {place}{reason}."
+        case PresentationStatus.LEFT if _is_left_open(one):
+            return f"The card on {one.channel} stays as it was{reason}."
         case PresentationStatus.LEFT:
-            return f"The card {place} was left as it was{reason}."
+            return f"It was not shown {place}{reason}."
         case _:
             return None
+
+
+def _is_left_open(one: Presentation) -> bool:
+    """It was shown, and could not be closed."""
+    return one.status is PresentationStatus.LEFT and one.revision > 0
 
 
 def _nudged(question: Question, now_us: int) -> Iterator[str]:
