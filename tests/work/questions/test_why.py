@@ -74,6 +74,13 @@ def test_each_place_says_why_it_was_not_shown_there(one: Presentation, sentence:
     assert sentence in told(new_question(people=(ANNA,)), one)
 
 
+def test_each_person_is_named_once_with_all_places() -> None:
+    bens = card(PresentationStatus.CLOSED, "email", person_id="ben")
+    cards = (card(PresentationStatus.SHOWN), card(PresentationStatus.SHOWN, "ntfy"), bens)
+
+    assert "It was shown to Anna on telegram and ntfy and to Ben on email." in told(new_question(), *cards)
+
+
 def test_it_is_said_when_no_one_was_reached() -> None:
     alone = new_question(people=(ANNA,))
 

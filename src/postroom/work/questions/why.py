@@ -47,7 +47,7 @@ def _shown(question: Question, presentations: Sequence[Presentation]) -> Iterato
     """Where it was seen, where not and why; the console shows it in any case."""
     seen = [one for one in presentations if one.status in _SEEN or _is_left_open(one)]
     if seen:
-        yield f"It was shown {_listed(_place(question, one) for one in seen)}."
+        yield f"It was shown {_listed(_places(question, seen))}."
     for one in presentations:
         if sentence := _unseen(question, one):
             yield sentence
@@ -129,6 +129,12 @@ def _in_vain(question: Question, kept: KeptAttempt, now_us: int) -> str:
 def _quoted(question: Question) -> str:
     words = one_line(answer_words(question.wording, question.answer), _MOST) if question.answer else ""
     return f" “{words}”" if words else ""
+
+
+def _places(question: Question, shown: Sequence[Presentation]) -> Iterator[str]:
+    for person_id in dict.fromkeys(one.person_id for one in shown):
+        channels = (one.channel for one in shown if one.person_id == person_id)
+        yield f"to {name_of(question, person_id)} on {_listed(channels)}"
 
 
 def _place(question: Question, one: Presentation) -> str:
