@@ -13,7 +13,7 @@ from postroom.cli.question_household import question_household
 from postroom.system.settings import SettingsError
 
 Values = Annotated[
-    list[str] | None, typer.Argument(metavar="[VALUE]...", help="The option; several when several may be chosen.")
+    list[str] | None, typer.Argument(metavar="VALUE", help="The option; several when several may be chosen.")
 ]
 Fields = Annotated[list[str] | None, typer.Option("--field", help="One value of a form, as NAME=VALUE.")]
 

@@ -71,6 +71,17 @@ async def test_a_key_in_header_or_body_makes_one_question(house: Askers) -> None
     assert (mixed.status, mixed.body["error"]["fields"][0]["code"]) == (422, "key_mismatch")
 
 
+async def test_a_question_is_found_by_the_key_of_its_asker_and_no_other(house: Askers) -> None:
+    made = await house.post("/v1/asks", {"question": "Found?"}, Idempotency_Key="r-found")
+    mine = await house.get("/v1/asks?idempotency_key=r-found")
+    other = await house.get("/v1/asks?idempotency_key=r-found", GENERAL)
+    owner = await house.get("/v1/asks?idempotency_key=r-found", OPERATOR)
+
+    assert [one["ask_id"] for one in mine.body["asks"]] == [made.body["ask_id"]]
+    assert mine.body["next_cursor"] is None
+    assert other.body["asks"] == owner.body["asks"] == []
+
+
 async def test_what_is_wrong_is_said_by_field(house: Askers) -> None:
     wrong = await house.post("/v1/asks", {"question": "Q?", "optoins": ["a"], "wait_seconds": 200, "urgency": "loud"})
     too_long = await house.post("/v1/asks", {"question": "Q?", "wait_seconds": 61})

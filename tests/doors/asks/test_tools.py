@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,22 @@ async def test_a_session_of_the_butler_asks_in_its_name(house: Askers) -> None:
         "GET", "api", f"/v1/asks/{asked['ask_id']}", None, None, {"Authorization": f"Bearer {token}"}
     )
     assert found.status == 401
+
+
+async def test_a_household_that_stops_lets_those_go_who_wait(tmp_path: Path) -> None:
+    waiting_for: list[asyncio.Task[Any]] = []
+    async with AsyncExitStack() as clients:
+        async with askers(tmp_path / "home") as house:
+            asked = await house.ask(question="Stopping?")
+            client = await clients.enter_async_context(house.client("health", HEALTH))
+            await client.list_tools()  # or else it would want to, to check the answer
+            call = client.call_tool("wait", {"ask_id": asked["ask_id"], "wait_seconds": 280})
+            waiting_for.append(asyncio.create_task(call))
+            await house.until_waiting(asked["ask_id"])
+        async with asyncio.timeout(20):
+            told = structured(await waiting_for[0])
+
+    assert (told["status"], told["ask_id"]) == ("open", asked["ask_id"])
 
 
 @pytest.mark.requirement("ask:tools")

@@ -58,7 +58,10 @@ CARDS = {
         card(PresentationStatus.PLANNED, reason="the limit"),
         "It is on its way to Anna on telegram: the limit.",
     ),
-    "left": (card(PresentationStatus.LEFT, revision=1), "The card to Anna on telegram was left as it was."),
+    "left": (
+        card(PresentationStatus.LEFT, revision=1),
+        "It was shown to Anna on telegram. The card on telegram stays as it was.",
+    ),
     "never shown": (
         card(PresentationStatus.LEFT, reason="too late"),
         "It was not shown to Anna on telegram: too late.",
@@ -69,6 +72,13 @@ CARDS = {
 @pytest.mark.parametrize(("one", "sentence"), CARDS.values(), ids=CARDS)
 def test_each_place_says_why_it_was_not_shown_there(one: Presentation, sentence: str) -> None:
     assert sentence in told(new_question(people=(ANNA,)), one)
+
+
+def test_each_person_is_named_once_with_all_places() -> None:
+    bens = card(PresentationStatus.CLOSED, "email", person_id="ben")
+    cards = (card(PresentationStatus.SHOWN), card(PresentationStatus.SHOWN, "ntfy"), bens)
+
+    assert "It was shown to Anna on telegram and ntfy and to Ben on email." in told(new_question(), *cards)
 
 
 def test_it_is_said_when_no_one_was_reached() -> None:

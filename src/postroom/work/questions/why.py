@@ -45,9 +45,9 @@ def _asked(question: Question, now_us: int) -> str:
 
 def _shown(question: Question, presentations: Sequence[Presentation]) -> Iterator[str]:
     """Where it was seen, where not and why; the console shows it in any case."""
-    seen = [one for one in presentations if one.status in _SEEN]
+    seen = [one for one in presentations if one.status in _SEEN or _is_left_open(one)]
     if seen:
-        yield f"It was shown {_listed(_place(question, one) for one in seen)}."
+        yield f"It was shown {_listed(_places(question, seen))}."
     for one in presentations:
         if sentence := _unseen(question, one):
             yield sentence
@@ -66,12 +66,17 @@ def _unseen(question: Question, one: Presentation) -> str | None:
             return f"It may or may not have arrived {place}{reason}."
         case PresentationStatus.PLANNED:
             return f"It is on its way {place}{reason}."
-        case PresentationStatus.LEFT if not one.revision:
-            return f"It was not shown {place}{reason}."
+        case PresentationStatus.LEFT if _is_left_open(one):
+            return f"The card on {one.channel} stays as it was{reason}."
         case PresentationStatus.LEFT:
-            return f"The card {place} was left as it was{reason}."
+            return f"It was not shown {place}{reason}."
         case _:
             return None
+
+
+def _is_left_open(one: Presentation) -> bool:
+    """It was shown, and could not be closed."""
+    return one.status is PresentationStatus.LEFT and one.revision > 0
 
 
 def _nudged(question: Question, now_us: int) -> Iterator[str]:
@@ -124,6 +129,12 @@ def _in_vain(question: Question, kept: KeptAttempt, now_us: int) -> str:
 def _quoted(question: Question) -> str:
     words = one_line(answer_words(question.wording, question.answer), _MOST) if question.answer else ""
     return f" “{words}”" if words else ""
+
+
+def _places(question: Question, shown: Sequence[Presentation]) -> Iterator[str]:
+    for person_id in dict.fromkeys(one.person_id for one in shown):
+        channels = (one.channel for one in shown if one.person_id == person_id)
+        yield f"to {name_of(question, person_id)} on {_listed(channels)}"
 
 
 def _place(question: Question, one: Presentation) -> str:
