@@ -26,7 +26,7 @@ async def test_each_account_is_a_line_and_json_is_what_the_api_says(
             assert told == (await response.json())["channels"]
 
     assert plain.out.splitlines() == [
-        "telegram  well; chat, plain, 4096 utf16 a message; reacts, replies, inbound",
+        "telegram  well; chat, plain, 4096 utf16 a message; buttons, edits, reacts, replies, inbound",
         "email  well; letter, plain; replies, threads",
     ]
 
