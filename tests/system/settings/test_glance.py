@@ -87,3 +87,11 @@ def test_a_butlers_place_is_found_without_the_rest_of_the_roster(butler: str, ur
     places = {"ports.general": 4000, "ports.switchboard": 0, "endpoints": {"messenger": "http://far:1/mcp"}}
 
     assert glance({}, {"home": str(tmp_path), **places}).url_of(butler) == url
+
+
+def test_the_api_of_this_household_is_where_the_model_says(tmp_path: Path) -> None:
+    there = {"POSTROOM_HOME": str(tmp_path)}
+    assert glance(there, {}).own_api_url == Settings.model_validate({"home": tmp_path}).api_url
+
+    moved = glance({**there, "POSTROOM_PORTS__API": "40999", "POSTROOM_HOST": "::1"}, {})
+    assert moved.own_api_url == "http://[::1]:40999"
