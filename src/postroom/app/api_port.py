@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from mcp.server.mcpserver import MCPServer
-from mcp.server.transport_security import TransportSecuritySettings
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from starlette.types import ASGIApp
 
+from postroom.app.mcp_transport import McpTransport
 from postroom.domain.ports import Clock
 from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
-from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
 from postroom.work.inbox.confirmation import PATH as CONFIRM
+from postroom.work.questions.links import PATH as ASK_LINK
 
-PUBLIC = ("/health", "/openapi.json", "/metrics")
+PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
-OWN_KEY: Final = frozenset({"/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
+OWN_KEY: Final = frozenset({"/v1/asks", "/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK)
 NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
 
 
@@ -58,13 +59,11 @@ def api_app(
     household: str = "",
 ) -> ASGIApp:
     """With an MCP server, assistants find its tools at /mcp of the same port; people find the console at /console."""
+    transport = McpTransport(server) if server else None
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        if server is None:
-            yield
-            return
-        async with server.session_manager.run():
+        async with transport.running() if transport else nullcontext():
             yield
 
     app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
@@ -80,23 +79,25 @@ def api_app(
     answer_in_one_shape(app)
     for router in routers:
         app.include_router(router)
-    if server is not None:
-        mcp = server.streamable_http_app(
-            json_response=True,
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
-        )
-        look_once_for_param_headers(server)
-        app.router.routes.extend(mcp.routes)
+    if transport:
+        app.router.routes.extend(transport.routes)
     declare_key(app, lambda path: answered_by_key(path) or path in OWN_KEY)
-    inner = AnsweredOnce(
-        McpSessions(app, sessions), keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key
+    reached = McpSessions(transport.around(app) if transport else app, sessions)
+    inner = AnsweredOnce(reached, keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key)
+    public, own_doors = PUBLIC, _OWN_DOORS
+    if console is not None:
+        app.mount(CONSOLE, console)
+        app.add_route("/", _to_console, include_in_schema=False)
+        public, own_doors = (*public, "/", CONSOLE), (*own_doors, CONSOLE)
+    return Guard(
+        inner,
+        verifier=verifier,
+        public=public,
+        own_doors=own_doors,
+        without_referrer=(ASK_LINK,),
+        hosts=hosts,
+        origins=origins,
     )
-    if console is None:
-        return Guard(inner, verifier=verifier, public=PUBLIC, own_doors=(CONFIRM,), hosts=hosts, origins=origins)
-    app.mount(CONSOLE, console)
-    app.add_route("/", _to_console, include_in_schema=False)
-    public = (*PUBLIC, "/", CONSOLE)
-    return Guard(inner, verifier=verifier, public=public, own_doors=(CONSOLE, CONFIRM), hosts=hosts, origins=origins)
 
 
 async def _to_console(_request: Request) -> Response:

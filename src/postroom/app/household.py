@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from postroom.app.adapters import adapter
 from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
+from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import SandboxAddress, build_channels
@@ -22,7 +23,6 @@ from postroom.app.console import Console, ConsoleWorld, operators_link, running_
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
-from postroom.app.known_channels import known_channels
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.module_context import module_context
@@ -32,7 +32,7 @@ from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.sandbox import start_sandbox
-from postroom.app.script_door import ScriptDoor
+from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
@@ -155,7 +155,7 @@ class _Builder:
             await self._build_butlers(mine, store, sandbox, inbox)
             await self._build_correspondence(store)
             if "api" in self._parts:
-                await self._build_script_door(store)
+                await self._build_plain_doors(store)
                 await self._build_console(store, inbox, sandbox)
             self._once = Once(keys=StoredIdempotencyKeys(store.database), clock=self._clock, mint=self._mint.mint)
         await self._serve()
@@ -223,6 +223,7 @@ class _Builder:
                 self._servers[config.name] = build_server(butler, butler.verifier)
         for butler in self._butlers:
             server = self._servers[butler.name]
+            butler_asks(server, butler, self._asking)
             butler.modules.add_tools(server, server.policy)
             self._peers.add(butler.name, server)
         await self._peers.connect()
@@ -293,18 +294,10 @@ class _Builder:
             ears = listening(world, self._channels, built.replies, self._plane or outbound, self._loops, heard)
             await self._stack.enter_async_context(ears)
 
-    async def _build_script_door(self, store: OpenedStore) -> None:
-        door = ScriptDoor(
-            settings=self._settings,
-            store=store,
-            outbound=self._peers.outbound(SWITCHBOARD, caller=None),
-            switchboard=await self._peers.operator(SWITCHBOARD),
-            messenger=await self._peers.operator(MESSENGER),
-            clock=self._clock,
-            mint=self._mint,
-            channels=known_channels(self._settings),
-        )
-        self._routers += door.routers()
+    async def _build_plain_doors(self, store: OpenedStore) -> None:
+        door = await script_door(self._settings, store, self._peers, self._clock, self._mint)
+        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store)]
+        self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(

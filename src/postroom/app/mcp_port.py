@@ -7,16 +7,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from postroom.app.mcp_transport import McpTransport
 from postroom.domain.principal import Principal
 from postroom.doors.guard.http import Guard, Verifier
-from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
 
@@ -32,12 +31,7 @@ def mcp_app(
     sessions: SessionBounds = SessionBounds(),  # noqa: B008  # frozen
     household: str = "",
 ) -> ASGIApp:
-    """JSON answers: measured at half the cost of event streams, and every tool here answers once."""
-    inner = server.streamable_http_app(
-        json_response=True,
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
-    )
-    look_once_for_param_headers(server)
+    transport = McpTransport(server)
 
     async def health(_request: Request) -> JSONResponse:
         return JSONResponse(part_health(server.name, failing(), household))
@@ -47,11 +41,11 @@ def mcp_app(
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with server.session_manager.run():
+        async with transport.running():
             yield
 
-    routes = [Route("/health", health), Route("/openapi.json", openapi), *inner.routes]
-    app = Starlette(routes=routes, lifespan=lifespan)
+    routes = [Route("/health", health), Route("/openapi.json", openapi), *transport.routes]
+    app = transport.around(Starlette(routes=routes, lifespan=lifespan))
     return Guard(McpSessions(app, sessions), verifier=verifier, hosts=hosts, origins=origins, allow=allow)
 
 

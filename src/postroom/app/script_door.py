@@ -10,8 +10,10 @@ from fastapi import APIRouter
 
 from postroom.app.accounts import Accounts
 from postroom.app.address_book import Approvers
-from postroom.app.known_channels import usable_channels
+from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.ledger_view import LedgerView
+from postroom.app.parts import SWITCHBOARD
+from postroom.app.peers import Peers
 from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, Refused
@@ -24,6 +26,7 @@ from postroom.doors.scripts.channel_routes import channel_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
 from postroom.doors.scripts.sending import Sending
+from postroom.system.roster.config import MESSENGER
 from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -31,6 +34,19 @@ from postroom.world.peers.nobody import Nobody
 
 Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
+
+
+async def script_door(settings: Settings, store: OpenedStore, peers: Peers, clock: Clock, mint: IdMint) -> ScriptDoor:
+    return ScriptDoor(
+        settings=settings,
+        store=store,
+        outbound=peers.outbound(SWITCHBOARD, caller=None),
+        switchboard=await peers.operator(SWITCHBOARD),
+        messenger=await peers.operator(MESSENGER),
+        clock=clock,
+        mint=mint,
+        channels=known_channels(settings),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,9 @@ class Guard:
     A browser sends Host and Origin of the page it shows, so checking both keeps
     foreign pages away from servers on the same machine. Paths listed as public
     are served without a token, to the same hosts and origins only. Below a path
-    listed in `own_doors` stands a door that asks in its own way who is there.
+    listed in `own_doors` stands a door that asks in its own way who is there. Pages
+    below a path in `without_referrer` keep their address, which is a secret, from all
+    others: of such a page a browser calls the origin "null", also to us.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class Guard:
         verifier: Verifier,
         public: Iterable[str] = ("/health", "/openapi.json"),
         own_doors: Iterable[str] = (),
+        without_referrer: Iterable[str] = (),
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         allow: Callable[[Principal], bool] = lambda _: True,
@@ -45,6 +48,7 @@ class Guard:
         self._verifier = verifier
         self._public = frozenset(public)
         self._own_doors = tuple(f"{path}/" for path in own_doors)
+        self._without_referrer = tuple(f"{path}/" for path in without_referrer)
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._origins = frozenset(origins)
         self._allow = allow
@@ -72,7 +76,8 @@ class Guard:
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         if len(hosts) != 1 or _hostname(hosts[0]) not in self._hosts:
             return 421, "this host is not served here"
-        if any(not self._is_own(origin, hosts[0]) for origin in origins):
+        hidden = {"null"} if scope["path"].startswith(self._without_referrer) else set()
+        if any(origin not in hidden and not self._is_own(origin, hosts[0]) for origin in origins):
             return 403, "this origin is not allowed"
         if _declared_size(headers) > MAX_BODY_BYTES:
             return 413, "the body is too large"

@@ -137,12 +137,16 @@ class Asking:
         after: str | None = None,
         limit: int = 50,
     ) -> Sequence[QuestionView]:
-        """The newest first: of an agent what it asked, of a person what asks them, of the owner all, unless `mine`."""
+        """
+        The newest first: of an agent what it asked, of a person also what asks them, of the owner all.
+
+        `mine` is only what asks this person.
+        """
         _check_page(limit)
         person_id = person_id_of(caller)
-        everything = caller.is_owner and not mine
+        everything, only_theirs = caller.is_owner and not mine, mine and person_id is not None
         found = await self.store.listing(
-            asker=str(caller) if person_id is None else None,
+            asker=None if everything or only_theirs else str(caller),
             person_id=None if everything else person_id,
             status=status,
             before=after,
@@ -153,7 +157,8 @@ class Asking:
     async def _opened(self, asker: Principal, request: QuestionRequest, subject: Subject | None) -> Question:
         refuse_unknown_channels(request.channels, self.planning.channels)
         people, now_us = self.planning.people, self.clock.now_us()
-        to = await asked_people(people, request.to, "to") if request.to else (asked(await people.owner()),)
+        named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
+        to = await asked_people(people, named, "to") if named else (asked(await people.owner()),)
         _refuse_self(asker, to)
         return opened(
             request,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from postroom.domain.answer_attempt import Attempt
 from postroom.domain.errors import Code, Refused
@@ -17,6 +18,8 @@ from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards, QuestionRecord
 from postroom.work.questions.tokens import hash_of
 from postroom.work.questions.view import Heard, OpenedLink, QuestionView
+
+PATH: Final = "/a"  # below it, a page for each link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

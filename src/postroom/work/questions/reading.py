@@ -142,12 +142,12 @@ def _form_by_text(wording: Wording, words: str) -> Reading:
     fields = properties(form)
     if len(fields) == 1 and not _names_a_field(fields, words):
         name = next(iter(fields))
-        return _filled(wording, {name: _value(fields[name], words)})
+        return _filled(wording, {name: field_value(fields[name], words)})
     lines = [line for line in words.splitlines() if visible(line)]
     named = [(_field(fields, line.partition(":")[0]), line.partition(":")[2].strip()) for line in lines]
     if any(name is None for name, _ in named):
         return Reading(problem=f"answer with one line for each of: {', '.join(f'{name}: …' for name in fields)}")
-    return _filled(wording, {name: _value(fields[name], value) for name, value in named if name is not None})
+    return _filled(wording, {name: field_value(fields[name], value) for name, value in named if name is not None})
 
 
 def _names_a_field(fields: Mapping[str, Mapping[str, Any]], words: str) -> bool:
@@ -160,7 +160,7 @@ def _field(fields: Mapping[str, Mapping[str, Any]], words: str) -> str | None:
     return next((name for name, one in fields.items() if seen in (visible(name), visible(one.get("title", "")))), None)
 
 
-def _value(field: Mapping[str, Any], words: str) -> Any:
+def field_value(field: Mapping[str, Any], words: str) -> Any:
     """The words as the field wants them; what cannot be read stays as it is and is refused as such."""
     match field["type"]:
         case "boolean":

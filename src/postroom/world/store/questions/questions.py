@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, Select, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or_, select, update
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
@@ -129,14 +129,17 @@ class StoredQuestions:
         before: str | None = None,
         limit: int = 50,
     ) -> Sequence[Question]:
-        """The newest first; `before` is the id of the last one seen."""
+        """The newest first, of an asker or for a person, or both; `before` is the id of the last one seen."""
         table = questions.c
+        whose: list[ColumnElement[bool]] = []
         asked = select(questions).order_by(table.id.desc()).limit(limit)
         if person_id is not None:
-            mine = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
-            asked = asked.where(table.id.in_(mine))
+            theirs = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
+            whose.append(table.id.in_(theirs))
         if asker is not None:
-            asked = asked.where(table.asker == asker)
+            whose.append(table.asker == asker)
+        if whose:
+            asked = asked.where(or_(*whose))
         if status is not None:
             asked = asked.where(table.status == str(status))
         if before is not None:
@@ -153,6 +156,10 @@ class StoredQuestions:
         table = question_events
         asked = select(table).where(table.c.position > since).order_by(table.c.position).limit(limit)
         return await self._read(asked if asker is None else asked.where(table.c.asker == asker), read_event)
+
+    async def last_position(self) -> int:
+        newest = select(func.coalesce(func.max(question_events.c.position), 0))
+        return await self._database.read(lambda connection: int(connection.execute(newest).scalar_one()))
 
     async def history(self, question_id: str) -> Sequence[QuestionEvent]:
         table = question_events

@@ -10,6 +10,7 @@ from postroom.domain.question import Question
 from postroom.domain.question_answer import BY_DEFAULT, Answer, AnsweredBy
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import to_text
+from postroom.work.questions.view import QuestionView
 
 _WORDS: Final = {PresentationStatus.FAILED: "not_shown"}
 _STILL_OPEN: Final = (
@@ -17,13 +18,14 @@ _STILL_OPEN: Final = (
 )
 
 
-def answer_shape(question: Question, shown: Sequence[Presentation], *, joined: bool = False) -> dict[str, Any]:
-    by = question.answered_by
+def document(view: QuestionView) -> dict[str, Any]:
+    """For MCP, REST, the command line, webhooks and streams alike; what a caller may not see is not in their view."""
+    question, shown, by = view.question, view.presentations, view.question.answered_by
     return {
         "status": str(question.status),
         "ask_id": question.id,
         "idempotency_key": question.key,
-        "joined": joined,
+        "joined": view.joined,
         "answer": _answer(question.answer) if question.answer else None,
         "answered_by": _answered_by(by) if by else None,
         "answered_at": to_text(question.ended_at_us) if by and question.ended_at_us is not None else None,
@@ -31,6 +33,33 @@ def answer_shape(question: Question, shown: Sequence[Presentation], *, joined: b
         "presentations": [_presentation(question, one) for one in shown],
         "state": question.state,
         "next": next_sentence(question, shown),
+    }
+
+
+def shown(view: QuestionView) -> dict[str, Any]:
+    """The same with what was asked, for those who look at questions that they have not asked themselves."""
+    return document(view) | {"asked": _asked(view.question)}
+
+
+def _asked(question: Question) -> dict[str, Any]:
+    wording = question.wording
+    return {
+        "question": wording.question,
+        "kind": str(wording.kind),
+        "context": wording.context,
+        "options": [
+            {"value": one.value, "label": one.label, "description": one.description} for one in wording.options
+        ],
+        "multiple": wording.multiple,
+        "form": dict(wording.form) if wording.form else None,
+        "allow_text": wording.allow_text,
+        "secret": wording.secret,
+        "urgency": str(question.urgency),
+        "asked_by": question.asker,
+        "asked_at": to_text(question.created_at_us),
+        "to": [{"person_id": person.id, "name": person.name} for person in question.people],
+        "revision": question.revision,
+        "reason": question.reason,
     }
 
 

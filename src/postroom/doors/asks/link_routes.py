@@ -1,0 +1,159 @@
+"""`/a/{token}`: a person answers by the link they were sent. Looking decides nothing; the form does, once."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Path, Request
+from fastapi.responses import HTMLResponse
+
+from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.errors import Code, Refused, StoreUnavailable, ValidationError
+from postroom.domain.ports import Clock
+from postroom.domain.question import QuestionKind
+from postroom.doors.asks.link_form import ACT, CONFIRM, DECLINE, NONCE, VALUE, SentForm, given_of, read_form
+from postroom.doors.asks.link_nonce import LinkNonce
+from postroom.doors.asks.link_page import HEADERS, confirm_page, plain_page, question_page
+from postroom.doors.guard.json_door import JsonRoute
+from postroom.work.questions.given import Given
+from postroom.work.questions.links import PATH, Links
+from postroom.work.questions.view import Heard, OpenedLink
+
+_GONE: Final = "This link is not good any more: the question was answered, changed or taken back, or never existed."
+_THANKS: Final = "Thank you. Your answer was noted; this page can be closed."
+_AWAY: Final = "Your answer could not be kept at the moment. Please go back and send it again."
+_AGAIN: Final = "This page was open for too long, so nothing was sent. Please answer again."
+_FIRST: Final = "ask"
+_SECOND: Final = "confirm"
+_STATUS: Final = {
+    VerdictKind.ACCEPTED: 200,
+    VerdictKind.LATE: 410,
+    VerdictKind.LOST_RACE: 410,
+    VerdictKind.UNAUTHORISED: 403,
+}
+
+Token = Annotated[str, Path(max_length=128, description="From the link")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkParts:
+    """`key` seals the forms of the pages."""
+
+    links: Links
+    key: bytes
+    clock: Clock
+
+
+def link_router(parts: LinkParts) -> APIRouter:
+    pages = _Pages(parts)
+    router = APIRouter(
+        prefix=PATH,
+        tags=["asks"],
+        route_class=JsonRoute,
+        default_response_class=HTMLResponse,
+        responses={410: {"description": "The link is not good any more"}},
+    )
+
+    async def show(token: Token) -> HTMLResponse:
+        return await pages.look(token)
+
+    router.add_api_route(
+        "/{token}", show, methods=["GET"], operation_id="showAskLink", summary="The page of a one-time link"
+    )
+    router.add_api_route("/{token}", show, methods=["HEAD"], include_in_schema=False)
+
+    @router.post("/{token}", operation_id="answerByLink", summary="Answer by a one-time link; approvals in two steps")
+    async def answer(request: Request, token: Token) -> HTMLResponse:
+        return await pages.sent(token, read_form(await request.body()))
+
+    return router
+
+
+class _Pages:
+    def __init__(self, parts: LinkParts) -> None:
+        self._parts = parts
+
+    async def look(self, token: str) -> HTMLResponse:
+        opened = await self._opened(token)
+        return _answer(plain_page(_GONE), 410) if opened is None else self._asked(token, opened)
+
+    async def sent(self, token: str, form: SentForm) -> HTMLResponse:
+        opened = await self._opened(token)
+        if opened is None:
+            return _answer(plain_page(_GONE), 410)
+        step = _step(form)
+        if not self._nonce(token, opened, step).is_own(form.get(NONCE), self._parts.clock.now_us()):
+            return self._asked(token, opened, _AGAIN, 400)
+        try:
+            given = given_of(_meant(form), opened.view.question.wording)
+        except ValidationError as error:
+            return self._asked(token, opened, error.fields[0].error, 422)
+        if step == _FIRST and opened.view.question.wording.kind is QuestionKind.APPROVE:
+            return self._confirm(token, opened, given)
+        return await self._decided(token, opened, given, form.get(NONCE))
+
+    async def _decided(self, token: str, opened: OpenedLink, given: Given, nonce: str) -> HTMLResponse:
+        """The same form sent twice is one answer; another answer from the same page is another."""
+        event_id = hashlib.sha256(f"{nonce}\x1f{given!r}".encode("utf-8", "surrogatepass")).hexdigest()
+        try:
+            heard = await self._parts.links.answer(token, given, event_id=event_id)
+        except StoreUnavailable:
+            return _answer(plain_page(_AWAY), 503)
+        return self._told(token, opened, heard)
+
+    def _told(self, token: str, opened: OpenedLink, heard: Heard) -> HTMLResponse:
+        verdict = heard.verdict
+        if verdict.kind is VerdictKind.ACCEPTED:
+            return _answer(plain_page(_THANKS))
+        if verdict.kind in _STATUS:
+            return _answer(plain_page(_sentence(verdict.reason)), _STATUS[verdict.kind])
+        return self._asked(token, opened, _sentence(verdict.reason), 422)
+
+    async def _opened(self, token: str) -> OpenedLink | None:
+        """None for a link that is unknown, used, or of words that are no longer the question's."""
+        try:
+            opened = await self._parts.links.open(token)
+        except Refused as error:
+            if error.code is not Code.NOT_FOUND:
+                raise
+            return None
+        is_over = opened.view.question.expires_at_us < self._parts.clock.now_us()
+        return opened if opened.is_current and opened.view.question.is_open and not is_over else None
+
+    def _asked(self, token: str, opened: OpenedLink, problem: str | None = None, status: int = 200) -> HTMLResponse:
+        nonce = self._nonce(token, opened, _FIRST).make(self._parts.clock.now_us())
+        return _answer(question_page(opened.view.question, opened.person_name, nonce, problem), status)
+
+    def _confirm(self, token: str, opened: OpenedLink, given: Given) -> HTMLResponse:
+        act, value = (DECLINE, "") if given.declined else (_SECOND, given.value or "")
+        nonce = self._nonce(token, opened, _confirming(act, value)).make(self._parts.clock.now_us())
+        return _answer(confirm_page(opened.view.question, opened.person_name, nonce, act, value))
+
+    def _nonce(self, token: str, opened: OpenedLink, step: str) -> LinkNonce:
+        return LinkNonce(key=self._parts.key, token=token, revision=opened.revision, step=step)
+
+
+def _step(form: SentForm) -> str:
+    act = form.get(CONFIRM)
+    return _confirming(act, form.get(VALUE)) if act else _FIRST
+
+
+def _confirming(act: str, value: str) -> str:
+    """A page that confirms one thing cannot be made to confirm another."""
+    return f"{_SECOND}\x1f{act}\x1f{value}"
+
+
+def _meant(form: SentForm) -> SentForm:
+    """On the second page the choice was made before; its button says no more than yes."""
+    act = form.get(CONFIRM)
+    return SentForm(((ACT, act), (VALUE, form.get(VALUE)))) if act else form
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[:1].upper()}{reason[1:]}."
+
+
+def _answer(page: str, status: int = 200) -> HTMLResponse:
+    return HTMLResponse(page, status, HEADERS)
