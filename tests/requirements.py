@@ -367,6 +367,14 @@ ASK: Sections = {
         "shown-once": "Two processes never show or close the same card at once, and a lost one is taken up.",
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },
+    "The desk is a presentation": {
+        "desk-shows-and-answers": "Every kind of open question of its person is a popup at the desk and answered there.",
+        "desk-takes-secrets": "A secret is typed hidden at the desk, and the desk keeps it nowhere.",
+        "desk-closing-is-no-answer": "To close the popup answers nothing; Rather not declines.",
+        "desk-closes-when-answered-elsewhere": "A popup of a question that ended elsewhere closes at once.",
+        "desk-replaced-loses-nothing": "A popup that another one replaced comes back, and takes no call's place.",
+        "desk-waits-for-household": "A household that is away is asked again with growing pauses, and then shown.",
+    },
 }
 
 
