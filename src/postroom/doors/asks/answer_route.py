@@ -11,10 +11,9 @@ from fastapi.responses import JSONResponse
 from postroom.domain.answer_attempt import Verdict, VerdictKind
 from postroom.domain.error_shapes import failure_document
 from postroom.domain.errors import Code, FieldError, Refused, ValidationError
-from postroom.domain.principal import Principal
 from postroom.doors.asks import models
 from postroom.doors.asks.render import shown
-from postroom.doors.guard.depends import ReservedId, allowing
+from postroom.doors.guard.depends import Caller, ReservedId, allowing
 from postroom.doors.guard.tool_policy import Rule
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.given import check_given
@@ -33,8 +32,6 @@ _OVER: Final[dict[int | str, dict[str, Any]]] = {
 
 
 def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: Callable[[], str]) -> None:
-    Person = Annotated[Principal, Depends(allowing(may_answer))]
-
     @router.post(
         "/v1/asks/{ask_id}/answer",
         operation_id="answerAsk",
@@ -43,11 +40,12 @@ def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: C
         response_model_exclude_unset=True,
         responses=_OVER,
         openapi_extra=models.ANSWER_REQUEST,
+        dependencies=[Depends(allowing(may_answer))],
     )
     async def answer(
         ask_id: Annotated[str, Path(max_length=64)],
         body: Annotated[dict[str, Any], Body()],
-        person: Person,
+        person: Caller,
         reserved_id: ReservedId,
         channel: Place = CHANNEL,
         revision: Revision = None,

@@ -11,10 +11,11 @@ Ask a person something and get their answer: a decision, a choice, missing facts
 before anything else and is shown wherever the person can be reached (phone, e-mail, desk, console); it outlives this \
 call, this session and a restart, and exactly one answer counts.
 
-Ask ONCE. `question` is what the person reads first, so make it complete in one or two sentences; put background into \
+Ask ONCE. `question` is what the person reads first, so make it complete in one or two sentences; background goes to \
 `context`. For a choice give `options`; for a yes or no that permits something use kind="approve"; for several \
 facts at once kind="form" with a flat JSON Schema in `form`; otherwise the person answers in their own words. Without \
-`to` the household's owner is asked. Pass `idempotency_key` when you may repeat the call: the same key is the same question.
+`to` the household's owner is asked. Pass `idempotency_key` when you may repeat the call: the same \
+key is the same question.
 
 The call waits `wait_seconds` for the answer. If `status` is `open`, no person has answered yet: call `wait` with the \
 `ask_id`, now or later, even from another session. Do not ask again and never make up an answer. `answered` has the \
@@ -115,6 +116,7 @@ QuestionText = Annotated[
 NewText = Annotated[str, SkipValidation, WithJsonSchema(_text("The question in other words"))]
 ContextText = Annotated[str, SkipValidation, WithJsonSchema(_text("What the person should know to answer"))]
 Key = Annotated[str, SkipValidation, WithJsonSchema(_text("The same key is always the same question"))]
+KnownKey = Annotated[str, SkipValidation, WithJsonSchema(_text("The key it was asked with, in place of ask_id"))]
 AskId = Annotated[str, SkipValidation, WithJsonSchema({"type": "string", "description": "From the answer of ask"})]
 OptionalAskId = Annotated[str, SkipValidation, WithJsonSchema(_text("From the answer of ask"))]
 Reason = Annotated[str, SkipValidation, WithJsonSchema(_text("For the people who were asked"))]
