@@ -368,7 +368,7 @@ ASK: Sections = {
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },
     "The desk is a presentation": {
-        "desk-shows-and-answers": "Every kind of open question of its person is a popup at the desk and answered there.",
+        "desk-shows-and-answers": "Every kind of open question to its person is a popup at the desk, answered there.",
         "desk-takes-secrets": "A secret is typed hidden at the desk, and the desk keeps it nowhere.",
         "desk-closing-is-no-answer": "To close the popup answers nothing; Rather not declines.",
         "desk-closes-when-answered-elsewhere": "A popup of a question that ended elsewhere closes at once.",

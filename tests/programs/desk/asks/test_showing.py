@@ -69,9 +69,7 @@ def test_several_options_are_chosen_and_sent(desk: Caller, screen: Screen, house
 
 
 @pytest.mark.requirement("ask:desk-shows-and-answers")
-def test_approving_takes_a_button_and_a_stray_enter_decides_nothing(
-    desk: Caller, screen: Screen, house: House
-) -> None:
+def test_approving_takes_a_button_and_a_stray_enter_decides_nothing(desk: Caller, screen: Screen, house: House) -> None:
     ask = house.ask("May I delete the old backups?", kind="approve", context="42 files, 3 GB")
     picture(screen, desk, "approve")
     screen.key("Return", "y", "Return", "space")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -31,6 +32,15 @@ def form_fields(form: Mapping[str, Any], filled: Filled | None = None) -> tuple[
 def form_values(form: Mapping[str, Any], filled: Filled) -> dict[str, Any]:
     """What cannot be read stays as it was typed: the household says what is wrong with it."""
     return {name: _value(field, filled[name]) for name, field in form["properties"].items() if filled.get(name)}
+
+
+def in_labels(form: Mapping[str, Any], words: str) -> str:
+    """What the household says about a field, with the name that the person reads."""
+    for name, field in form["properties"].items():
+        found = re.search(rf"(?<!\w){re.escape(name)}: ", words)
+        if found:
+            words = f"{words[: found.start()]}{field.get('title') or name}: {words[found.end() :]}"
+    return words
 
 
 def _value(field: Mapping[str, Any], given: Sequence[str]) -> Any:

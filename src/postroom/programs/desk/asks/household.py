@@ -126,6 +126,9 @@ def _refusal(status: int, body: dict[str, Any]) -> Exception:
 
 
 def _reason(body: dict[str, Any]) -> str:
+    """In words for the person; of a wrong field without its name in the API."""
     error = body.get("error")
-    told = error.get("message") if isinstance(error, dict) else error
-    return str(told or body.get("message") or "")
+    if not isinstance(error, dict):
+        return str(error or "")
+    fields = error.get("fields") or ()
+    return "; ".join(str(one["error"]) for one in fields) if fields else str(error.get("message") or "")

@@ -15,6 +15,7 @@ from postroom.domain.time import seconds
 from postroom.programs.desk.asks.asked import Ask
 from postroom.programs.desk.asks.board import Board
 from postroom.programs.desk.asks.card import Before, message_sheet, question_sheet
+from postroom.programs.desk.asks.form import in_labels
 from postroom.programs.desk.asks.given import given
 from postroom.programs.desk.asks.household import Away, Household, NotServed, Taken, Verdict
 from postroom.programs.desk.asks.listening import pause_seconds
@@ -107,7 +108,8 @@ class Shower:
                 self.board.put_aside(ask)
                 await self._tell(f"This cannot be answered here: {verdict.reason}.")
             case Taken.NOT_AN_ANSWER:
-                self._keep(ask, ending, verdict.reason)
+                form = ask.wording.form
+                self._keep(ask, ending, in_labels(form, verdict.reason) if form else verdict.reason)
             case _ as never:
                 assert_never(never)
 

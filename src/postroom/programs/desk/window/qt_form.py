@@ -26,11 +26,13 @@ class Form(QScrollArea):
     def __init__(self, fields: Sequence[FormField], hands: FormHands, *, secret: bool) -> None:
         super().__init__()
         self._hands, self._secret = hands, secret
+        self.stops: list[QWidget] = []
         self._rows = QWidget()
         self._column = QVBoxLayout(self._rows)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(4)
         self._readers = {field.name: self._row(field) for field in fields}
+        self._column.addStretch(1)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -51,6 +53,7 @@ class Form(QScrollArea):
         return QSize(200, min(self.sizeHint().height(), 160))
 
     def _row(self, field: FormField) -> Callable[[], list[str]]:
+        self._column.addSpacing(6)
         label = self._label(field.label + (" *" if field.required else ""), "")
         if field.hint:
             self._label(field.hint, "hint")
@@ -75,6 +78,7 @@ class Form(QScrollArea):
         line.returnPressed.connect(self._hands.submit)
         line.textChanged.connect(lambda _: self._hands.changed())
         self._column.addWidget(line)
+        self.stops.append(line)
         return lambda: [line.text()] if line.text().strip() else []
 
     def _picked(self, field: FormField) -> Callable[[], list[str]]:
@@ -84,6 +88,7 @@ class Form(QScrollArea):
             button.clicked.connect(lambda _, number=number: self._press(field, buttons, number))
             flow.addWidget(button)
         self._column.addLayout(flow)
+        self.stops += buttons
         values = [value for value, _ in field.choices]
         return lambda: [value for value, button in zip(values, buttons, strict=True) if button.isChecked()]
 

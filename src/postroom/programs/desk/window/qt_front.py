@@ -169,10 +169,15 @@ class QtWindow(QWidget):
             row.addWidget(submit)
 
     def _order_tabs(self, *before_input: QPushButton) -> None:
-        reply = [self._input] if self._sheet.has_reply else []
-        stops = [*before_input, *reply, *self._last_stops]
+        stops = [*before_input, *self._answering(), *self._last_stops]
         for one, next_one in itertools.pairwise(stops):
             self.setTabOrder(one, next_one)
+
+    def _answering(self) -> list[QWidget]:
+        """Where Tab comes from to the buttons at the foot."""
+        if self._sheet.has_reply:
+            return [self._input]
+        return list(self._form.stops if self._form else self._options)
 
     def _show_offer(self) -> None:
         while (item := self._offer.takeAt(0)) is not None:

@@ -182,7 +182,8 @@ class TkWindow:
         sheet = self._sheet
         if not sheet.ends_by_choosing:
             FlatButton(frame, sheet.submit_label, self._submit, self._palette, primary=True).pack(side="right")
-        FlatButton(frame, sheet.cancel_label, self._cancel, self._palette).pack(side="right", padx=(0, 8))
+        gap = 0 if sheet.ends_by_choosing else 8
+        FlatButton(frame, sheet.cancel_label, self._cancel, self._palette).pack(side="right", padx=(0, gap))
         if sheet.decline_label:
             FlatButton(frame, sheet.decline_label, self._decline, self._palette).pack(side="left")
 
