@@ -409,6 +409,14 @@ ASK: Sections = {
         "links-two-steps": "An approval by link takes a choice and a confirmation of that very choice.",
         "links-die": "A link names one card of one person, is kept as a hash, and dies with question and wording.",
     },
+    "The desk is a presentation": {
+        "desk-shows-and-answers": "Every kind of open question to its person is a popup at the desk, answered there.",
+        "desk-takes-secrets": "A secret is typed hidden at the desk, and the desk keeps it nowhere.",
+        "desk-closing-is-no-answer": "To close the popup answers nothing; Rather not declines.",
+        "desk-closes-when-answered-elsewhere": "A popup of a question that ended elsewhere closes at once.",
+        "desk-replaced-loses-nothing": "A popup that another one replaced comes back, and takes no call's place.",
+        "desk-waits-for-household": "A household that is away is asked again with growing pauses, and then shown.",
+    },
 }
 
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from postroom.system.settings import SettingsError
+
+if TYPE_CHECKING:
+    from postroom.system.settings import Settings
+
+Household = Annotated[
+    str | None,
+    typer.Option("--household", metavar="URL", help="Whose open questions are shown here, by its API's address."),
+]
+Token = Annotated[
+    str | None,
+    typer.Option("--token", help="Of the person who answers them; POSTROOM_TOKEN keeps it out of sight."),
+]
 
 
 def desk(
@@ -16,10 +28,28 @@ def desk(
     port: Annotated[int, typer.Option("--port")] = 40105,
     check: Annotated[bool, typer.Option("--check", help="Tell whether a popup can be shown, and how.")] = False,
     screenshot: Annotated[Path | None, typer.Option("--screenshot", help="With --check: a picture of it.")] = None,
+    household: Household = None,
+    token: Token = None,
 ) -> None:
-    """Serve the popup tool `notify` to an MCP client on this machine."""
+    """Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you."""
     from postroom.programs.desk.__main__ import run
+    from postroom.programs.desk.household_address import Named
 
     if screenshot is not None and not check:
         raise SettingsError("--screenshot needs --check.")
-    raise typer.Exit(run(http=http, host=host, port=port, check=check, picture=screenshot))
+    named = Named(url=household, token=token)
+    code = run(
+        http=http, host=host, port=port, check=check, picture=screenshot, asked=named, owners_token=_owners_token
+    )
+    raise typer.Exit(code)
+
+
+def _owners_token(settings: Settings) -> str | None:
+    """None when there is no household here, when its owner has no token, or when another account keeps it."""
+    from postroom.domain.principal import OWNER, Principal, Role
+    from postroom.doors.guard.tokens import TokenFile, TokenFileError
+
+    try:
+        return TokenFile(settings.tokens_file).token_of(Principal(Role.PERSON, OWNER))
+    except TokenFileError:
+        return None

@@ -22,7 +22,14 @@ SOURCE = Path(__file__).parents[3] / "src"
 class Caller:
     """The client lives in a thread, so that a test can press keys while a call is waiting."""
 
-    def __init__(self, environ: dict[str, str], folder: Path, *, without_qt: bool = False, **settings: object) -> None:
+    def __init__(
+        self,
+        environ: dict[str, str],
+        folder: Path,
+        *arguments: str,
+        without_qt: bool = False,
+        **settings: object,
+    ) -> None:
         self.toolkit = str(settings.get("toolkit", "auto"))
         self.home = folder / "home"
         self.voicemode = folder / "voicemode"
@@ -30,7 +37,7 @@ class Caller:
         self.project.mkdir(parents=True, exist_ok=True)
         self._parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-P", "-m", "postroom.programs.desk"],
+            args=["-P", "-m", "postroom.programs.desk", *arguments],
             cwd=self.project,
             env={
                 **environ,

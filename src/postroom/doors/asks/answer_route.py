@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, assert_never
+from typing import Annotated, Any, Final, Literal, assert_never
 
-from fastapi import APIRouter, Body, Depends, Path
+from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import JSONResponse
 
 from postroom.domain.answer_attempt import Verdict, VerdictKind
@@ -20,6 +20,12 @@ from postroom.work.questions.given import check_given
 from postroom.work.questions.view import Heard
 
 CHANNEL: Final = "api"
+Place = Annotated[
+    Literal["api", "desk"], Query(description="Where the person answers; a secret is taken from the desk.")
+]
+Revision = Annotated[
+    int | None, Query(ge=1, description="Of the wording they had before them; an older one answers nothing.")
+]
 _OVER: Final[dict[int | str, dict[str, Any]]] = {
     409: {"model": models.EndedFirst, "description": "It has ended before; here is how"}
 }
@@ -41,9 +47,11 @@ def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: C
         body: Annotated[dict[str, Any], Body()],
         person: Caller,
         reserved_id: ReservedId,
+        channel: Place = CHANNEL,
+        revision: Revision = None,
     ) -> Any:
-        event_id = reserved_id or new_id()
-        heard = await asking.answer(person, ask_id, check_given(body), channel=CHANNEL, event_id=event_id)
+        event_id, given = reserved_id or new_id(), check_given(body)
+        heard = await asking.answer(person, ask_id, given, channel=channel, event_id=event_id, revision=revision)
         return _answer(heard, body)
 
 

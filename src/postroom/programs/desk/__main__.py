@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from postroom.programs.desk.household_address import Named, whose_questions
 from postroom.programs.desk.settings import DEFAULT_PORT, from_settings
-from postroom.system.settings import SettingsError
+from postroom.system.settings import Settings, SettingsError
 from postroom.system.settings.load import from_process
+from postroom.system.telemetry.log import configure
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,29 +22,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=DEFAULT_PORT)
     parser.add_argument("--check", action="store_true", help="tell whether a popup can be shown, and how")
     parser.add_argument("--screenshot", type=Path, metavar="FILE", help="with --check: a picture of the popup")
+    parser.add_argument("--household", metavar="URL", help="whose open questions are shown here, by its API's address")
+    parser.add_argument("--token", help="of the person who answers them; POSTROOM_TOKEN keeps it out of sight")
     chosen = parser.parse_args(arguments)
     if chosen.screenshot and not chosen.check:
         parser.error("--screenshot needs --check")
     try:
-        return run(http=chosen.http, host=chosen.host, port=chosen.port, check=chosen.check, picture=chosen.screenshot)
+        return run(
+            http=chosen.http,
+            host=chosen.host,
+            port=chosen.port,
+            check=chosen.check,
+            picture=chosen.screenshot,
+            asked=Named(url=chosen.household, token=chosen.token),
+        )
     except SettingsError as error:
         parser.error(str(error))
 
 
-def run(*, http: bool, host: str, port: int, check: bool, picture: Path | None) -> int:
-    """What `postroom desk` does, too."""
+def run(
+    *,
+    http: bool,
+    host: str,
+    port: int,
+    check: bool,
+    picture: Path | None,
+    asked: Named,
+    owners_token: Callable[[Settings], str | None] = lambda _: None,
+) -> int:
+    """What `postroom desk` does, too; there the owner's own token is at hand."""
     household, _ = from_process()
     settings = from_settings(household, os.environ, working_directory=Path.cwd(), user_home=Path.home())
+    where = whose_questions(household, asked, owners_token)
     if check:
         from postroom.programs.desk.check import check as examine
 
-        return examine(settings, screenshot=picture)
+        return examine(settings, screenshot=picture, household=where)
     from postroom.programs.desk.server import run_http, run_stdio
 
+    configure("WARNING")
     if http:
-        run_http(settings, host=host, port=port)
+        run_http(settings, host=host, port=port, household=where)
     else:
-        run_stdio(settings)
+        run_stdio(settings, where)
     return 0
 
 

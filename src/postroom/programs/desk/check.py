@@ -13,6 +13,7 @@ from pathlib import Path
 from postroom.programs.desk.appearance import palette_for
 from postroom.programs.desk.child import WindowProcess
 from postroom.programs.desk.chimes import player
+from postroom.programs.desk.household_address import HouseholdAddress
 from postroom.programs.desk.outcome import Ending, Outcome, answer
 from postroom.programs.desk.question import DEFAULT_TITLE
 from postroom.programs.desk.settings import DeskSettings, Toolkit
@@ -34,7 +35,13 @@ class Preview:
     milliseconds: int
 
 
-def check(settings: DeskSettings, *, screenshot: Path | None = None, system: System | None = None) -> int:
+def check(
+    settings: DeskSettings,
+    *,
+    screenshot: Path | None = None,
+    system: System | None = None,
+    household: HouseholdAddress | None = None,
+) -> int:
     """Prints what it finds; 0 when a popup can be shown."""
     system = system or ThisSystem()
     toolkit = choose(settings.toolkit, system)
@@ -42,6 +49,7 @@ def check(settings: DeskSettings, *, screenshot: Path | None = None, system: Sys
     preview = asyncio.run(_preview(settings, toolkit, palette, screenshot))
     for line in _report(settings, system, toolkit, palette, preview, screenshot):
         sys.stdout.write(line + "\n")
+    sys.stdout.write(f"questions      {f'of {household.url}' if household else 'none: no household is named here'}\n")
     return 0 if preview.outcome is Outcome.DISPLAYED else 1
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -46,6 +47,24 @@ class _Popup:
         self.process.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What every sheet of this screen has in common."""
+
+    token: str
+    turn_file: str
+    drafts: Path
+    palette: str
+    message_seconds: float
+
+
+SheetFor = Callable[[Look], Sheet]
+
+
+async def _tell_no_client(_seconds: float) -> None:
+    """No call waits for this popup."""
+
+
 class Desk:
     def __init__(
         self,
@@ -63,30 +82,75 @@ class Desk:
         self._chimes = Chimes(settings.voicemode)
         self._current: _Popup | None = None
         self._calls = 0
+        self._calling = 0
 
     async def notify(self, question: Question, progress: Progress) -> Ending:
         """Cancelling the call closes its window; what was typed stays as a draft."""
         self._calls += 1
-        call = self._calls
+        self._calling += 1
+        try:
+            return await self._by_best_toolkit(partial(self._ask, self._calls, question, progress))
+        finally:
+            self._calling -= 1
+
+    def is_free(self) -> bool:
+        """Whether no popup has the screen, of this server or of another one."""
+        return not self._calling and turn.is_free(self._settings.turn)
+
+    async def show(self, sheet_for: SheetFor) -> Ending:
+        """What is not a call and so takes no call's place: REPLACED at once unless the screen is free."""
+        return await self._by_best_toolkit(partial(self._show, sheet_for))
+
+    async def _by_best_toolkit(self, attempt: Callable[[Toolkit], Awaitable[Ending]]) -> Ending:
         toolkit = await asyncio.to_thread(choose, self._settings.toolkit, self._system)
-        ending = await self._ask(call, question, toolkit, progress)
+        ending = await attempt(toolkit)
         if toolkit is Toolkit.QT and ending.outcome in _NOT_EVEN_SHOWN:
             logger.warning("the Qt window did not come up, using Tk instead")
-            ending = await self._ask(call, question, Toolkit.TK, progress)
+            ending = await attempt(Toolkit.TK)
         return Ending(outcome=Outcome.CRASHED) if ending.outcome is Outcome.NEVER_SHOWN else ending
 
-    async def _ask(self, call: int, question: Question, toolkit: Toolkit, progress: Progress) -> Ending:
+    async def _ask(self, call: int, question: Question, progress: Progress, toolkit: Toolkit) -> Ending:
         if call != self._calls:
             return Ending(outcome=Outcome.REPLACED)
+
+        async def then(popup: _Popup, sheet: Sheet) -> Ending:
+            return await self._conversation(popup, sheet, question, progress)
+
+        return await self._in_window(toolkit, partial(self._sheet, question), then)
+
+    async def _show(self, sheet_for: SheetFor, toolkit: Toolkit) -> Ending:
+        if not self.is_free():
+            return Ending(outcome=Outcome.REPLACED)
+
+        async def then(popup: _Popup, sheet: Sheet) -> Ending:
+            waits = sheet.wait_for_response
+            return await self._end_of(popup, _tell_no_client) if waits else Ending(outcome=Outcome.DISPLAYED)
+
+        return await self._in_window(toolkit, lambda token: sheet_for(self._look(token)), then)
+
+    async def _in_window(
+        self, toolkit: Toolkit, sheet_for: Callable[[str], Sheet], then: Callable[[_Popup, Sheet], Awaitable[Ending]]
+    ) -> Ending:
         popup = self._open(toolkit)
         try:
-            sheet = await asyncio.to_thread(self._sheet, question, popup.token)
+            sheet = await asyncio.to_thread(sheet_for, popup.token)
             await asyncio.to_thread(popup.process.show, sheet)
             failure = await self._appearance_of(popup)
-            return failure or await self._conversation(popup, sheet, question, progress)
+            if failure:
+                turn.give_back(self._settings.turn, popup.token)
+            return failure or await then(popup, sheet)
         except BaseException:
             popup.process.close()
             raise
+
+    def _look(self, token: str) -> Look:
+        return Look(
+            token=token,
+            turn_file=str(self._settings.turn),
+            drafts=self._settings.drafts,
+            palette=palette_for("auto", self._system),
+            message_seconds=self._settings.display_only_seconds,
+        )
 
     def _open(self, toolkit: Toolkit) -> _Popup:
         if self._current is not None:
@@ -176,7 +240,8 @@ class Desk:
             heard = clock()
             if event["event"] == "ended":
                 outcome = Outcome(event["outcome"])
-                return Ending(outcome=outcome, text=event["text"], chosen=tuple(event["chosen"]))
+                fields = {name: tuple(values) for name, values in event["fields"].items()}
+                return Ending(outcome=outcome, text=event["text"], chosen=tuple(event["chosen"]), fields=fields)
 
     async def _record(self, who: Who, text: str, conversation: str | None) -> str | None:
         """A log that cannot be written never costs the person's answer."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
@@ -12,6 +13,8 @@ class Outcome(StrEnum):
     EMPTY = "empty"
     DISPLAYED = "displayed"
     CANCELLED = "cancelled"
+    DECLINED = "declined"
+    """The person would rather not answer, and said so."""
     DISMISSED = "dismissed"
     TIMEOUT = "timeout"
     REPLACED = "replaced"
@@ -30,6 +33,7 @@ class Ending:
     outcome: Outcome
     text: str = ""
     chosen: tuple[str, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Ending(outcome={self.outcome.value!r}, text=***)"
@@ -48,7 +52,7 @@ def answer(ending: Ending, timeout_seconds: float | None = None) -> str:
             return "User submitted empty response"
         case Outcome.DISPLAYED:
             return "✓ Message displayed successfully"
-        case Outcome.CANCELLED:
+        case Outcome.CANCELLED | Outcome.DECLINED:
             return "User cancelled the popup"
         case Outcome.DISMISSED:
             return "User dismissed the popup"

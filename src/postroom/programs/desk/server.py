@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import sys
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import Any
@@ -16,13 +17,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from postroom.domain.web_address import in_url
+from postroom.programs.desk.asks.watching import watching
 from postroom.programs.desk.desk import Desk
+from postroom.programs.desk.household_address import HouseholdAddress
 from postroom.programs.desk.settings import DEFAULT_PORT, DeskSettings
 from postroom.programs.desk.tool import notify_tool
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.settings import SettingsError
 from postroom.system.settings.version import package_version
 
+_NOT_STARTED = 3
 INSTRUCTIONS = (
     "`notify` shows the user a popup on their own screen and returns what they type. It is the silent counterpart of "
     "a spoken `converse`: both share one conversation history, and you can switch between them at any time."
@@ -42,12 +46,12 @@ _OPENAPI = {
 }
 
 
-def build_server(settings: DeskSettings) -> MCPServer[Any]:
+def build_server(settings: DeskSettings, desk: Desk | None = None) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "postroom-desk",
         version=package_version(),
         instructions=INSTRUCTIONS,
-        tools=[notify_tool(Desk(settings))],
+        tools=[notify_tool(desk or Desk(settings))],
         log_level="WARNING",
     )
     server.custom_route("/health", methods=["GET"])(_json({"status": "ok"}))
@@ -55,29 +59,46 @@ def build_server(settings: DeskSettings) -> MCPServer[Any]:
     return server
 
 
-def run_stdio(settings: DeskSettings) -> None:
-    anyio.run(build_server(settings).run_stdio_async)
+def run_stdio(settings: DeskSettings, household: HouseholdAddress | None = None) -> None:
+    async def run() -> None:
+        desk = Desk(settings)
+        async with watching(desk, settings, household):
+            await build_server(settings, desk).run_stdio_async()
+
+    anyio.run(run)
 
 
-def http_app(settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT) -> ASGIApp:
+def http_app(
+    settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT, desk: Desk | None = None
+) -> ASGIApp:
     """MCP at `/mcp`. Only requests addressed to this host pass, and with a token only those that bear it."""
     names = {in_url(host), "127.0.0.1", "localhost", "[::1]"}
     security = TransportSecuritySettings(
         allowed_hosts=sorted(f"{name}:{port}" for name in names),
         allowed_origins=sorted(f"http://{name}:{port}" for name in names),
     )
-    inner: Starlette = build_server(settings).streamable_http_app(host=host, transport_security=security)
+    inner: Starlette = build_server(settings, desk).streamable_http_app(host=host, transport_security=security)
     app = McpSessions(inner, SessionBounds())
     return BearerOnly(app, settings.token.reveal()) if settings.token else app
 
 
-def run_http(settings: DeskSettings, *, host: str, port: int) -> None:
+def run_http(settings: DeskSettings, *, host: str, port: int, household: HouseholdAddress | None = None) -> None:
     """Raises SettingsError rather than let other machines ask the person at this screen for anything."""
     import uvicorn
 
     if not settings.token and not _is_this_machine(host):
         raise SettingsError(f"--host {host} is open to other machines: set desk.token (POSTROOM_DESK__TOKEN) first.")
-    uvicorn.run(http_app(settings, host=host, port=port), host=host, port=port, log_level="warning")
+
+    async def run() -> bool:
+        desk = Desk(settings)
+        app = http_app(settings, host=host, port=port, desk=desk)
+        server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning"))
+        async with watching(desk, settings, household):
+            await server.serve()
+        return server.started
+
+    if not anyio.run(run):
+        sys.exit(_NOT_STARTED)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -37,6 +37,10 @@ class DeskSettings:
     progress_seconds: float = 10.0
     silence_seconds: float = 60.0
     """A window that has not given a sign of life for so long hangs."""
+    questions: bool = True
+    """Whether the household's open questions are shown here."""
+    settle_seconds: float = 1.0
+    """Keys meant for another window must not answer a question that has only just come up."""
     token: Secret = _NO_TOKEN
     """Over HTTP, what a client must bear."""
 

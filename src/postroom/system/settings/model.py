@@ -217,6 +217,10 @@ class DeskSettings(Section):
     """How often a waiting client is told that the call is alive."""
     silence_seconds: Seconds = 60.0
     """A window that says nothing for so long is taken for dead."""
+    questions: bool = True
+    """Whether the household's open questions to you are shown as popups."""
+    settle_seconds: Seconds = 1.0
+    """So long a question of the household must have been there before it takes an answer."""
     token: Secret = Secret("")
     """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
 

@@ -10,7 +10,7 @@ from postroom.programs.desk import drafts
 from postroom.programs.desk import screen_lock as turn
 from postroom.programs.desk.outcome import Outcome
 from postroom.programs.desk.window.sitting import CLOSE, HANG_UP, HINT, Sitting
-from postroom.programs.desk.wire import Sheet
+from postroom.programs.desk.wire import FormField, Sheet
 
 
 class Room:
@@ -159,3 +159,48 @@ def test_the_foot_of_the_window_tells_the_keys_or_the_length(tmp_path: Path) -> 
     assert room.sitting.notice() == (HINT, False)
     room.sitting.typed("x" * 9_500)
     assert room.sitting.notice() == ("9,500 of 10,000 characters", False)
+
+
+@pytest.mark.parametrize(
+    ("sheet", "text", "chosen", "fields", "line"),
+    [
+        ({}, " ", [], {}, "Write something first"),
+        ({"options": ("a",), "has_reply": False}, "", [], {}, "Choose something first"),
+        ({"options": ("a",)}, "or so", ["a"], {}, "Either choose or write: empty the text to choose"),
+        ({"fields": (FormField(name="n", label="Name", required=True),)}, "", [], {}, "Still missing: Name"),
+        ({"fields": (FormField(name="n", label="Name"),)}, "", [], {}, "Fill in the form first"),
+    ],
+)
+def test_a_question_of_the_household_takes_only_what_answers_it(
+    tmp_path: Path, sheet: dict[str, Any], text: str, chosen: list[str], fields: dict[str, list[str]], line: str
+) -> None:
+    room = Room(tmp_path, needs_answer=True, **sheet)
+    assert not room.sitting.submit(text, chosen, fields)
+    assert room.sitting.notice() == (line, True)
+    assert not room.events("ended")
+    room.sitting.typed("x")
+    assert room.sitting.notice()[0] != line
+
+
+def test_keys_meant_for_another_window_answer_nothing(tmp_path: Path) -> None:
+    room = Room(tmp_path, needs_answer=True, settle_seconds=1.0)
+    room.now += 0.9
+    assert not room.sitting.submit("ls") and not room.sitting.decline()
+    assert room.sitting.notice() == ("This has only just appeared: please press again", True)
+    room.now += 0.1
+    assert room.sitting.decline()
+    assert room.events("ended")[0]["outcome"] == "declined"
+
+
+def test_a_form_is_handed_over_however_it_ends(tmp_path: Path) -> None:
+    room = Room(tmp_path, needs_answer=True, fields=(FormField(name="n", label="Name"),))
+    room.sitting.end(Outcome.REPLACED, fields={"n": ["Willow"]})
+    assert room.events("ended")[0]["fields"] == {"n": ["Willow"]}
+
+
+def test_the_screen_is_free_after_the_end_and_not_before(tmp_path: Path) -> None:
+    room = Room(tmp_path)
+    room.sitting.pulse()
+    assert not turn.is_free(room.turn)
+    room.sitting.end(Outcome.CANCELLED)
+    assert turn.is_free(room.turn)

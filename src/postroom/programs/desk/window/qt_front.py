@@ -14,7 +14,15 @@ from postroom.programs.desk.outcome import Outcome
 from postroom.programs.desk.palette import PALETTES
 from postroom.programs.desk.window.monitors import monitors
 from postroom.programs.desk.window.placement import Area, centred, monitor_for
-from postroom.programs.desk.window.qt_parts import FlowLayout, ReadingArea, ReplyInput, SecretInput, style_sheet
+from postroom.programs.desk.window.qt_form import Form, FormHands
+from postroom.programs.desk.window.qt_parts import (
+    FlowLayout,
+    NoInput,
+    ReadingArea,
+    ReplyInput,
+    SecretInput,
+    style_sheet,
+)
 from postroom.programs.desk.window.sitting import LINGER_SECONDS, PULSE_MILLISECONDS, Sitting
 
 WIDTH = 560
@@ -40,6 +48,7 @@ class QtWindow(QWidget):
         self._sheet = sitting.sheet
         self._palette = PALETTES[sitting.sheet.palette]
         self._left_at = 0.0
+        self._form: Form | None = None
         self.setWindowTitle(" ".join(self._sheet.title.split()))
         self.setStyleSheet(style_sheet(self._palette))
         self.setMouseTracking(True)
@@ -79,9 +88,9 @@ class QtWindow(QWidget):
             history = ReadingArea("Conversation so far", HISTORY_ROWS)
             history.show_history(self._sheet.history, self._palette)
             self._column.addWidget(history)
-        message = ReadingArea("Message", MESSAGE_ROWS)
-        message.show_text(self._sheet.message)
-        self._column.addWidget(message)
+        self._message = ReadingArea("Message", MESSAGE_ROWS)
+        self._message.show_text(self._sheet.message)
+        self._column.addWidget(self._message)
         if not self._sheet.wait_for_response:
             self._build_footer()
             return
@@ -91,16 +100,30 @@ class QtWindow(QWidget):
 
     def _build_reply(self) -> None:
         self._options: list[QPushButton] = []
+        if self._sheet.problem:
+            self._column.addWidget(_problem(self._sheet.problem))
         if self._sheet.options:
             flow = FlowLayout()
             for option in self._sheet.options:
                 flow.addWidget(self._option(option))
             self._column.addLayout(flow)
+        if self._sheet.fields:
+            hands = FormHands(submit=self._submit, changed=lambda: self._sitting.typed(""))
+            self._form = Form(self._sheet.fields, hands, secret=self._sheet.secret)
+            self._column.addWidget(self._form)
         self._offer = QHBoxLayout()
         self._column.addLayout(self._offer)
-        kind = SecretInput if self._sheet.secret else ReplyInput
-        self._input = kind(self._submit, self._sitting.typed)
+        self._input = self._reply()
         self._column.addWidget(self._input)
+
+    def _reply(self) -> ReplyInput | SecretInput | NoInput:
+        if not self._sheet.has_reply:
+            return NoInput(self._message)
+        kind = SecretInput if self._sheet.secret else ReplyInput
+        reply = kind(self._submit, self._sitting.typed)
+        if self._sheet.text:
+            reply.insert(self._sheet.text)
+        return reply
 
     def _option(self, option: str) -> QPushButton:
         button = QPushButton(option.replace("&", "&&"))
@@ -116,25 +139,45 @@ class QtWindow(QWidget):
         row = QHBoxLayout()
         self._notice = QLabel(self._sitting.notice()[0])  # there from the first moment, not after the first pulse
         self._notice.setObjectName("notice")
-        row.addWidget(self._notice, 1)
+        if self._sheet.decline_label:
+            self._column.addWidget(self._notice)  # three buttons leave no room beside them
+        else:
+            row.addWidget(self._notice, 1)
         if self._sheet.wait_for_response:
-            cancel, submit = QPushButton("Cancel"), QPushButton("Submit")
-            submit.setObjectName("submit")
-            submit.clicked.connect(lambda: self._submit())
-            cancel.clicked.connect(lambda: self._end(Outcome.CANCELLED))
-            row.addWidget(cancel)
-            row.addWidget(submit)
-            self._last_stops = (submit, cancel)
+            self._build_buttons(row)
         else:
             close = QPushButton("Close")
             close.clicked.connect(lambda: self._end(Outcome.CANCELLED))
             row.addWidget(close)
         self._column.addLayout(row)
 
+    def _build_buttons(self, row: QHBoxLayout) -> None:
+        sheet = self._sheet
+        submit, cancel = QPushButton(sheet.submit_label), QPushButton(sheet.cancel_label)
+        submit.setObjectName("submit")
+        submit.clicked.connect(lambda: self._submit())
+        cancel.clicked.connect(lambda: self._end(Outcome.CANCELLED))
+        self._last_stops = [cancel] if sheet.ends_by_choosing else [submit, cancel]
+        if sheet.decline_label:
+            decline = QPushButton(sheet.decline_label)
+            decline.clicked.connect(self._decline)
+            row.addWidget(decline)
+            row.addStretch(1)
+            self._last_stops.append(decline)
+        row.addWidget(cancel)
+        if not sheet.ends_by_choosing:
+            row.addWidget(submit)
+
     def _order_tabs(self, *before_input: QPushButton) -> None:
-        stops = [*before_input, self._input, *self._last_stops]
+        stops = [*before_input, *self._answering(), *self._last_stops]
         for one, next_one in itertools.pairwise(stops):
             self.setTabOrder(one, next_one)
+
+    def _answering(self) -> list[QWidget]:
+        """Where Tab comes from to the buttons at the foot."""
+        if self._sheet.has_reply:
+            return [self._input]
+        return list(self._form.stops if self._form else self._options)
 
     def _show_offer(self) -> None:
         while (item := self._offer.takeAt(0)) is not None:
@@ -208,8 +251,15 @@ class QtWindow(QWidget):
     def _submit(self, chosen: list[str] | None = None) -> None:
         boxes = zip(self._sheet.options, self._options, strict=True)
         picked = chosen or [option for option, button in boxes if button.isChecked()]
-        if self._sitting.submit(self._input.read(), picked):
+        if self._sitting.submit(self._input.read(), picked, self._filled()):
             self._leave()
+
+    def _decline(self) -> None:
+        if self._sitting.decline():
+            self._leave()
+
+    def _filled(self) -> dict[str, list[str]]:
+        return self._form.read() if self._form else {}
 
     def _use_offer(self) -> None:
         offer = self._sitting.offer()
@@ -225,7 +275,7 @@ class QtWindow(QWidget):
 
     def _end(self, outcome: Outcome) -> None:
         if not self._sitting.over:
-            self._sitting.end(outcome)
+            self._sitting.end(outcome, fields={} if self._sheet.secret else self._filled())
             self._leave()
 
     def _leave(self) -> None:
@@ -240,6 +290,14 @@ class QtWindow(QWidget):
         owns = sys.platform.startswith("linux") and QGuiApplication.clipboard().ownsClipboard()
         if not owns or time.monotonic() - self._left_at > LINGER_SECONDS:
             QTimer.singleShot(0, QApplication.quit)
+
+
+def _problem(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setObjectName("problem")
+    return label
 
 
 def _screens(whole: Area) -> list[Area]:

@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QMimeData, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QResizeEvent, QShowEvent, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QAbstractSlider, QLayout, QLayoutItem, QLineEdit, QPlainTextEdit, QSizePolicy, QTextEdit
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QLayout,
+    QLayoutItem,
+    QLineEdit,
+    QPlainTextEdit,
+    QSizePolicy,
+    QTextEdit,
+    QWidget,
+)
 
 from postroom.programs.desk.palette import Palette
 from postroom.programs.desk.who import Who
@@ -121,6 +130,21 @@ class ReplyInput(QPlainTextEdit):
             self._submit()
 
 
+class NoInput(QWidget):
+    """Only choosing answers; the keyboard begins where a stray key decides nothing."""
+
+    def __init__(self, first: QWidget) -> None:
+        super().__init__()
+        self.setFocusProxy(first)
+        self.setFixedHeight(0)
+
+    def read(self) -> str:
+        return ""
+
+    def insert(self, _text: str) -> None:
+        """There is nowhere to put it."""
+
+
 class SecretInput(QLineEdit):
     """One line that shows dots; what is typed is read once, at the end."""
 
@@ -196,6 +220,9 @@ def style_sheet(palette: Palette) -> str:
     QTextEdit#history {{ background: {palette.background}; font-size: 10pt; }}
     QTextEdit:focus, QPlainTextEdit:focus, QLineEdit:focus {{ border-color: {palette.accent}; }}
     QLabel#notice {{ color: {palette.muted}; font-size: 10pt; }}
+    QLabel#problem {{ color: {palette.warning}; }}
+    QLabel#hint {{ color: {palette.muted}; }}
+    QScrollArea {{ border: none; }}
     QLabel#project {{ color: {palette.accent}; font-weight: bold; font-size: 10pt; }}
     QPushButton {{
         background: {palette.button}; color: {palette.on_button}; border: 2px solid {palette.button};

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, Final
 
 from postroom.programs.desk import drafts
 from postroom.programs.desk import screen_lock as turn
@@ -26,6 +26,29 @@ LINGER_SECONDS = 600.0
 CLOSE = "close"
 HANG_UP = "hang up"
 """What the command queue holds when the server has gone away."""
+
+Filled = Mapping[str, Sequence[str]]
+_NOTHING: Final[Filled] = {}
+
+
+def refusal(sheet: Sheet, text: str, chosen: Sequence[str], fields: Filled) -> str:
+    """Why this is no answer; empty when it is one, or when anything may be submitted."""
+    if not sheet.needs_answer:
+        return ""
+    if sheet.fields:
+        missing = [field.label for field in sheet.fields if field.required and not fields.get(field.name)]
+        if missing:
+            return f"Still missing: {', '.join(missing)}"
+        return "" if fields else "Fill in the form first"
+    if chosen and text.strip():
+        return "Either choose or write: empty the text to choose"
+    if chosen or text.strip():
+        return ""
+    return "Choose something first" if sheet.options and not sheet.has_reply else "Write something first"
+
+
+def _takes_words(sheet: Sheet) -> bool:
+    return sheet.wait_for_response and sheet.has_reply and not sheet.secret and not sheet.text
 
 
 class Sitting:
@@ -47,7 +70,8 @@ class Sitting:
         self._next_tick = self._opened
         self._next_turn = self._opened
         self._length = 0
-        self._offered = [] if sheet.secret or not sheet.wait_for_response else self._other_drafts()
+        self._refusal = ""
+        self._offered = self._other_drafts() if _takes_words(sheet) else []
 
     def shown(self) -> None:
         self._opened = self._clock()
@@ -65,30 +89,45 @@ class Sitting:
         if self.over:
             return
         self.active()
+        self._refusal = ""
         self._length = len(text)
         if not self.sheet.secret:
             with contextlib.suppress(OSError):
                 drafts.save(Path(self.sheet.draft_file), text)
 
-    def submit(self, text: str, chosen: Iterable[str] = ()) -> bool:
-        """False, and nothing happens, when the reply is too long to be taken."""
+    def submit(self, text: str, chosen: Iterable[str] = (), fields: Filled = _NOTHING) -> bool:
+        """False, and nothing happens but a line that says why, when this cannot be taken."""
         picked = list(chosen)
         if len(text) > self.sheet.reply_limit:
             return False
-        empty = not text.strip() and not picked
-        self.end(Outcome.EMPTY if empty else Outcome.SUBMITTED, text, picked)
+        self._refusal = self._too_early() or refusal(self.sheet, text, picked, fields)
+        if self._refusal:
+            return False
+        empty = not text.strip() and not picked and not fields
+        self.end(Outcome.EMPTY if empty else Outcome.SUBMITTED, text, picked, fields)
         return True
 
-    def end(self, outcome: Outcome, text: str = "", chosen: Iterable[str] = ()) -> None:
+    def decline(self) -> bool:
+        """As `submit`: it is an answer, too."""
+        self._refusal = self._too_early()
+        if not self._refusal:
+            self.end(Outcome.DECLINED)
+        return not self._refusal
+
+    def end(self, outcome: Outcome, text: str = "", chosen: Iterable[str] = (), fields: Filled = _NOTHING) -> None:
+        """What stood in a form is handed over however it ends: it has no draft."""
         if not self.over:
             self.over = True
-            self._emit({"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)})
+            turn.give_back(Path(self.sheet.turn_file), self.sheet.turn_token)
+            ended = {"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)}
+            self._emit(ended | {"fields": {name: list(values) for name, values in fields.items()}})
 
     def pulse(self) -> Outcome | None:
         """Called some twenty times a second; how the popup must end now, if it must."""
         now = self._clock()
         if now >= self._next_tick:
             self._next_tick = now + TICK_SECONDS
+            turn.keep(Path(self.sheet.turn_file), self.sheet.turn_token)
             self._emit({"event": "tick"})
         due = self._due()
         if due is not None and now >= due:
@@ -100,13 +139,15 @@ class Sitting:
         limit = self.sheet.reply_limit
         if self._length > limit:
             return f"{self._length:,} of {limit:,} characters: too long to submit", True
+        if self._refusal:
+            return self._refusal, True
         if self._length > COUNT_FROM:
             return f"{self._length:,} of {limit:,} characters", False
         if not self.sheet.wait_for_response:
             return "", False
         timeout = self.sheet.timeout_seconds
         if timeout is None:
-            return ("" if self.sheet.secret else HINT), False
+            return (HINT if self.sheet.has_reply and not self.sheet.secret else ""), False
         return notice(opened=self._opened, timeout=timeout, due=self._due(), now=self._clock()), False
 
     def offer(self) -> tuple[str, int] | None:
@@ -124,6 +165,10 @@ class Sitting:
     def take_offer(self) -> None:
         """Call once the text stands in the input, and so in this popup's own draft; or to throw it away."""
         drafts.discard(self._offered.pop(0).file)
+
+    def _too_early(self) -> str:
+        early = self._clock() - self._opened < self.sheet.settle_seconds
+        return "This has only just appeared: please press again" if early else ""
 
     def _due(self) -> float | None:
         return due_at(

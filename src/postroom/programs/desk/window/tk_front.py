@@ -13,11 +13,14 @@ from postroom.programs.desk.who import Who
 from postroom.programs.desk.window.monitors import monitors
 from postroom.programs.desk.window.placement import Area, centred, monitor_for
 from postroom.programs.desk.window.sitting import LINGER_SECONDS, PULSE_MILLISECONDS, Sitting
-from postroom.programs.desk.window.tk_input import ReplyInput, SecretInput
+from postroom.programs.desk.window.tk_choices import Choices
+from postroom.programs.desk.window.tk_form import Form, FormHands
+from postroom.programs.desk.window.tk_input import NoInput, ReplyInput, SecretInput
 from postroom.programs.desk.window.tk_parts import FlatButton, Scrolled, rows_needed, style_scrollbars
 
 WIDTH = 560
 PADDING = 14
+INSIDE = WIDTH - 2 * PADDING
 HISTORY_ROWS = 8
 MESSAGE_ROWS = 16
 _FOCUS_CHECK_MILLISECONDS = 500
@@ -51,7 +54,8 @@ class TkWindow:
         self._sitting = sitting
         self._sheet = sitting.sheet
         self._palette = PALETTES[sitting.sheet.palette]
-        self._chosen: list[str] = []
+        self._choices: Choices | None = None
+        self._form: Form | None = None
         self._copied = False
         self._lingered = 0
         self._fonts()
@@ -97,15 +101,37 @@ class TkWindow:
         if not self._sheet.wait_for_response:
             self._footer()
             return
+        if self._sheet.problem:
+            self._problem().pack(anchor="w", pady=(10, 0))
         if self._sheet.options:
             self._options().pack(fill="x", pady=(10, 0))
+        if self._sheet.fields:
+            self._fields().pack(fill="x", pady=(10, 0))
         self._offer = tk.Frame(self._body, bg=self._palette.background)
         self._offer.pack(fill="x")
-        kind = SecretInput if self._sheet.secret else ReplyInput
-        self._input = kind(self._body, self._palette, self._font, submit=self._submit, changed=self._sitting.typed)
-        self._input.widget().pack(fill="x", pady=(10, 0))
+        self._input = self._reply()
         self._footer()
         self._show_offer()
+
+    def _reply(self) -> ReplyInput | SecretInput | NoInput:
+        if not self._sheet.has_reply:
+            return NoInput(self._message_text)
+        kind = SecretInput if self._sheet.secret else ReplyInput
+        reply = kind(self._body, self._palette, self._font, submit=self._submit, changed=self._sitting.typed)
+        reply.widget().pack(fill="x", pady=(10, 0))
+        reply.insert(self._sheet.text)
+        return reply
+
+    def _problem(self) -> tk.Label:
+        label = self._label(self._sheet.problem, self._font, self._palette.warning)
+        label.configure(wraplength=INSIDE, justify="left")
+        return label
+
+    def _fields(self) -> Form:
+        hands = FormHands(submit=self._submit, changed=lambda: self._sitting.typed(""))
+        fields, secret = self._sheet.fields, self._sheet.secret
+        self._form = Form(self._body, self._palette, self._font, fields, hands, width=INSIDE, secret=secret)
+        return self._form
 
     def _label(self, text: str, font: tkfont.Font, colour: str, parent: tk.Misc | None = None) -> tk.Label:
         return tk.Label(parent or self._body, text=text, font=font, fg=colour, bg=self._palette.background)
@@ -134,38 +160,32 @@ class TkWindow:
         self._message_text = area.text
         return area
 
-    def _options(self) -> tk.Frame:
-        frame = tk.Frame(self._body, bg=self._palette.background)
-        line, used = self._option_line(frame), 0
-        self._option_buttons: dict[str, FlatButton] = {}
-        for option in self._sheet.options:
-            width = self._font.measure(option) + 44
-            if used and used + width > WIDTH - 2 * PADDING:
-                line, used = self._option_line(frame), 0
-            button = FlatButton(line, option, lambda option=option: self._choose(option), self._palette)  # type: ignore[misc]
-            button.configure(wraplength=WIDTH - 80, justify="left")
-            button.pack(side="left", padx=(0, 6))
-            self._option_buttons[option] = button
-            used += width
-        return frame
-
-    def _option_line(self, frame: tk.Frame) -> tk.Frame:
-        line = tk.Frame(frame, bg=self._palette.background)
-        line.pack(fill="x", pady=2)
-        return line
+    def _options(self) -> Choices:
+        options = self._sheet.options
+        self._choices = Choices(self._body, self._palette, self._font, options, width=INSIDE, pressed=self._choose)
+        return self._choices
 
     def _footer(self) -> None:
         frame = tk.Frame(self._body, bg=self._palette.background)
         frame.pack(fill="x", side="bottom", pady=(12, 0))
-        self._notice = self._label(self._sitting.notice()[0], self._small, self._palette.muted, frame)
+        own_line = bool(self._sheet.decline_label)  # three buttons leave no room beside them
+        parent = self._body if own_line else frame
+        self._notice = self._label(self._sitting.notice()[0], self._small, self._palette.muted, parent)
         if self._sheet.wait_for_response:
-            submit = FlatButton(frame, "Submit", self._submit, self._palette, primary=True)
-            cancel = FlatButton(frame, "Cancel", self._cancel, self._palette)
-            submit.pack(side="right")
-            cancel.pack(side="right", padx=(0, 8))
+            self._buttons(frame)
         else:
             FlatButton(frame, "Close", self._cancel, self._palette).pack(side="right")
-        self._notice.pack(side="left")
+        self._notice.pack(**{"anchor": "w", "pady": (8, 0)} if own_line else {"side": "left"})
+
+    def _buttons(self, frame: tk.Frame) -> None:
+        """In the order in which Tab reaches them."""
+        sheet = self._sheet
+        if not sheet.ends_by_choosing:
+            FlatButton(frame, sheet.submit_label, self._submit, self._palette, primary=True).pack(side="right")
+        gap = 0 if sheet.ends_by_choosing else 8
+        FlatButton(frame, sheet.cancel_label, self._cancel, self._palette).pack(side="right", padx=(0, gap))
+        if sheet.decline_label:
+            FlatButton(frame, sheet.decline_label, self._decline, self._palette).pack(side="left")
 
     def _show_offer(self) -> None:
         for child in self._offer.winfo_children():
@@ -245,18 +265,24 @@ class TkWindow:
         self._notice.configure(text=text, fg=self._palette.warning if warning else self._palette.muted)
         self._root.after(PULSE_MILLISECONDS, self._pulse)
 
-    def _choose(self, option: str) -> None:
+    def _choose(self, number: int) -> None:
         if not self._sheet.allow_multiple:
-            self._submit([option])
-            return
-        chosen = option not in self._chosen
-        (self._chosen.append if chosen else self._chosen.remove)(option)
-        self._option_buttons[option].paint(chosen=chosen)
+            self._submit([self._sheet.options[number]])
+        elif self._choices:
+            self._choices.toggle(number)
 
     def _submit(self, chosen: list[str] | None = None) -> None:
-        picked = chosen or [option for option in self._sheet.options if option in self._chosen]
-        if self._sitting.submit(self._input.read(), picked):
+        numbers = self._choices.chosen() if self._choices else []
+        picked = chosen or [self._sheet.options[number] for number in numbers]
+        if self._sitting.submit(self._input.read(), picked, self._filled()):
             self._leave()
+
+    def _decline(self) -> None:
+        if self._sitting.decline():
+            self._leave()
+
+    def _filled(self) -> dict[str, list[str]]:
+        return self._form.read() if self._form else {}
 
     def _cancel(self) -> None:
         self._end(Outcome.CANCELLED)
@@ -276,7 +302,7 @@ class TkWindow:
     def _end(self, outcome: Outcome) -> None:
         if self._sheet.wait_for_response:
             self._sitting.typed(self._input.read())  # Tk tells of the last keys after the one that ended it
-        self._sitting.end(outcome)
+        self._sitting.end(outcome, fields={} if self._sheet.secret else self._filled())
         self._leave()
 
     def _remember_copying(self) -> None:

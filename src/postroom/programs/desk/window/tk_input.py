@@ -138,8 +138,10 @@ class ReplyInput:
             self._changed(self.read())
 
 
-class SecretInput:
-    """One line that shows dots; what is typed is read once, at the end."""
+class LineInput:
+    """One line."""
+
+    _dots = ""
 
     def __init__(
         self,
@@ -154,7 +156,7 @@ class SecretInput:
         self._frame.configure(highlightcolor=palette.accent, highlightbackground=palette.border)
         self._entry = tk.Entry(
             self._frame,
-            show="•",
+            show=self._dots,
             font=font,
             relief="flat",
             borderwidth=0,
@@ -171,7 +173,7 @@ class SecretInput:
             self._entry.bind(sequence, _only(submit))
         for sequence in (f"<{_COMMAND}-a>", f"<{_COMMAND}-A>", "<<SelectAll>>"):
             self._entry.bind(sequence, _only(lambda: self._entry.select_range(0, "end")))
-        for sequence in ("<<Copy>>", "<<Cut>>"):
+        for sequence in ("<<Copy>>", "<<Cut>>") if self._dots else ():
             self._entry.bind(sequence, _only(lambda: None))
         self._entry.bind("<<Paste>>", _only(self._paste))
         self._entry.bind("<KeyRelease>", lambda _: changed(self.read()))
@@ -197,6 +199,31 @@ class SecretInput:
     def _paste(self) -> None:
         self._pasting.paste(lambda: self._entry.clipboard_get().strip("\n"), self.insert)
         self._changed(self.read())
+
+
+class SecretInput(LineInput):
+    """Shows dots; what is typed is read once, at the end."""
+
+    _dots = "•"
+
+
+class NoInput:
+    """Only choosing answers; the keyboard begins where a stray key decides nothing."""
+
+    def __init__(self, first: tk.Misc) -> None:
+        self._first = first
+
+    def focus(self) -> None:
+        self._first.focus_set()
+
+    def take_focus(self) -> None:
+        self._first.focus_force()
+
+    def read(self) -> str:
+        return ""
+
+    def insert(self, _text: str) -> None:
+        """There is nowhere to put it."""
 
 
 def _only(action: Callable[[], None]) -> Callable[[object], str]:
