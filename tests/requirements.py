@@ -367,6 +367,17 @@ ASK: Sections = {
         "shown-once": "Two processes never show or close the same card at once, and a lost one is taken up.",
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },
+    "Approvals are questions": {
+        "approval-card": "A parked message is asked about on a card with Send, Don't send and Open, without its words.",
+        "approval-by-press": "A press decides as the console does, in one transaction with the end of the question.",
+        "approval-elsewhere": "A decision in the console, by a tool or by expiry ends the question and closes its card.",
+        "approval-risk": "Above approvals.phone the card leads to the console, and nothing else decides.",
+        "approval-who": "Only the owner and approvers decide, and only by the button or the exact words.",
+    },
+    "What is asked in an agent's name": {
+        "butler-wakes": "A question with resume starts one session with the answer as data, however late.",
+        "question-retention": "The words of a question go 30 days after its end, and with a person who is removed.",
+    },
 }
 
 

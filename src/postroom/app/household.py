@@ -325,7 +325,7 @@ class _Builder:
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
         approvals = self._approvals = await self._stack.enter_async_context(
-            approving(self._settings, store, plane, self._mint, self._loops)
+            approving(self._settings, store, plane, self._asking, self._loops)
         )
         butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)

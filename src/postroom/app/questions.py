@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from postroom.app.approval_policy import approval_policy, approval_ride
 from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.question_people import HouseholdAsked
@@ -14,9 +15,11 @@ from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, Press
 from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.question import SubjectKind
 from postroom.doors.butler.daemon import Butler
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
+from postroom.work.approvals.card import outside_console
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
 from postroom.work.delivery.plane import Plane
@@ -24,6 +27,7 @@ from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.hearing import AnswersPresses, Hearing
+from postroom.work.questions.judge import AnswerPolicy
 from postroom.work.questions.links import Links
 from postroom.work.questions.listening import Listening
 from postroom.work.questions.places import ChannelAbility, Channels
@@ -52,11 +56,17 @@ class AskingParts:
     listening: Listening
     marks: StoredIntents
     token_key: bytes
+    policy: AnswerPolicy
     clock: Clock
     mint: IdMint
 
     def cards(self, base_url: str) -> CardMaker:
-        return CardMaker(channels=self.planning.channels, key=self.token_key, base_url=base_url)
+        return CardMaker(
+            channels=self.planning.channels,
+            key=self.token_key,
+            base_url=base_url,
+            outside=self.policy.outside_console,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +79,13 @@ class QuestionEar:
 
 def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint) -> AskingParts:
     bells, marks = Bells(), StoredIntents(opened.database, mint.mint)
-    store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")))
+    rides = {SubjectKind.APPROVAL: approval_ride(settings, opened, mint)}
+    store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")), rides)
     presentations = StoredPresentations(opened.database, mint.mint)
     people = HouseholdAsked(book=opened.people)
     listening = Listening(marks, store, clock, bells.every.ring)
-    questions = Questions(store, clock, changed=bells.ring, caught_up=listening.caught_up)
+    policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
+    questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
     planning = Planning(plans=presentations, people=people, channels=abilities(settings), clock=clock)
     asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint)
     links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
@@ -88,6 +100,7 @@ def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: Id
         listening=listening,
         marks=marks,
         token_key=household_key(settings.home, "buttons"),
+        policy=policy,
         clock=clock,
         mint=mint,
     )

@@ -150,9 +150,11 @@ class ApprovalSettings(Section):
     sweep_seconds: Seconds = 30.0
     """How often overdue messages are looked for."""
     ask_owner: bool | None = None
-    """Tell the owner that something waits; unset: not in the sandbox."""
+    """Show the owner, and approvers who are trusted, a card about each message that waits; unset: yes."""
     ask_channel: Literal["", "telegram", "email"] = ""
-    """Over which channel; empty: the first one the owner has an address on."""
+    """Over which channel; empty: the first one each of them has an address on."""
+    phone: Literal["none", "low", "medium", "high"] = "medium"
+    """The highest risk that may be decided outside the console; above it the card leads there."""
 
 
 class InboxSettings(Section):
@@ -366,7 +368,7 @@ class Settings(Section):
 
     @property
     def ask_owner_on(self) -> bool:
-        return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
+        return self.approvals.ask_owner is not False
 
     def connector(self, name: str) -> ConnectorSettings:
         """One that nobody configured and that is not ours speaks for nobody."""

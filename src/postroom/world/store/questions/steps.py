@@ -12,7 +12,7 @@ from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_change import QuestionChange
 from postroom.domain.question_states import PresentationStatus
 from postroom.world.store.questions import order
-from postroom.world.store.questions.rows import changing_columns, question_row, read_person, read_question
+from postroom.world.store.questions.rows import answer_text, changing_columns, question_row, read_person, read_question
 from postroom.world.store.tables.questions import presentations, question_people, questions
 
 ENDED_FIRST: Final = "the question ended before it was shown"
@@ -65,6 +65,12 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
         _follow(connection, before, change)
     order.append(connection, change)
+
+
+def end_question(connection: Connection, before: Question, change: QuestionChange) -> None:
+    """By a decision about its subject; such an answer is no secret."""
+    answer = change.question.answer
+    write(connection, before, change, answer_text(answer) if answer else None)
 
 
 def _follow(connection: Connection, before: Question, change: QuestionChange) -> None:
