@@ -15,6 +15,7 @@ from postroom.app.question_people import HouseholdAsked
 from postroom.app.store import open_store
 from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint
+from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.system.settings.load import load
 from postroom.work.people.household_people import HouseholdPeople
 from tests.clock import FakeClock
@@ -62,8 +63,9 @@ async def test_the_owner_and_trusted_approvers_are_asked_each_where_they_are(tmp
         await keep_in_step(settings, store.people, FakeClock().now_us())
         people = household_people(settings, store, FakeClock())
         for name, trusted, role in (("Ben", True, "approver"), ("Eve", False, "approver"), ("Joe", True, "member")):
-            address = {"channel": "email", "address": f"{name.lower()}@example.org"}
-            await people.add({"name": name, "role": role, "trusted": trusted, "addresses": [address]})
+            address = DraftAddress(channel="email", address=f"{name.lower()}@example.org")
+            draft = PersonDraft(name=name, role=role, trusted=trusted, addresses=(address,))
+            await people.create(draft, source="test")
         await store.household.known()
         deciders = deciders_of(settings, store, HouseholdAsked(book=store.people), ["telegram", "email"])
         assert deciders is not None

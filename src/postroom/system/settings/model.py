@@ -198,6 +198,8 @@ class RetentionSettings(Section):
     """How long a settled delivery stays in the ledger."""
     archive_days: Positive | None = None
     """How long it stays in the archive after that; unset: for ever."""
+    question_days: Positive = 30
+    """How long the words of a question and its answer stay after its end; who and when stays for a year."""
     batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
     """Deliveries that move at a time, at most; fewer when they take long."""
 
