@@ -375,6 +375,7 @@ ASK: Sections = {
         "approval-who": "Only the owner and approvers decide, and only by the button or the exact words.",
     },
     "What is asked in an agent's name": {
+        "intent-approvals": "What only a person may approve comes with Approve and Deny, and has one end for all.",
         "butler-wakes": "A question with resume starts one session with the answer as data, however late.",
         "question-retention": "The words of a question go 30 days after its end, and with a person who is removed.",
     },

@@ -280,7 +280,7 @@ class _Builder:
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
-        built = build_correspondence(world, outbound, RoutesOverWire(switchboard))
+        built = build_correspondence(world, outbound, RoutesOverWire(switchboard), self._asking)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops))
             self._correspondence = built

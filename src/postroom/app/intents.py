@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from postroom.app.address_book import Approvers
 from postroom.app.known_channels import known_channels
 from postroom.app.people import household_people
-from postroom.app.questions import QuestionEar
+from postroom.app.questions import AskingParts, QuestionEar
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Clock, Listen, Outbound
@@ -33,6 +33,7 @@ from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
+from postroom.work.intents.approval_cards import ApprovalCards
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.replies import Replies
@@ -93,7 +94,7 @@ class World:
     butlers: frozenset[str]
 
 
-def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
+def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
     contacts = world.store.people
     memory = StoredMemory(world.store.database, keys_of)
@@ -119,7 +120,15 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
+        cards=ApprovalCards(
+            questions=asking.questions,
+            people=asking.planning.people,
+            channels=asking.planning.channels,
+            clock=clock,
+            mint=mint,
+        ),
     )
+    asking.bells.also(lambda question: signal.ring() if question.subject else None)
     gateway = GatewayParts(
         intake=intake,
         threads=threads,

@@ -23,6 +23,7 @@ from postroom.work.approvals.card import outside_console
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
 from postroom.work.delivery.plane import Plane
+from postroom.work.intents.approval_cards import answer_by
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.cards import CardMaker
@@ -36,9 +37,11 @@ from postroom.work.questions.presenter import Presenter
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.resuming import Resuming
 from postroom.work.questions.timekeeper import Timekeeper
+from postroom.world.store.intents.by_question import IntentRide
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.rides import Ride
 from postroom.world.store.questions.seal import Seal
 
 
@@ -79,7 +82,10 @@ class QuestionEar:
 
 def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint) -> AskingParts:
     bells, marks = Bells(), StoredIntents(opened.database, mint.mint)
-    rides = {SubjectKind.APPROVAL: approval_ride(settings, opened, mint)}
+    rides: dict[SubjectKind, Ride] = {
+        SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
+        SubjectKind.INTENT: IntentRide(record=marks, rule=answer_by(mint.mint)),
+    }
     store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")), rides)
     presentations = StoredPresentations(opened.database, mint.mint)
     people = HouseholdAsked(book=opened.people)

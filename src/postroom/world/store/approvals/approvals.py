@@ -30,7 +30,7 @@ from postroom.world.store.approvals.rows import action_of, actions, event_of, in
 from postroom.world.store.deliveries.ledger_rows import new_snapshot
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.order import append
-from postroom.world.store.questions.steps import end_question, insert_question
+from postroom.world.store.questions.steps import end_question, hold_questions, insert_question
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 
 Value = TypeVar("Value")
@@ -224,7 +224,7 @@ class StoredApprovals:
         for action, decision in decisions:
             self._settle(connection, action, decision)
         taken = {str(subject_of(action.id)): decision for action, decision in decisions}
-        for question in steps.hold_questions(connection, taken):
+        for question in hold_questions(connection, taken):
             end_question(connection, question, ended_by(question, taken[str(question.subject)]))
 
     def _settle(self, connection: Connection, action: Action, decision: Decision) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal_column, or_, select, update
@@ -14,8 +14,6 @@ from postroom.domain.delivery import Event, Status, after
 from postroom.domain.errors import ErrorClass, OverloadRejected
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
-from postroom.domain.question import Question
-from postroom.domain.question_states import QuestionStatus
 from postroom.world.store.approvals.rows import action_of, actions, rule_of
 from postroom.world.store.deliveries.ledger_rows import (
     INITIALLY,
@@ -24,10 +22,8 @@ from postroom.world.store.deliveries.ledger_rows import (
     insert_values,
     snapshot_of,
 )
-from postroom.world.store.questions.steps import found
 from postroom.world.store.tables.approvals import approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
-from postroom.world.store.tables.questions import questions
 
 _PENDING: Final = str(ActionStatus.PENDING)
 _FULL_RETRY_SECONDS: Final = 300.0
@@ -150,10 +146,3 @@ def use(connection: Connection, rule: StandingRule, now_us: int) -> bool:
         or_(table.max_uses.is_(None), table.use_count < table.max_uses),
     )
     return connection.execute(change.values(use_count=table.use_count + 1)).rowcount == 1
-
-
-def hold_questions(connection: Connection, subjects: Iterable[str]) -> list[Question]:
-    """The open ones about these, each always in the same order."""
-    table = questions.c
-    wanted = (table.subject.in_(list(subjects)), table.status == str(QuestionStatus.OPEN))
-    return found(connection, select(questions).where(*wanted).order_by(table.id).with_for_update())
