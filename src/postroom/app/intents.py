@@ -33,9 +33,9 @@ from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
-from postroom.work.intents.approval_cards import ApprovalCards
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
+from postroom.work.intents.question_cards import QuestionCards
 from postroom.work.intents.replies import Replies
 from postroom.work.intents.runner import Runner
 from postroom.work.intents.step_runner import ButlerRoutes, Courier
@@ -120,7 +120,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
-        cards=ApprovalCards(
+        cards=QuestionCards(
             questions=asking.questions,
             people=asking.planning.people,
             channels=asking.planning.channels,

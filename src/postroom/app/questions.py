@@ -23,7 +23,7 @@ from postroom.work.approvals.card import outside_console
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
 from postroom.work.delivery.plane import Plane
-from postroom.work.intents.approval_cards import answer_by
+from postroom.work.intents.question_cards import answer_by
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.cards import CardMaker

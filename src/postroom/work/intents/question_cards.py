@@ -1,4 +1,4 @@
-"""What only a person may approve is put to them as a question with buttons, where they have proved who they are."""
+"""What an agent asks a person is put to them as a question with a card, where they have proved who they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from postroom.domain.answer_attempt import Attempt, Verdict
 from postroom.domain.errors import Code, Refused
-from postroom.domain.intent import APPROVAL, Change, Intent, Step, StepKind
+from postroom.domain.intent import APPROVAL, ASK, Change, Intent, Step, StepKind
 from postroom.domain.intent_question import agent_of, subject_of
 from postroom.domain.ports import Clock
 from postroom.domain.question import APPROVE, APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Wording
@@ -16,6 +16,7 @@ from postroom.domain.question_change import Asked
 from postroom.work.intents.answering import answer_payload, answered, decided
 from postroom.work.intents.directory import Person
 from postroom.work.intents.moves import Moment
+from postroom.work.intents.replies import MAX_ANSWER_CHARACTERS
 from postroom.work.questions.asked_people import People, asked
 from postroom.work.questions.opening import opened
 from postroom.work.questions.places import Channels
@@ -32,7 +33,7 @@ class Asks(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalCards:
+class QuestionCards:
     questions: Asks
     people: People
     channels: Channels
@@ -41,7 +42,7 @@ class ApprovalCards:
 
     async def ask(self, intent: Intent, step: Step, person: Person, sender: str) -> bool:
         """False when it is to be put to them in a letter, as everything else is."""
-        if intent.macro_id != APPROVAL or step.kind not in _PUT:
+        if intent.intent_type != ASK or step.kind not in _PUT:
             return False
         ability = self.channels.get(person.channel)
         known = await self.people.at(person.channel, person.address)
@@ -54,15 +55,8 @@ class ApprovalCards:
 
 def _question(intent: Intent, person: Person, who: AskedPerson, sender: str, id: str, now_us: int) -> Question:
     """Open until the intent runs out; whatever ends the intent ends it as well."""
-    context = intent.payload.get("context")
     request = QuestionRequest(
-        wording=Wording(
-            kind=QuestionKind.APPROVE,
-            question=intent.text,
-            context=str(context) if context else None,
-            options=APPROVE_OPTIONS,
-            allow_text=False,
-        ),
+        wording=_wording(intent),
         channels=(person.channel,),
         deadline_seconds=MAX_DEADLINE_SECONDS,
         state={"agent": person.agent},
@@ -76,6 +70,18 @@ def _question(intent: Intent, person: Person, who: AskedPerson, sender: str, id:
     return replace(question, next_at_us=next_at(question))
 
 
+def _wording(intent: Intent) -> Wording:
+    context = intent.payload.get("context")
+    decides = intent.macro_id == APPROVAL
+    return Wording(
+        kind=QuestionKind.APPROVE if decides else QuestionKind.TEXT,
+        question=intent.text,
+        context=str(context) if context else None,
+        options=APPROVE_OPTIONS if decides else (),
+        allow_text=not decides,
+    )
+
+
 def answer_by(mint: Callable[[int], str]) -> Callable[[Intent, Question, Attempt, Verdict], Change]:
     """What the answer makes of the intent: the same as one that comes in by reply or by the API. Raises Refused."""
 
@@ -84,7 +90,7 @@ def answer_by(mint: Callable[[int], str]) -> Callable[[Intent, Question, Attempt
             raise Refused(Code.ILLEGAL_TRANSITION, f"this is {intent.status.lower()} already")
         moment = Moment(attempt.heard_at_us, agent_of(question), mint)
         if verdict.answer is None or verdict.answer.value is None:
-            words = verdict.answer.text if verdict.answer else None
+            words = verdict.answer.text[:MAX_ANSWER_CHARACTERS] if verdict.answer and verdict.answer.text else None
             status = "answered" if words else "declined"
             return answered(intent, answer_payload(words or "declined", moment, status), moment)
         approve = verdict.answer.value == APPROVE
