@@ -120,15 +120,8 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
-        cards=QuestionCards(
-            questions=asking.questions,
-            people=asking.planning.people,
-            channels=asking.planning.channels,
-            clock=clock,
-            mint=mint,
-        ),
+        cards=_cards(asking, signal),
     )
-    asking.bells.also(lambda question: signal.ring() if question.subject else None)
     gateway = GatewayParts(
         intake=intake,
         threads=threads,
@@ -155,6 +148,18 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         people=household_people(world.settings, world.store, clock),
         replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
+    )
+
+
+def _cards(asking: AskingParts, signal: Signal) -> QuestionCards:
+    """An answer on a card wakes those who look after intents."""
+    asking.bells.also(lambda question: signal.ring() if question.subject else None)
+    return QuestionCards(
+        questions=asking.questions,
+        people=asking.planning.people,
+        channels=asking.planning.channels,
+        clock=asking.clock,
+        mint=asking.mint.mint,
     )
 
 
