@@ -417,6 +417,19 @@ ASK: Sections = {
         "desk-replaced-loses-nothing": "A popup that another one replaced comes back, and takes no call's place.",
         "desk-waits-for-household": "A household that is away is asked again with growing pauses, and then shown.",
     },
+    "Approvals are questions": {
+        "approval-card": "A parked message is asked about on a card with Send, Don't send and Open, without its words.",
+        "approval-by-press": "A press decides as the console does, in one transaction with the end of the question.",
+        "approval-elsewhere": "A decision in the console, by a tool or by expiry ends the question and the card.",
+        "approval-risk": "Above approvals.phone the card leads to the console, and nothing else decides.",
+        "approval-who": "Only the owner and approvers decide, and only by the button or the exact words.",
+    },
+    "What is asked in an agent's name": {
+        "intent-approvals": "What only a person may approve comes with Approve and Deny, and has one end for all.",
+        "intent-questions": "An intent asks people who have proved who they are by a question, with one answer.",
+        "butler-wakes": "A question with resume starts one session with the answer as data, however late.",
+        "question-retention": "The words of a question go 30 days after its end, and with a person who is removed.",
+    },
 }
 
 

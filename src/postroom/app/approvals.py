@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
+from postroom.app.address_book import Approvers
+from postroom.app.approval_policy import approval_policy
+from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
+from postroom.domain.approval_question import is_approval
 from postroom.domain.ids import IdMint
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
+from postroom.domain.person import Person
 from postroom.domain.ports import Channel
+from postroom.domain.question import Question
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.approvals.gate import ApprovalGate, Mailboxes
-from postroom.work.approvals.policy import ApprovalPolicy
-from postroom.work.approvals.risk import RiskPolicy
 from postroom.work.approvals.ruling import expiration
-from postroom.work.approvals.watch import AskChannel, Watch
+from postroom.work.approvals.watch import Deciders, Watch
 from postroom.work.delivery.plane import Plane
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.household_trust import HouseholdTrust
+from postroom.work.questions.asked_people import People, asked
+from postroom.work.questions.judge import CONSOLE
 from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.conversations.conversations import StoredConversations
 from postroom.world.store.engine.database import Database
@@ -46,54 +51,69 @@ def build_gate(
     )
 
 
-def approval_policy(settings: Settings) -> ApprovalPolicy:
-    chosen = settings.approvals
-    return ApprovalPolicy(
-        expiry_hours=chosen.expiry_hours,
-        risk=RiskPolicy(default=chosen.risk, by_channel=chosen.risk_by_channel),
-        replies_pass=chosen.replies == "heard",
-        most_pending_per_origin=chosen.max_pending_per_origin,
-        sweep_seconds=chosen.sweep_seconds,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseholdDeciders:
+    """The owner and, with them, the approvers who are trusted: a card to others would wait for an approval itself."""
+
+    people: People
+    approvers: Collection[str]
+    channels: Collection[str]
+    named: str = ""  # the one channel that the settings want
+
+    async def __call__(self, *, owner_only: bool) -> Deciders:
+        owner = await self.people.owner()
+        others = [] if owner_only else [one for name in sorted(self.approvers) for one in await self.people.find(name)]
+        everyone = {one.id: one for one in [owner, *(one for one in others if one.trusted)]}
+        firsts = [channel for one in everyone.values() if (channel := self._first(one))]
+        return Deciders(
+            people=tuple(asked(one) for one in everyone.values()), channels=tuple(dict.fromkeys(firsts)) or (CONSOLE,)
+        )
+
+    def _first(self, person: Person) -> str | None:
+        own = (one.channel for one in sorted(person.addresses, key=lambda one: one.rank))
+        return next((name for name in own if name in self.channels and self.named in ("", name)), None)
 
 
-def ask_channel(settings: Settings, channels: Mapping[str, Channel], people: HouseholdPeople) -> AskChannel | None:
-    """Where the owner hears that something waits: on the channel the settings name, or where they are tried first."""
+def deciders_of(
+    settings: Settings, opened: OpenedStore, people: People, channels: Collection[str]
+) -> HouseholdDeciders | None:
+    """None when the settings want no cards."""
     if not settings.ask_owner_on:
         return None
-    named = settings.approvals.ask_channel
-
-    async def found() -> str | None:
-        owner = await people.owner_person()
-        reached = [one.channel for one in owner.addresses if one.channel in channels] if owner else []
-        return next((name for name in reached if named in ("", name)), None)
-
-    return found
+    return HouseholdDeciders(
+        people=people,
+        approvers=Approvers(settings.approvals.approvers, opened.household),
+        channels=channels,
+        named=settings.approvals.ask_channel,
+    )
 
 
 @asynccontextmanager
 async def approving(
-    settings: Settings, store: OpenedStore, plane: Plane, mint: IdMint, loops: Loops
+    settings: Settings, store: OpenedStore, plane: Plane, asking: AskingParts, loops: Loops
 ) -> AsyncIterator[Approvals | None]:
-    """What people decide with; meanwhile overdue actions end and the owner is told of new ones."""
+    """What people decide with; meanwhile overdue actions end and people are asked about new ones."""
     gate, clock, channels = plane.acceptance.gate, plane.acceptance.clock, plane.acceptance.channels
     if not isinstance(gate, ApprovalGate):
         yield None
         return
 
-    async def submit(outgoing: Outgoing) -> Outcome:
-        return await plane.submit(outgoing, request_id=mint.mint(clock.now_us()), wait_seconds=0)
+    def released(question: Question) -> None:
+        if is_approval(question) and not question.is_open:
+            plane.dispatcher.wake()
 
-    record = StoredApprovals(store.database, mint.mint, expiration)
+    mint = asking.mint.mint
+    record = StoredApprovals(store.database, mint, expiration)
     watch = Watch(
         record=record,
         policy=gate.policy,
         clock=clock,
-        submit=submit,
-        ask_channel=ask_channel(settings, channels, HouseholdPeople(store.people, clock)),
-        style_of=lambda name: channels[name].capabilities.style,
+        mint=mint,
+        asked=asking.bells.every.ring,
+        deciders=deciders_of(settings, store, asking.planning.people, channels),
         signal=gate.signal,
     )
+    asking.bells.also(released)
     async with loops.running("approvals", watch.look, wake=watch.signal):
         yield Approvals(
             record=record,
@@ -101,6 +121,7 @@ async def approving(
             channels=channels,
             known_channels=plane.known_channels,
             clock=clock,
-            mint=mint.mint,
+            mint=mint,
             released=plane.dispatcher.wake,
+            decided=asking.bells.every.ring,
         )

@@ -281,7 +281,7 @@ class _Builder:
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
-        built = build_correspondence(world, outbound, RoutesOverWire(switchboard))
+        built = build_correspondence(world, outbound, RoutesOverWire(switchboard), self._asking)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
@@ -319,7 +319,7 @@ class _Builder:
         self, config: ButlerConfig, world: ButlerWorld, store: OpenedStore, plane: Plane
     ) -> None:
         approvals = self._approvals = await self._stack.enter_async_context(
-            approving(self._settings, store, plane, self._mint, self._loops)
+            approving(self._settings, store, plane, self._asking, self._loops)
         )
         butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
         parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)

@@ -36,6 +36,7 @@ from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_
 from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
+from postroom.work.intents.question_cards import QuestionCards
 from postroom.work.intents.replies import Replies
 from postroom.work.intents.runner import Runner
 from postroom.work.intents.step_runner import ButlerRoutes, Courier
@@ -107,7 +108,7 @@ class World:
     butlers: frozenset[str]
 
 
-def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes) -> Correspondence:
+def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
     clock, mint = world.clock, world.mint.mint
     contacts = world.store.people
     memory = StoredMemory(world.store.database, keys_of)
@@ -133,6 +134,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
+        cards=_cards(asking, signal),
     )
     gateway = GatewayParts(
         intake=intake,
@@ -161,6 +163,18 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes)
         people=household_people(world.settings, world.store, clock),
         subscribers=webhooks,
         replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
+    )
+
+
+def _cards(asking: AskingParts, signal: Signal) -> QuestionCards:
+    """An answer on a card wakes those who look after intents."""
+    asking.bells.also(lambda question: signal.ring() if question.subject else None)
+    return QuestionCards(
+        questions=asking.questions,
+        people=asking.planning.people,
+        channels=asking.planning.channels,
+        clock=asking.clock,
+        mint=asking.mint.mint,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from postroom.app.approval_policy import approval_policy, approval_ride
 from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.question_people import HouseholdAsked
@@ -14,18 +15,22 @@ from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, Press
 from postroom.domain.ports import Channel, Clock, Outbound
+from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
 from postroom.doors.butler.daemon import Butler
 from postroom.system.loop import Loop, Loops
 from postroom.system.settings import Settings
+from postroom.work.approvals.card import outside_console
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
 from postroom.work.delivery.plane import Plane
+from postroom.work.intents.question_cards import answer_by
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.follower import Follower
 from postroom.work.questions.hearing import AnswersPresses, Hearing
+from postroom.work.questions.judge import AnswerPolicy
 from postroom.work.questions.links import Links
 from postroom.work.questions.listening import Listening
 from postroom.work.questions.places import ChannelAbility, Channels
@@ -34,9 +39,11 @@ from postroom.work.questions.presenter import Presenter
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.resuming import Resuming
 from postroom.work.questions.timekeeper import Timekeeper
+from postroom.world.store.intents.by_question import IntentRide
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.rides import Ride
 from postroom.world.store.questions.seal import Seal
 
 
@@ -54,11 +61,17 @@ class AskingParts:
     listening: Listening
     marks: StoredIntents
     token_key: bytes
+    policy: AnswerPolicy
     clock: Clock
     mint: IdMint
 
     def cards(self, base_url: str) -> CardMaker:
-        return CardMaker(channels=self.planning.channels, key=self.token_key, base_url=base_url)
+        return CardMaker(
+            channels=self.planning.channels,
+            key=self.token_key,
+            base_url=base_url,
+            outside=self.policy.outside_console,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +84,16 @@ class QuestionEar:
 
 def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint) -> AskingParts:
     bells, marks = Bells(), StoredIntents(opened.database, mint.mint)
-    store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")))
+    rides: dict[SubjectKind, Ride] = {
+        SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
+        SubjectKind.INTENT: IntentRide(record=marks, rule=answer_by(mint.mint)),
+    }
+    store = StoredQuestions(opened.database, Seal(household_key(settings.home, "secret answers")), rides)
     presentations = StoredPresentations(opened.database, mint.mint)
     people = HouseholdAsked(book=opened.people)
     listening = Listening(marks, store, clock, bells.every.ring)
-    questions = Questions(store, clock, changed=bells.ring, caught_up=listening.caught_up)
+    policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
+    questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
     planning = Planning(plans=presentations, people=people, channels=abilities(settings), clock=clock)
     asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint)
     links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
@@ -90,6 +108,7 @@ def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: Id
         listening=listening,
         marks=marks,
         token_key=household_key(settings.home, "buttons"),
+        policy=policy,
         clock=clock,
         mint=mint,
     )

@@ -30,7 +30,7 @@ def prune(
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Move settled deliveries into the archive, and remove logs, sessions and read notes of that age."""
+    """Move settled deliveries into the archive, and remove logs, sessions, read notes and old questions' words."""
     overrides = {"home": home, "database_url": database, "retention.batch_size": batch_size}
     settings, _ = from_process(overrides)
     settled = _span("--older-than", older_than) or settings.retention.settled_days * DAY_US
@@ -70,7 +70,7 @@ async def _prune(
     from postroom.world.store.retention.pruning import Pruner
 
     store = connect_store(settings)
-    keep = retention(SystemClock().now_us(), settled_us, archive_us)
+    keep = retention(SystemClock().now_us(), settled_us, archive_us, settings.retention.question_days * DAY_US)
     bars: dict[str, TaskID] = {}
     try:
         await store.database.read(known_revision)

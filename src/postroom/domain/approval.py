@@ -16,6 +16,7 @@ from postroom.domain.ledger import NewDelivery
 from postroom.domain.markup import Markup, markup_text
 
 _HASH_SCHEME: Final = "approval.v1"
+CONSOLE: Final = "console"
 
 
 class ActionStatus(StrEnum):
@@ -192,6 +193,7 @@ class Decision:
     content: Content | None = None
     edited: tuple[str, ...] = ()
     failure: str | None = None  # the sentence the sender is told when it will not be sent
+    via: str = CONSOLE  # where it was taken
     rule: StandingRule | None = None
 
 

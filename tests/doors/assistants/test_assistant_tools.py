@@ -14,6 +14,7 @@ from tests.work.intents.conftest import Butlers, Post
 
 from postroom.app.intents import Correspondence, World, build_correspondence
 from postroom.app.people_seeds import owner_seed
+from postroom.app.questions import build_asking
 from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import ValidationError
@@ -64,6 +65,7 @@ async def assistants(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Assistan
             ),
             post,
             Butlers(),
+            build_asking(settings, store, clock, mint),
         )
         await store.people.keep_in_step(HOUSEHOLD_OWNER, [owner_seed(settings)], now_us=clock.now_us())
         for name, chat in (("Maria Rossi", "2002"), ("Bob", "2001")):

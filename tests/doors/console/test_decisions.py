@@ -24,6 +24,7 @@ from postroom.doors.messenger.policy import rules
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
+from postroom.world.channels.kinds import KINDS
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.store.approvals.approvals import StoredApprovals
 
@@ -66,7 +67,7 @@ async def decisions(tmp_path: Path, clock: FakeClock, request: pytest.FixtureReq
             record=record,
             policy=ApprovalPolicy(),
             channels=CHANNELS,
-            channel_names=frozenset(CHANNELS),
+            known_channels=KINDS,
             clock=clock,
             mint=MINT.mint,
             released=lambda: None,

@@ -1,10 +1,10 @@
-"""The watch: expiry on time, and one word to the owner for each action."""
+"""The watch: expiry on time, and one question for each action."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,149 +12,142 @@ import pytest
 from tests.clock import FakeClock
 from tests.opened_database import opened_file
 from tests.system.counted import CountedLoops
-from tests.work.approvals.parked import HOUR_US, MINT, new_delivery, pending_action
+from tests.work.approvals.parked import HOUR_US, MINT, new_delivery
 
-from postroom.domain.approval import ActionStatus, Parking, Risk
-from postroom.domain.capabilities import Style
+from postroom.domain.approval import ActionStatus, Parking, Risk, Ruling
+from postroom.domain.approval_question import subject_of
 from postroom.domain.ids import DeliveryId
-from postroom.domain.notify import notify_document, parse_notify
-from postroom.domain.notify_response import read_response
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
+from postroom.domain.question import AskedPerson, Question
+from postroom.domain.question_states import QuestionStatus
+from postroom.work.approvals import ruling
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
-from postroom.work.approvals.watch import APPROVALS_ORIGIN, Watch, approval_request
-from postroom.world.channels.kinds import KINDS
+from postroom.work.approvals.watch import Deciders, Watch
+from postroom.work.questions.cards import ORIGIN
 from postroom.world.store.approvals.approvals import StoredApprovals
+from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.seal import Seal
 
-CHANNELS = KINDS
+OWNER = AskedPerson(id="owner", name="Ann")
+BEN = AskedPerson(id="ben", name="Ben")
 
 
 @dataclass
-class Told:
-    """Stands where the delivery plane stands, and answers what it is told to."""
+class Desk:
+    """The store with what the watch needs beside it."""
 
-    answers: list[dict[str, Any]] = field(default_factory=list)
-    envelopes: list[Mapping[str, Any]] = field(default_factory=list)
-    heard: asyncio.Event = field(default_factory=asyncio.Event)
+    record: StoredApprovals
+    questions: StoredQuestions
+    clock: FakeClock
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def submit(self, outgoing: Outgoing) -> Outcome:
-        self.envelopes.append(notify_document(outgoing))
-        self.heard.set()
-        return read_response(self.answers.pop(0) if self.answers else {"status": "accepted"})
+    def watch(self, *, asks: bool = True) -> Watch:
+        return Watch(
+            record=self.record,
+            policy=ApprovalPolicy(sweep_seconds=60),
+            clock=self.clock,
+            mint=MINT.mint,
+            asked=self.rung.set,
+            deciders=_deciders if asks else None,
+        )
+
+    async def park(self, **changes: Any) -> DeliveryId:
+        new = new_delivery(**changes)
+        parking = Parking(risk=Risk.MEDIUM, expires_at_us=self.clock.now_us() + HOUR_US, most_pending=100)
+        await self.record.park(new, parking, lambda _: [])
+        return new.id
+
+    async def about(self, action_id: str) -> list[Question]:
+        return list(await self.questions.about(subject_of(action_id)))
+
+
+async def _deciders(*, owner_only: bool) -> Deciders:
+    return Deciders(people=(OWNER,) if owner_only else (OWNER, BEN), channels=("telegram",))
 
 
 @pytest.fixture
-async def record(tmp_path: Path) -> AsyncIterator[StoredApprovals]:
+async def desk(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Desk]:
     async with opened_file(tmp_path) as database:
-        yield StoredApprovals(database, MINT.mint, expiration)
+        record = StoredApprovals(database, MINT.mint, expiration)
+        yield Desk(record, StoredQuestions(database, Seal(bytes(32))), clock)
 
 
-async def park(record: StoredApprovals, clock: FakeClock, **changes: Any) -> DeliveryId:
-    new = new_delivery(**changes)
-    parking = Parking(risk=Risk.MEDIUM, expires_at_us=clock.now_us() + HOUR_US, most_pending=100)
-    await record.park(new, parking, lambda _: [])
-    return new.id
+async def test_each_action_is_asked_about_once_and_for_as_long_as_it_waits(desk: Desk) -> None:
+    first = await desk.park()
+    await desk.watch().ask()
+    second = await desk.park()
+    await asyncio.gather(desk.watch().ask(), desk.watch().ask())
+    await desk.watch().ask()
+
+    [one], [other] = await desk.about(first), await desk.about(second)
+
+    assert [person.id for person in one.people] == ["owner", "ben"]
+    assert (one.channels, one.status) == (("telegram",), QuestionStatus.OPEN)
+    action = await desk.record.action(other.subject.id if other.subject else "")  # type: ignore[arg-type]
+    assert action is not None and other.expires_at_us == action.expires_at_us
+    assert desk.rung.is_set()
 
 
-def watch_of(record: StoredApprovals, clock: FakeClock, told: Told, channel: str | None = "telegram") -> Watch:
-    policy = ApprovalPolicy(sweep_seconds=60)
+async def test_more_than_a_batch_is_asked_about_in_one_round(desk: Desk) -> None:
+    ids = [await desk.park() for _ in range(45)]
 
-    async def asked_on() -> str | None:
-        return channel
+    await desk.watch().ask()
 
-    def style_of(name: str) -> Style:
-        return KINDS[name].style
-
-    return Watch(record=record, policy=policy, clock=clock, submit=told.submit, style_of=style_of, ask_channel=asked_on)
+    assert [len(await desk.about(one)) for one in ids] == [1] * 45
 
 
-def test_the_owner_is_told_who_wants_what_and_not_the_message() -> None:
-    action = pending_action()
-    action = replace(action, content=replace(action.content, message="secret words", address="p\u0430ypal"))
+async def test_what_was_decided_before_it_was_asked_about_is_not_asked_about(desk: Desk) -> None:
+    action_id = await desk.park()
+    [waiting] = await desk.record.unasked(10)
 
-    sent = parse_notify(notify_document(approval_request(action, "email", "letter")), CHANNELS)
+    def judge(action: Any) -> Ruling:
+        return ruling.rejection(action, actor="person:owner", now_us=desk.clock.now_us(), reason="no")
 
-    assert (sent.origin_butler, sent.recipient, sent.subject) == (APPROVALS_ORIGIN, None, "Approval needed")
-    assert "secret words" not in sent.message
-    assert "general wants to send on telegram to p\u0430⟦U+0430 CYRILLIC SMALL LETTER A⟧ypal" in sent.message
-    assert action.id in sent.message
+    await desk.record.decide(action_id, judge)
+    await desk.watch()._ask(waiting, _deciders)
 
-
-async def test_each_action_is_told_once(record: StoredApprovals, clock: FakeClock) -> None:
-    told = Told()
-    watch = watch_of(record, clock, told)
-    first = await park(record, clock)
-
-    await watch.ask()
-    second = await park(record, clock)
-    await watch.ask()
-    await watch.ask()
-
-    assert [one["idempotency_key"] for one in told.envelopes] == [f"approval:{first}", f"approval:{second}"]
+    assert await desk.about(action_id) == []
 
 
-async def test_what_could_not_be_told_now_is_told_later(record: StoredApprovals, clock: FakeClock) -> None:
-    told = Told(answers=[{"status": "error", "retryable": True}])
-    watch = watch_of(record, clock, told)
-    await park(record, clock)
+async def test_about_a_card_that_waits_itself_only_the_owner_is_asked(desk: Desk) -> None:
+    action_id = await desk.park(origin_butler=ORIGIN)
 
-    await watch.ask()
-    await watch.ask()
-    await watch.ask()
+    await desk.watch().ask()
 
-    assert len(told.envelopes) == 2
+    [question] = await desk.about(action_id)
+    assert [person.id for person in question.people] == ["owner"]
 
 
-async def test_what_can_never_be_told_is_not_tried_for_ever(record: StoredApprovals, clock: FakeClock) -> None:
-    told = Told(answers=[{"status": "error", "retryable": False}])
-    watch = watch_of(record, clock, told)
-    await park(record, clock)
+async def test_without_cards_nobody_is_asked(desk: Desk) -> None:
+    action_id = await desk.park()
 
-    await watch.ask()
-    await watch.ask()
+    await desk.watch(asks=False).look()
 
-    assert len(told.envelopes) == 1
+    assert await desk.about(action_id) == []
 
 
-async def test_nobody_is_asked_about_asking(record: StoredApprovals, clock: FakeClock) -> None:
-    told = Told()
-    await park(record, clock, origin_butler=APPROVALS_ORIGIN)
-
-    await watch_of(record, clock, told).ask()
-
-    assert told.envelopes == []
-
-
-async def test_without_a_channel_nobody_is_told(record: StoredApprovals, clock: FakeClock) -> None:
-    told = Told()
-    await park(record, clock)
-
-    await watch_of(record, clock, told, channel=None).ask()
-
-    assert told.envelopes == []
-
-
-async def test_the_watch_ends_what_is_overdue_and_stops_when_told(record: StoredApprovals, clock: FakeClock) -> None:
-    action_id = await park(record, clock)
-    watch = watch_of(record, clock, Told())
+@pytest.mark.requirement("ask:approval-elsewhere")
+async def test_the_watch_ends_what_is_overdue_with_its_question_and_stops_when_told(desk: Desk) -> None:
+    clock, record, watch = desk.clock, desk.record, desk.watch()
+    ids = [await desk.park(), await desk.park()]
     async with CountedLoops(clock).running("approvals", watch.look, wake=watch.signal):
         await clock.parked()
-        while (action := await record.action(action_id)) and action.status is ActionStatus.PENDING:
+        while (action := await record.action(ids[-1])) and action.status is ActionStatus.PENDING:
             await clock.advance(1800)
             await clock.parked()
 
     assert action is not None and action.status is ActionStatus.EXPIRED
+    ended = [question.status for one in ids for question in await desk.about(one)]
+    assert ended == [QuestionStatus.EXPIRED] * 2
 
 
-async def test_the_bell_makes_it_tell_at_once(record: StoredApprovals, clock: FakeClock) -> None:
-    told = Told()
-    watch = watch_of(record, clock, told)
-    async with CountedLoops(clock).running("approvals", watch.look, wake=watch.signal):
-        await clock.parked()
-        await park(record, clock)
+async def test_the_bell_makes_it_ask_at_once(desk: Desk) -> None:
+    watch = desk.watch()
+    async with CountedLoops(desk.clock).running("approvals", watch.look, wake=watch.signal):
+        await desk.clock.parked()
+        action_id = await desk.park()
 
         watch.signal.ring()
-        await asyncio.wait_for(told.heard.wait(), 10)
+        await asyncio.wait_for(desk.rung.wait(), 10)
 
-    assert len(told.envelopes) == 1
+    assert len(await desk.about(action_id)) == 1

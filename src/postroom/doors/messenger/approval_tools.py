@@ -22,6 +22,7 @@ from postroom.work.approvals.shapes import detail, rule_shape, summary
 
 _READS: Final = ToolAnnotations(read_only_hint=True)
 _DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
+_TOOLS: Final = "tools"  # where a decision was taken, as the card says it
 
 Asking = Context[Any, Any]
 ActionIdText = Annotated[Text, Field(min_length=1, max_length=64)]
@@ -86,6 +87,7 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
             seen_hash=content_hash,
             edits=edits,
             create_rule=wanted_rule(create_rule),
+            via=_TOOLS,
         )
         made = {"rule": rule_shape(rule, approvals.clock.now_us())} if rule else {}
         return {"status": "ok", "decision": "approved", "action": summary(action)} | made
@@ -93,7 +95,7 @@ def _add_deciding(server: MCPServer[Any], approvals: Approvals, verifier: Verifi
     @answered(error_answer)
     async def reject_action(context: Asking, action_id: ActionIdText, reason: str) -> dict[str, Any]:
         """Reject a parked message; it is never sent, and its sender sees the reason (`notify_status`)."""
-        action = await approvals.reject(_who(context, verifier), action_id, read_reason(reason))
+        action = await approvals.reject(_who(context, verifier), action_id, read_reason(reason), via=_TOOLS)
         return {"status": "ok", "decision": "rejected", "action": summary(action)}
 
     server.add_tool(approve_action, annotations=_DECIDES)

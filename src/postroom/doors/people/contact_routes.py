@@ -76,7 +76,7 @@ def _add_writing(router: APIRouter, parts: RegistryParts) -> None:
     async def delete(contact_id: Id, caller: Caller, owner: Owner = None) -> Done:
         book = parts.own_book(caller, owner)
         _contact(await parts.contacts.get(book, contact_id))
-        if not await parts.contacts.delete(book, contact_id):
+        if not await parts.contacts.delete(book, contact_id, now_us=parts.clock.now_us()):
             raise _missing()
         return Done(ok=True)
 

@@ -150,9 +150,11 @@ class ApprovalSettings(Section):
     sweep_seconds: Seconds = 30.0
     """How often overdue messages are looked for."""
     ask_owner: bool | None = None
-    """Tell the owner that something waits; unset: not in the sandbox."""
+    """Show the owner, and approvers who are trusted, a card about each message that waits; unset: yes."""
     ask_channel: Literal["", "telegram", "email"] = ""
-    """Over which channel; empty: the first one the owner has an address on."""
+    """Over which channel; empty: the first one each of them has an address on."""
+    phone: Literal["none", "low", "medium", "high"] = "medium"
+    """The highest risk that may be decided outside the console; above it the card leads there."""
 
 
 class InboxSettings(Section):
@@ -196,6 +198,8 @@ class RetentionSettings(Section):
     """How long a settled delivery stays in the ledger."""
     archive_days: Positive | None = None
     """How long it stays in the archive after that; unset: for ever."""
+    question_days: Positive = 30
+    """How long the words of a question and its answer stay after its end; who and when stays for a year."""
     batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
     """Deliveries that move at a time, at most; fewer when they take long."""
 
@@ -370,7 +374,7 @@ class Settings(Section):
 
     @property
     def ask_owner_on(self) -> bool:
-        return self.approvals.ask_owner if self.approvals.ask_owner is not None else not self.in_sandbox
+        return self.approvals.ask_owner is not False
 
     def connector(self, name: str) -> ConnectorSettings:
         """One that nobody configured and that is not ours speaks for nobody."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.domain.approval import Action, ActionStatus, ApprovalEvent, Ruling, StandingRule
+from postroom.domain.approval import CONSOLE, Action, ActionStatus, ApprovalEvent, Ruling, StandingRule
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.ids import DeliveryId
@@ -17,6 +17,10 @@ from postroom.work.approvals.edit import Edited, edited
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import ActionReader, DecisionRecord, RuleRecord
 from postroom.work.approvals.rule_request import RuleRequest
+
+
+def _nothing() -> None:
+    return None
 
 
 class Record(DecisionRecord, ActionReader, RuleRecord, Protocol):
@@ -37,6 +41,7 @@ class Approvals:
     clock: Clock
     mint: Callable[[int], str]
     released: Callable[[], None]  # wakes whoever sends
+    decided: Callable[[], None] = _nothing  # wakes whoever closes the cards
 
     async def page(
         self, status: ActionStatus | None = None, *, before: str | None = None, limit: int = 50
@@ -57,6 +62,7 @@ class Approvals:
         seen_hash: str | None = None,
         edits: object = None,
         create_rule: RuleRequest | None = None,
+        via: str = CONSOLE,
     ) -> tuple[Action, StandingRule | None]:
         """The delivery is released exactly once, however many people agree at the same time."""
         actor, now_us = _person(caller), self.clock.now_us()
@@ -75,16 +81,17 @@ class Approvals:
                 content=wanted.content,
                 edited=wanted.fields,
                 rule=rule,
+                via=via,
             )
 
         done, written = await self._decide(action_id, judge)
         self.released()
         return done, written.decision.rule if written.decision else None
 
-    async def reject(self, caller: Principal, action_id: str, reason: str) -> Action:
+    async def reject(self, caller: Principal, action_id: str, reason: str, *, via: str = CONSOLE) -> Action:
         actor, now_us = _person(caller), self.clock.now_us()
         done, _ = await self._decide(
-            action_id, lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=reason)
+            action_id, lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
         )
         return done
 
@@ -123,6 +130,7 @@ class Approvals:
             raise _unknown()
         if (refusal := found[1].refusal) is not None:
             raise _refusal(refusal)
+        self.decided()
         return found
 
     async def _action(self, action_id: str) -> Action:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from postroom.domain.approval import Risk
 from postroom.domain.time import seconds
 from postroom.work.approvals.risk import RiskPolicy
 
@@ -15,6 +16,7 @@ class ApprovalPolicy:
     replies_pass: bool = True  # into a thread somebody really wrote from; never on a payload's word
     most_pending_per_origin: int = 100
     sweep_seconds: float = 30.0
+    phone: Risk | None = Risk.MEDIUM  # the highest that may be decided outside the console
 
     @property
     def expiry_us(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.approval import Action, ActionStatus, Content, Decision, Ruling, StandingRule
+from postroom.domain.approval import CONSOLE, Action, ActionStatus, Content, Decision, Ruling, StandingRule
 from postroom.domain.errors import FieldError
 from postroom.domain.time import SECOND_US, to_text
 
@@ -18,6 +18,7 @@ def approval(
     content: Content,
     edited: tuple[str, ...] = (),
     rule: StandingRule | None = None,
+    via: str = CONSOLE,
 ) -> Ruling:
     """`content` is what the person agrees to; without an edit it must be what lies in the ledger."""
     if refused := closed(action, now_us):
@@ -30,12 +31,18 @@ def approval(
         )
     return Ruling(
         decision=Decision(
-            status=ActionStatus.APPROVED, actor=actor, at_us=now_us, content=content, edited=edited, rule=rule
+            status=ActionStatus.APPROVED,
+            actor=actor,
+            at_us=now_us,
+            content=content,
+            edited=edited,
+            rule=rule,
+            via=via,
         )
     )
 
 
-def rejection(action: Action, *, actor: str, now_us: int, reason: str) -> Ruling:
+def rejection(action: Action, *, actor: str, now_us: int, reason: str, via: str = CONSOLE) -> Ruling:
     if refused := closed(action, now_us):
         return refused
     return Ruling(
@@ -45,6 +52,7 @@ def rejection(action: Action, *, actor: str, now_us: int, reason: str) -> Ruling
             at_us=now_us,
             reason=reason,
             failure=f"a person rejected this message: {reason}",
+            via=via,
         )
     )
 

@@ -1,39 +1,55 @@
-"""Ends what nobody decided in time, and tells the owner where they are that something waits."""
+"""Ends what no one decided in time, and asks the people who may decide about what is new."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from postroom.domain.approval import Action
-from postroom.domain.capabilities import Style
-from postroom.domain.outcome import Outcome
-from postroom.domain.outgoing import Outgoing
+from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Clock
-from postroom.domain.time import seconds, to_text
+from postroom.domain.question import AskedPerson, Question
+from postroom.domain.time import seconds
 from postroom.system.signal import Signal
+from postroom.work.approvals.card import approval_question
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import DecisionRecord
-from postroom.work.approvals.visible import reveal
+from postroom.work.questions.cards import ORIGIN as QUESTIONS_ORIGIN
 
-APPROVALS_ORIGIN: Final = "approvals"
 _ASK_BATCH: Final = 20
 
-Submit = Callable[[Outgoing], Awaitable[Outcome]]
-AskChannel = Callable[[], Awaitable[str | None]]  # where the owner is reached now
+
+class AskingRecord(DecisionRecord, Protocol):
+    async def ask(self, question: Question, action_id: DeliveryId, now_us: int) -> bool:
+        """The question about a pending action, opened once; False when there is nothing to ask any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciders:
+    """Who may decide, the owner first, and on which channels they are shown the card; none are theirs alone."""
+
+    people: tuple[AskedPerson, ...]
+    channels: tuple[str, ...]
+
+
+class WhoDecides(Protocol):
+    async def __call__(self, *, owner_only: bool) -> Deciders | None:
+        """None while the household has no owner."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """`ask_channel` None tells nobody. What it sends goes the way of every message, to the owner."""
+    """`deciders` None asks no one: what waits is seen in the console and listed by the tools."""
 
-    record: DecisionRecord
+    record: AskingRecord
     policy: ApprovalPolicy
     clock: Clock
-    submit: Submit
-    style_of: Callable[[str], Style]
-    ask_channel: AskChannel | None = None
+    mint: Callable[[int], str]
+    asked: Callable[[], None]  # wakes whoever shows the cards
+    deciders: WhoDecides | None = None
     signal: Signal = field(default_factory=Signal)
 
     async def look(self) -> int:
@@ -43,31 +59,24 @@ class Watch:
         return self.clock.now_us() + seconds(self.policy.sweep_seconds)
 
     async def ask(self) -> None:
-        """Once for each action: its key makes a second telling the first one again."""
-        channel = await self.ask_channel() if self.ask_channel else None
-        if channel is None:
+        """Once for each action; what a process that died has left is taken up by the next one."""
+        if self.deciders is None:
             return
-        for action in await self.record.unasked(_ASK_BATCH):
-            if action.origin_butler != APPROVALS_ORIGIN:  # asking about asking would never end
-                outcome = await self.submit(approval_request(action, channel, self.style_of(channel)))
-                if outcome.retryable:
-                    return  # the limits or the provider say not now; the next round asks again
-            await self.record.asked(action.id, self.clock.now_us())
+        while waiting := await self.record.unasked(_ASK_BATCH):
+            for action in waiting:
+                await self._ask(action, self.deciders)
+            self.asked()
+            if len(waiting) < _ASK_BATCH:
+                return
 
-
-def approval_request(action: Action, channel: str, style: Style) -> Outgoing:
-    """Who wants what from whom, and not a word of the message: it may not be fit for a lock screen."""
-    content = action.content
-    text = (
-        f"Approval needed: {action.origin_butler} wants to {content.intent} on {content.channel} "
-        f"to {reveal(content.address)} ({action.risk} risk).\n"
-        f"It expires at {to_text(action.expires_at_us)}.\n"
-        f"Action {action.id}"
-    )
-    return Outgoing(
-        origin_butler=APPROVALS_ORIGIN,
-        channel=channel,
-        message=text,
-        subject="Approval needed" if style == "letter" else None,
-        idempotency_key=f"approval:{action.id}",
-    )
+    async def _ask(self, action: Action, deciders: WhoDecides) -> None:
+        """A card that waits for an approval itself is shown to the owner alone, who needs none."""
+        now_us = self.clock.now_us()
+        found = await deciders(owner_only=action.origin_butler == QUESTIONS_ORIGIN)
+        if found is None or action.expires_at_us <= now_us:
+            await self.record.asked(action.id, now_us)
+            return
+        question = approval_question(
+            action, id=self.mint(now_us), people=found.people, channels=found.channels, now_us=now_us
+        )
+        await self.record.ask(question, action.id, now_us)

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from postroom.domain.errors import Refused
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_reply import InboundReply
-from postroom.domain.intent import Change, Intent
+from postroom.domain.intent import Change, Intent, StepKind
 from postroom.domain.ports import Clock
 from postroom.system.signal import Signal
 from postroom.work.intents.answering import answer_payload, answered
@@ -53,7 +53,7 @@ class Replies:
 
     async def _writer(self, intent: Intent, reply: InboundReply) -> str | None:
         """Who of those asked wrote this: by the sender's own address, for many may write in one chat."""
-        for agent in sorted(intent.asked):
+        for agent in sorted(_put_to(intent, self.clock.now_us())):
             with suppress(Refused):  # not in the book any more
                 target = await self.directory.find(intent.from_agent, agent)
                 if isinstance(target, Person) and (target.channel, target.address) == (reply.channel, reply.sender):
@@ -61,7 +61,14 @@ class Replies:
         return None
 
     def _answer(self, intent: Intent, text: str, writer: str) -> Change:
-        if not intent.is_open or writer not in intent.asked:
+        if not intent.is_open or writer not in _put_to(intent, self.clock.now_us()):
             return unchanged(intent)
         moment = Moment(self.clock.now_us(), writer, self.mint)
         return answered(intent, answer_payload(text, moment), moment)
+
+
+def _put_to(intent: Intent, now_us: int) -> frozenset[str]:
+    """With the person whose message has just left: a quick answer must not be lost because that is not noted yet."""
+    leaving = intent.plan[intent.position : intent.position + 1]
+    asking = (step for step in leaving if step.kind in (StepKind.ASK, StepKind.ESCALATE) and step.at_us <= now_us)
+    return intent.asked | {step.to_agent for step in asking}

@@ -41,6 +41,12 @@ class ButlerRoutes(Protocol):
         ...
 
 
+class Cards(Protocol):
+    async def ask(self, intent: Intent, step: Step, person: Person, sender: str) -> bool:
+        """Whether the step is put to the person as a question of its own; again, the same question."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Courier:
     store: IntentStore
@@ -51,6 +57,7 @@ class Courier:
     clock: Clock
     mint: Callable[[int], str]
     channels: KnownChannels
+    cards: Cards | None = None  # None puts everything in letters
     wait_seconds: float = 15.0
     route_seconds: float = 120.0
 
@@ -106,6 +113,9 @@ class Courier:
 
     async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
+        if self.cards is not None and await self.cards.ask(intent, step, person, sender):
+            await self._change(intent, lambda found: self._advanced(found, carried=True))
+            return
         outgoing = to_person(intent, step, person, sender, self._can(person))
         outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=self.wait_seconds)
         await self._change(intent, lambda found: self._after(found, outcome))

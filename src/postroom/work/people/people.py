@@ -31,7 +31,7 @@ class PersonStore(Protocol):
         self, owner_agent: str, person_id: str, edit: Callable[[Person], NewPerson], *, now_us: int
     ) -> Person | None: ...
 
-    async def delete(self, owner_agent: str, person_id: str) -> bool: ...
+    async def delete(self, owner_agent: str, person_id: str, *, now_us: int) -> bool: ...
 
     async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
 
@@ -86,7 +86,7 @@ class People:
         return found
 
     async def delete(self, person_id: str) -> None:
-        if not await self.store.delete(self.book, person_id):
+        if not await self.store.delete(self.book, person_id, now_us=self.clock.now_us()):
             raise missing()
 
     async def admit(self, person_id: str) -> None:

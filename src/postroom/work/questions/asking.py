@@ -221,6 +221,8 @@ class Asking:
         question = await self.store.get(ask_id)
         if question is None or not (_is_asker(asker, question) or asker.is_owner):
             raise _not_found()
+        if question.subject is not None:
+            raise Refused(Code.POLICY_DENIED, f"the question is about {question.subject}, and ends with that")
         return question
 
     async def _visible(self, caller: Principal, ask_id: str) -> Question:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from postroom.domain.question import Question
@@ -15,6 +15,11 @@ class Bells:
     def __init__(self) -> None:
         self.every = Signal()
         self._of: dict[str, tuple[Signal, int]] = {}
+        self._also: list[Callable[[Question], None]] = []
+
+    def also(self, call: Callable[[Question], None]) -> None:
+        """For those who look after what questions are about."""
+        self._also.append(call)
 
     @property
     def is_closed(self) -> bool:
@@ -35,6 +40,8 @@ class Bells:
         if listened := self._of.get(question.id):
             listened[0].ring()
         self.every.ring()
+        for call in self._also:
+            call(question)
 
     def close(self) -> None:
         """The house is stopping: those who wait look once more and wait no longer."""

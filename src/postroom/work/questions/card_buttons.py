@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from postroom.domain.approval_question import is_approval
 from postroom.domain.markup import Button, ButtonStyle, Markup, Rows
 from postroom.domain.presentation import Presentation, Token, TokenAction
 from postroom.domain.question import APPROVE, RATHER_NOT, Question, QuestionKind
@@ -26,6 +27,9 @@ class Buttons:
     @property
     def markup(self) -> Markup | None:
         return Markup(buttons=self.rows) if self.rows else None
+
+    def __add__(self, more: Buttons) -> Buttons:
+        return Buttons(rows=self.rows + more.rows, tokens=self.tokens + more.tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,8 @@ class ButtonMaker:
 
     def _others(self) -> list[tuple[Button, Token]]:
         wording = self.question.wording
+        if is_approval(self.question):
+            return []  # not to decide is to leave it alone until its time is over
         own_words = wording.kind is QuestionKind.CHOICE and wording.allow_text
         declining = self._made(RATHER_NOT, TokenAction.DECLINE)
         return [self._made(OTHER, TokenAction.OTHER), declining] if own_words else [declining]
@@ -92,4 +98,6 @@ class ButtonMaker:
 
 def console_link(base_url: str, question: Question) -> Buttons:
     """Where a person signs in first."""
-    return Buttons(rows=((Button(label="Open", url=f"{base_url}/console/questions/{question.id}"),),))
+    about = question.subject
+    page = f"approvals/{about.id}" if about and is_approval(question) else f"questions/{question.id}"
+    return Buttons(rows=((Button(label="Open", url=f"{base_url}/console/{page}"),),))

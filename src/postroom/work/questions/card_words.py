@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from postroom.domain.approval_question import is_approval
 from postroom.domain.principal import OPERATOR
-from postroom.domain.question import Preview, Question, QuestionKind, Wording
+from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording
 from postroom.domain.question_answer import BY_DEFAULT, Answer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import to_datetime
@@ -40,6 +41,8 @@ def is_hidden(question: Question) -> bool:
 def subject(question: Question) -> str:
     if is_hidden(question):
         return "A question waits for you"
+    if is_approval(question):
+        return "Approval needed"
     return f"Question: {one_line(question.wording.question, _MOST_SUBJECT)}"
 
 
@@ -50,7 +53,7 @@ def asking_words(question: Question, *, listed: bool, how: str) -> str:
     wording = question.wording
     whole = question.preview is Preview.FULL
     parts = [
-        f"{asker_name(question)} asks:\n{plain(wording.question)}",
+        _put(question, "asks"),
         plain(wording.context or "") if whole else "",
         options_words(wording) if listed or (whole and any(one.description for one in wording.options)) else "",
         how,
@@ -88,13 +91,21 @@ def closing_words(question: Question) -> str:
     """The question, and one line that says how it ended."""
     if is_hidden(question):
         return f"{asker_name(question)} had a question for you.\n\n{ending_line(question)}"
-    return f"{asker_name(question)} asked:\n{plain(question.wording.question)}\n\n{ending_line(question)}"
+    return f"{_put(question, 'asked')}\n\n{ending_line(question)}"
+
+
+def _put(question: Question, asks: str) -> str:
+    """Of an approval the household itself says who wants what."""
+    words = plain(question.wording.question)
+    return words if is_approval(question) else f"{asker_name(question)} {asks}:\n{words}"
 
 
 def ending_line(question: Question) -> str:
     at = moment(question.ended_at_us or question.expires_at_us, question.created_at_us)
     by = question.answered_by
     name, where = (one_line(by.name, 100), by.channel) if by else ("a person", "")
+    if is_approval(question):
+        return _approval_ending(question, name, at)
     match question.status:
         case QuestionStatus.ANSWERED:
             said = answer_words(question)
@@ -112,6 +123,17 @@ def ending_line(question: Question) -> str:
             return f"✖️ Another question took its place, {at}"
         case QuestionStatus.OPEN:
             return ""
+
+
+def _approval_ending(question: Question, name: str, at: str) -> str:
+    by, answer = question.answered_by, question.answer
+    if by is None or answer is None:
+        return f"⌛ Not sent: no one decided in time, {at}"
+    where = {"console": "in the console", "tools": "by a tool"}.get(by.channel, f"via {by.channel}")
+    if answer.value == APPROVE:
+        as_edited = " as edited" if question.reason else ""
+        return f"✅ Sent{as_edited}: approved by {name} {where}, {at}"
+    return f"🚫 Not sent: rejected by {name} {where}, {at}"
 
 
 def answer_words(question: Question) -> str:

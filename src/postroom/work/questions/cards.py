@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
+from postroom.domain.approval_question import is_approval
 from postroom.domain.delivery import Intent, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
@@ -23,6 +25,7 @@ from postroom.work.questions.card_words import (
     one_line,
     subject,
 )
+from postroom.work.questions.judge import anywhere
 from postroom.work.questions.places import ChannelAbility, Channels
 
 ORIGIN: Final = "questions"
@@ -54,6 +57,7 @@ class CardMaker:
     channels: Channels
     key: bytes
     base_url: str = ""
+    outside: Callable[[Question], bool] = anywhere  # whether it may be answered outside the console
 
     def ability(self, shown: Presentation) -> ChannelAbility:
         return self.channels.get(shown.channel, _NOTHING)
@@ -61,7 +65,8 @@ class CardMaker:
     def asking(self, question: Question, shown: Presentation) -> Card:
         """The card while the question is open; one that is shown already is edited, where that can be done."""
         ability, buttons = self.ability(shown), self._buttons(question, shown)
-        text = asking_words(question, listed=not ability.buttons, how=self._how(question, shown))
+        listed = not ability.buttons and self.outside(question)
+        text = asking_words(question, listed=listed, how=self._how(question, shown))
         outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
         if shown.revision and ability.edits:
             outgoing = replace(outgoing, revises=_card_of(shown))
@@ -107,14 +112,17 @@ class CardMaker:
         return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
-        if is_hidden(question):
-            return console_link(self.base_url, question) if self.base_url else Buttons()
+        opening = console_link(self.base_url, question) if self.base_url else Buttons()
+        if is_hidden(question) or not self.outside(question):
+            return opening
         maker = ButtonMaker(key=self.key, question=question, shown=shown)
         if self.ability(shown).buttons:
-            return maker.pressable()
+            return maker.pressable() + opening if is_approval(question) else maker.pressable()
         return maker.link(self.base_url) if self.base_url else Buttons()
 
     def _how(self, question: Question, shown: Presentation) -> str:
+        if not self.outside(question):
+            return "This is decided in the console."
         ability, kind = self.ability(shown), question.wording.kind
         pressed = ability.buttons and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
         return how_to_reply(question.wording) if ability.inbound and not pressed else ""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.answer_attempt import Said
 from postroom.domain.errors import sentence
-from postroom.domain.question import RATHER_NOT, Option, QuestionKind, Wording
+from postroom.domain.question import DENY, RATHER_NOT, Option, QuestionKind, Wording
 from postroom.domain.question_answer import Answer
 from postroom.domain.storable_text import storable
 from postroom.work.questions.form import choices, properties, value_problems
@@ -18,6 +18,7 @@ from postroom.work.questions.visible_words import visible
 MAX_ANSWER_CHARACTERS: Final = 32_000
 _BETWEEN: Final = re.compile(r"[,;\n]")
 _YES: Final = frozenset({"yes", "true", "y", "1"})
+_REJECT: Final = "reject"  # what approvals by reply asked for before they had buttons
 _NO: Final = frozenset({"no", "false", "n", "0"})
 
 
@@ -91,10 +92,12 @@ def _read_text(wording: Wording, text: str) -> Reading:
 
 
 def _exact_word(wording: Wording, words: str) -> Reading:
-    """The very words on the card, in either case: "ok", "yes" and a thumb decide nothing."""
+    """The very words on the card, in either case: "ok", "yes" and a thumb decide nothing; "reject" always denies."""
     for option in wording.options:
         if words.casefold() == option.label.casefold():
             return Reading(answer=Answer(value=option.value))
+    if words.casefold() == _REJECT:
+        return _one(wording, DENY)
     quoted = " or ".join(f"“{option.label}”" for option in wording.options)
     return Reading(problem=f"press a button, or write exactly {quoted}")
 

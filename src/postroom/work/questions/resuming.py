@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from postroom.domain.errors import ValidationError
 from postroom.domain.principal import Principal, Role
-from postroom.domain.question import Question
+from postroom.domain.question import Question, Resume
 from postroom.domain.question_change import EVENT_OF_END, QuestionEvent
 from postroom.work.questions.records import Feed
 
@@ -32,11 +33,17 @@ class Resuming:
         question = await self.feed.get(event.question_id) if event.type in _ENDS else None
         if question is None or question.resume is None or question.resume.butler != self.butler:
             return
+        try:
+            await self._submit(question, question.resume, material(question))
+        except ValidationError:  # too long for one session: what is left out, `wait` hands out
+            await self._submit(question, question.resume, outline(question))
+
+    async def _submit(self, question: Question, resume: Resume, read: dict[str, Any]) -> None:
         await self.sessions.submit(
-            question.resume.prompt,
+            resume.prompt,
             trigger="answer",
             caller=Principal(Role.BUTLER, self.butler),
-            material=material(question),
+            material=read,
             key=f"answer:{question.id}",
         )
 
@@ -59,4 +66,12 @@ def material(question: Question) -> dict[str, Any]:
         "answered_by": by.name if by else None,
         "state": question.state,
         "material": dict(resume.material) if resume and resume.material else None,
+    }
+
+
+def outline(question: Question) -> dict[str, Any]:
+    return {
+        "ask_id": question.id,
+        "status": str(question.status),
+        "note": "the answer is too long to be shown here; call wait with this ask_id",
     }

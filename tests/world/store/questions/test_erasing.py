@@ -12,10 +12,14 @@ from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 from tests.work.questions.sample_questions import ANNA, BEN, MINT, new_attempt, new_question
 
+from postroom.app.address_book import stored_people
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.answer_attempt import Said
+from postroom.domain.person import NewPerson
 from postroom.domain.presentation import PlannedPresentation, Token, TokenAction
-from postroom.domain.question import QuestionKind
+from postroom.domain.question import AskedPerson, QuestionKind
 from postroom.domain.question_states import QuestionStatus
+from postroom.domain.retention import DAY_US, retention
 from postroom.domain.time import seconds
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
@@ -23,6 +27,7 @@ from postroom.world.store.questions.erasing import erase_person, erase_words, re
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
 from postroom.world.store.questions.seal import Seal
+from postroom.world.store.retention.pruning import Pruner
 from postroom.world.store.tables.questions import question_attempts, question_events, questions
 
 NOW = START_US + seconds(90)
@@ -100,3 +105,43 @@ async def test_what_was_erased_and_is_old_enough_is_removed_with_all_that_hangs_
     assert await store.get(question_id) is None
     left = select(question_events.c.position)
     assert await database.read(lambda connection: connection.execute(left).all()) == []
+
+
+@pytest.mark.requirement("ask:question-retention")
+async def test_the_pruner_erases_the_words_first_and_the_question_after_a_year(
+    store: StoredQuestions, database: Database
+) -> None:
+    question_id = await answered(store, database)
+    pruner = Pruner(database=database, batch=10, tell=lambda *_: None, rest=_no_rest)
+
+    async def pruned(days: int) -> tuple[int, int]:
+        keep = retention(NOW + days * DAY_US, 90 * DAY_US, None)
+        counted, done = await pruner.estimate(keep), await pruner.prune(keep)
+        assert counted["words of questions"] == done["words of questions"]
+        return done["words of questions"], done["questions"]
+
+    assert [await pruned(days) for days in (29, 31, 364)] == [(0, 0), (1, 0), (0, 0)]
+    kept = await store.get(question_id)
+    assert kept is not None and kept.wording.question == ""
+    assert await pruned(366) == (0, 1)
+
+
+@pytest.mark.requirement("ask:question-retention")
+async def test_with_a_person_who_is_removed_the_words_of_their_questions_go(
+    store: StoredQuestions, database: Database
+) -> None:
+    people = stored_people(database, MINT)
+    ann = await people.create(HOUSEHOLD_OWNER, NewPerson(name="Ann", aliases=()), source="test", now_us=NOW)
+    asked = AskedPerson(id=ann.id, name="Ann")
+    over = await answered(store, database, people=(asked,))
+    still = (await store.ask(new_question(people=(asked,), context="open"))).question.id
+
+    await people.delete(HOUSEHOLD_OWNER, ann.id, now_us=NOW)
+
+    gone, kept = await store.get(over), await store.get(still)
+    assert gone and kept
+    assert (gone.wording.question, kept.wording.context) == ("", "open")
+
+
+async def _no_rest(_: float) -> None:
+    """Tests have no time to rest."""

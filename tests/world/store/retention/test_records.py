@@ -20,9 +20,17 @@ from postroom.world.store.tables.inbox import deferred_emails, notifications
 from postroom.world.store.tables.intents import intents, webhook_subscriptions
 
 OLD_US = NOON_US - 100 * DAY_US
-KEEP = Retention(settled_before_us=NOON_US - 90 * DAY_US, now_us=NOON_US, drop_archive_before_us=NOON_US - 365 * DAY_US)
-BY_NAME = {stale.name: stale for stale in (*STALE, ARCHIVE)}
+KEEP = Retention(
+    settled_before_us=NOON_US - 90 * DAY_US,
+    now_us=NOON_US,
+    drop_archive_before_us=NOON_US - 365 * DAY_US,
+    words_before_us=NOON_US - 30 * DAY_US,
+    questions_before_us=NOON_US - 365 * DAY_US,
+)
+WORDS_OF_QUESTIONS = "words of questions"  # erased in rows that stay: tests/world/store/questions/test_erasing.py
+BY_NAME = {stale.name: stale for stale in (*STALE, ARCHIVE) if stale.name != WORDS_OF_QUESTIONS}
 GOES, STAYS = True, False
+OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "full", "quorum": "any"}
 
 # One old row of each kind, changed in the way that matters; what is not said is the plainest old row there is.
 CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
@@ -58,6 +66,17 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "the key of a young call": ("keys of calls", {"created_at": NOON_US}, STAYS),
     "an offer that ran out": ("offers", {"expires_at": NOON_US - 1}, GOES),
     "an offer that stands": ("offers", {"expires_at": NOON_US + 1}, STAYS),
+    "a question over for more than a year": (
+        "questions",
+        {**OVER, "ended_at": NOON_US - 366 * DAY_US, "erased_at": NOON_US},
+        GOES,
+    ),
+    "a question over for less than a year": (
+        "questions",
+        {**OVER, "ended_at": NOON_US - 364 * DAY_US, "erased_at": NOON_US},
+        STAYS,
+    ),
+    "a question whose words are still there": ("questions", {**OVER, "ended_at": NOON_US - 366 * DAY_US}, STAYS),
     "a delivery archived two years ago": ("archived deliveries", {"settled_at": NOON_US - 700 * DAY_US}, GOES),
     "a delivery archived last year": ("archived deliveries", {"settled_at": NOON_US - 300 * DAY_US}, STAYS),
 }

@@ -19,13 +19,18 @@ from postroom.domain.approval import (
     StandingRule,
     content_of,
 )
+from postroom.domain.approval_question import ended_by, subject_of
 from postroom.domain.delivery import Event, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery
+from postroom.domain.question import Question, Subject
+from postroom.domain.question_change import QuestionChange, QuestionEventType
 from postroom.world.store.approvals import steps as steps
 from postroom.world.store.approvals.rows import action_of, actions, event_of, insert_event, insert_rule, rule_of
 from postroom.world.store.deliveries.ledger_rows import new_snapshot
 from postroom.world.store.engine.database import Database
+from postroom.world.store.questions.order import append
+from postroom.world.store.questions.steps import end_question, hold_questions, insert_question
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 
 Value = TypeVar("Value")
@@ -79,8 +84,8 @@ class StoredApprovals:
 
         def work(connection: Connection) -> int:
             found = connection.execute(steps.locked(*steps.overdue(now_us), skip=True).limit(_EXPIRE_BATCH)).all()
-            for action in map(action_of, found):
-                self._decided(connection, action, self._expiration(action, now_us))
+            overdue = [action_of(row) for row in found]
+            self._decided(connection, [(action, self._expiration(action, now_us)) for action in overdue])
             return len(found)
 
         ended = 0
@@ -101,6 +106,40 @@ class StoredApprovals:
             connection.execute(update(pending_actions).where(pending_actions.c.id == action_id).values(asked_at=now_us))
 
         await self._database.write(work)
+
+    async def ask(self, question: Question, action_id: DeliveryId, now_us: int) -> bool:
+        """
+        The question about a pending action, opened once; False when there is nothing to ask any more.
+
+        Under the action's lock, so that a decision that is being taken ends it or comes before it.
+        """
+
+        def work(connection: Connection) -> bool:
+            row = connection.execute(steps.locked(pending_actions.c.id == action_id)).first()
+            if row is None or row.status != str(ActionStatus.PENDING) or row.asked_at is not None:
+                return False
+            connection.execute(update(pending_actions).where(pending_actions.c.id == action_id).values(asked_at=now_us))
+            insert_question(connection, question)
+            opened = QuestionEventType.OPENED
+            append(connection, QuestionChange(question=question, event=opened, at_us=now_us))
+            return True
+
+        return await self._database.write(work)
+
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        connection.execute(steps.locked(pending_actions.c.id == subject.id)).first()
+
+    def decide_within(self, connection: Connection, action_id: str, judge: Judge) -> Ruling | None:
+        """In the transaction that ends its question; a refusal is noted and decides nothing."""
+        action = steps.action_by_id(connection, action_id)
+        if action is None:
+            return None
+        ruling = judge(action)
+        if ruling.refusal is None and ruling.decision is not None:
+            self._settle(connection, action, ruling.decision)
+        elif ruling.decision is None:
+            self._write(connection, action, ruling)
+        return ruling
 
     async def action(self, action_id: DeliveryId) -> Action | None:
         return await self._database.read(lambda connection: steps.action_by_id(connection, action_id))
@@ -170,13 +209,25 @@ class StoredApprovals:
 
     def _write(self, connection: Connection, action: Action, ruling: Ruling) -> None:
         if ruling.decision is not None:
-            self._decided(connection, action, ruling.decision)
+            self._decided(connection, [(action, ruling.decision)])
         elif ruling.refusal is not None and ruling.refused is not None:
             actor, at_us = ruling.refused
             code = {"code": ruling.refusal.code}
             self._log(connection, EventType.DECISION_REFUSED, actor, at_us, action_id=action.id, metadata=code)
 
-    def _decided(self, connection: Connection, action: Action, decision: Decision) -> None:
+    def _decided(self, connection: Connection, decisions: Sequence[tuple[Action, Decision]]) -> None:
+        """
+        With the ends of the questions about them, so that their cards close.
+
+        All are held before the first line is written to the feed: from there on the other writers wait.
+        """
+        for action, decision in decisions:
+            self._settle(connection, action, decision)
+        taken = {str(subject_of(action.id)): decision for action, decision in decisions}
+        for question in hold_questions(connection, taken):
+            end_question(connection, question, ended_by(question, taken[str(question.subject)]))
+
+    def _settle(self, connection: Connection, action: Action, decision: Decision) -> None:
         """The row is locked and pending; the conditions hold the database to it all the same."""
         approved = decision.status is ActionStatus.APPROVED
         agreed = (decision.content or action.content).hash if approved else action.content_hash

@@ -6,15 +6,18 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, true, update
+from sqlalchemy import Connection, Row, and_, bindparam, insert, literal, or_, select, true, update
 
 from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
+from postroom.domain.intent_question import ended_by, subject_of
+from postroom.domain.question import Subject
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.intents.order import LAST_POSITION, NEXT_POSITION, wait_for_turn
 from postroom.world.store.intents.rows import changing_columns, event_row, intent_row, read_event, read_intent
 from postroom.world.store.intents.webhooks import tell_subscribers
+from postroom.world.store.questions.steps import end_question, hold_questions
 from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
 from postroom.world.store.tables.intents import (
     CARRIED,
@@ -24,9 +27,11 @@ from postroom.world.store.tables.intents import (
     intent_messages,
     intents,
 )
+from postroom.world.store.tables.questions import presentations, questions
 from postroom.world.store.tables.sessions import sessions
 
 ORIGIN = "intents"
+CARDS_ORIGIN = "questions"
 _GLANCE_US = 1_000_000  # a delivery under way is looked at once a second, however much else happens
 
 
@@ -58,15 +63,21 @@ class StoredIntents:
             row = _row(connection, intent_id, lock=True)
             if row is None:
                 raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
-            before = read_intent(row)
-            change = decide(before)
-            if change.intent != before:
-                values = changing_columns(change.intent)
-                connection.execute(update(intents).where(intents.c.id == intent_id).values(values))
-            self._append(connection, change, before)
-            return change
+            return self._changed(connection, read_intent(row), decide)
 
         return await write_twice(self._database, work)
+
+    def hold(self, connection: Connection, subject: Subject) -> None:
+        _row(connection, subject.id, lock=True)
+
+    def change_within(
+        self, connection: Connection, intent_id: str, decide: Callable[[Intent], Change], *, but: str
+    ) -> None:
+        """In the transaction that ends one question about it, `but`; the others end here. Raises Refused."""
+        row = _row(connection, intent_id)
+        if row is None:
+            raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
+        self._changed(connection, read_intent(row), decide, but)
 
     async def events(self, intent_id: str, *, since: int, limit: int) -> Sequence[IntentEvent]:
         asked = (
@@ -106,11 +117,15 @@ class StoredIntents:
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
     async def deliveries(self, intent_id: str) -> Sequence[tuple[str, str, str | None]]:
-        """Status, reason for waiting and final error class of each delivery made for this intent."""
+        """Status, reason for waiting and final error class of each delivery made for this intent, cards included."""
         table = delivery_requests.c
+        about = questions.c.subject == str(subject_of(intent_id))
+        cards = select(literal("ask:") + presentations.c.id).join(questions).where(about)
+        own = and_(table.request_id == intent_id, table.origin_butler == ORIGIN)
+        card = and_(table.request_id.in_(cards), table.origin_butler == CARDS_ORIGIN)
         asked = (
             select(table.status, table.waiting_reason, table.terminal_error_class)
-            .where(table.request_id == intent_id, table.origin_butler == ORIGIN)
+            .where(or_(own, card))
             .order_by(table.id)
         )
         return await self._database.read(
@@ -155,6 +170,22 @@ class StoredIntents:
                 connection.execute(insert(inbound_offsets), {"source": source, "position": position})
 
         await write_twice(self._database, work)
+
+    def _changed(
+        self, connection: Connection, before: Intent, decide: Callable[[Intent], Change], but: str = ""
+    ) -> Change:
+        """The questions about an intent that is over are held before its events are written, and end after them."""
+        change = decide(before)
+        over = before.is_open and not change.intent.is_open
+        asked = hold_questions(connection, [str(subject_of(before.id))]) if over else []
+        if change.intent != before:
+            values = changing_columns(change.intent)
+            connection.execute(update(intents).where(intents.c.id == before.id).values(values))
+        self._append(connection, change, before)
+        for question in asked:
+            if question.id != but:
+                end_question(connection, question, ended_by(question, change.intent))
+        return change
 
     def _append(self, connection: Connection, change: Change, before: Intent | None = None) -> None:
         """The events last, because from there to the commit everybody else waits."""

@@ -29,6 +29,7 @@ from postroom.world.store.people.people_rows import (
 from postroom.world.store.people.person_writer import PersonWriter, refuse_removal, refuse_role
 from postroom.world.store.people.seeds import Seeds
 from postroom.world.store.people.sign_ins import SignIns
+from postroom.world.store.questions.erasing import erase_asked
 from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, people_seeds
 
@@ -143,7 +144,8 @@ class StoredPeople:
 
         return await self._write(work)
 
-    async def delete(self, owner_agent: str, person_id: str) -> bool:
+    async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
+        """With what was said in the questions to them that are over."""
         refuse_removal(owner_agent, person_id)
 
         def work(connection: Connection) -> bool:
@@ -151,6 +153,8 @@ class StoredPeople:
                 return False
             mine = people_seeds.c.person_id == person_id
             connection.execute(update(people_seeds).where(mine).values(changed=True))
+            if owner_agent == HOUSEHOLD_OWNER:
+                erase_asked(connection, person_id, now_us=now_us)
             return True
 
         return await self._write(work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
-from postroom.domain.question import Question, Subject
+from postroom.domain.question import Question, Subject, SubjectKind
 from postroom.domain.question_answer import Answer
 from postroom.domain.question_change import (
     EVENT_OF_END,
@@ -28,6 +28,7 @@ from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.questions import order, steps
 from postroom.world.store.questions.attempt_rows import attempt_row, read_attempt, read_verdict
 from postroom.world.store.questions.presentation_rows import presentation_by_id, write_toggles
+from postroom.world.store.questions.rides import Ride
 from postroom.world.store.questions.rows import answer_text, read_answer, read_event
 from postroom.world.store.questions.seal import Seal
 from postroom.world.store.tables.questions import question_attempts, question_events, question_people, questions
@@ -41,9 +42,17 @@ Decide = Callable[[Question], QuestionChange]
 
 
 class StoredQuestions:
-    def __init__(self, database: Database, seal: Seal) -> None:
+    """`rides` are what questions may be about, where an answer decides that in its own transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        seal: Seal,
+        rides: Mapping[SubjectKind, Ride] = {},  # never written to
+    ) -> None:
         self._database = database
         self._seal = seal
+        self._rides = rides
 
     async def ask(self, question: Question) -> Asked:
         """Stored, or the one that was asked before under the same key or, without a key, in the same words."""
@@ -74,6 +83,7 @@ class StoredQuestions:
         """None when there is no such question; an event that was heard before has its first verdict again."""
 
         def work(connection: Connection) -> Heard | None:
+            self._hold_subject(connection, attempt.question_id)
             question = steps.locked(connection, attempt.question_id)
             if question is None:
                 return None
@@ -180,11 +190,23 @@ class StoredQuestions:
 
         return await self._database.read(work)
 
+    def _hold_subject(self, connection: Connection, question_id: str) -> None:
+        """Before the question itself: whoever decides the subject elsewhere holds the two in this order."""
+        named = connection.execute(select(questions.c.subject).where(questions.c.id == question_id)).scalar()
+        subject = Subject.parse(named) if named else None
+        if subject and (ride := self._ride(subject)):
+            ride.hold(connection, subject)
+
+    def _ride(self, subject: Subject | None) -> Ride | None:
+        return self._rides.get(subject.kind) if subject else None
+
     def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
         if attempt.revision is None and shown is not None:
             attempt = replace(attempt, revision=shown.revision)
         verdict = judge(question, attempt, shown)
+        if verdict.kind is VerdictKind.ACCEPTED and (ride := self._ride(question.subject)):
+            verdict = ride.decide(connection, question, attempt, verdict)
         row = attempt_row(attempt, verdict, secret=question.wording.secret)
         connection.execute(insert(question_attempts), row)
         if verdict.toggles is not None and shown is not None:

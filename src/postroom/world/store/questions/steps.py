@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_change import QuestionChange
-from postroom.domain.question_states import PresentationStatus
+from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.world.store.questions import order
-from postroom.world.store.questions.rows import changing_columns, question_row, read_person, read_question
+from postroom.world.store.questions.rows import answer_text, changing_columns, question_row, read_person, read_question
 from postroom.world.store.tables.questions import presentations, question_people, questions
 
 ENDED_FIRST: Final = "the question ended before it was shown"
@@ -65,6 +65,19 @@ def write(connection: Connection, before: Question, change: QuestionChange, answ
         _add_people(connection, new.id, new.people[len(before.people) :], len(before.people))
         _follow(connection, before, change)
     order.append(connection, change)
+
+
+def hold_questions(connection: Connection, subjects: Iterable[str]) -> list[Question]:
+    """The open ones about these, each always in the same order."""
+    table = questions.c
+    wanted = (table.subject.in_(list(subjects)), table.status == str(QuestionStatus.OPEN))
+    return found(connection, select(questions).where(*wanted).order_by(table.id).with_for_update())
+
+
+def end_question(connection: Connection, before: Question, change: QuestionChange) -> None:
+    """By a decision about its subject; such an answer is no secret."""
+    answer = change.question.answer
+    write(connection, before, change, answer_text(answer) if answer else None)
 
 
 def _follow(connection: Connection, before: Question, change: QuestionChange) -> None:

@@ -12,6 +12,7 @@ from postroom.domain.appointment import AppointmentStatus
 from postroom.domain.intent import TERMINAL as ENDED
 from postroom.domain.retention import Retention
 from postroom.domain.session import TERMINAL as OVER
+from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
 from postroom.world.store.tables.approvals import heard_threads
 from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.butlers import appointments, routing_log
@@ -21,6 +22,7 @@ from postroom.world.store.tables.idempotency_keys import idempotency_keys
 from postroom.world.store.tables.inbox import deferred_emails, notifications
 from postroom.world.store.tables.intents import intents, webhook_deliveries
 from postroom.world.store.tables.notifications_log import notifications_log
+from postroom.world.store.tables.questions import questions
 from postroom.world.store.tables.sessions import sessions
 
 
@@ -45,6 +47,15 @@ class Stale:
         if keys:
             connection.execute(delete(self.table).where(named.in_(keys)))
         return len(keys)
+
+
+class QuestionWords(Stale):
+    """Rows that stay for longer than what was said in them."""
+
+    __slots__ = ()
+
+    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
+        return erase_old(connection, ended_before_us=retention.words_before_us, now_us=retention.now_us, limit=limit)
 
 
 def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -109,6 +120,8 @@ STALE: Final = (
     ),
     Stale(name="heard threads", table=heard_threads, condition=_older(heard_threads.c.heard_at)),
     Stale(name="keys of calls", table=idempotency_keys, condition=_older(idempotency_keys.c.created_at)),
+    QuestionWords(name="words of questions", table=questions, condition=lambda keep: old_words(keep.words_before_us)),
+    Stale(name="questions", table=questions, condition=lambda keep: old_questions(keep.questions_before_us)),
     Stale(name="offers", table=contact_offers, condition=lambda keep: contact_offers.c.expires_at < keep.now_us),
 )
 

@@ -1,0 +1,99 @@
+"""What an agent asks a person is put to them as a question with a card, where they have proved who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from postroom.domain.answer_attempt import Attempt, Verdict
+from postroom.domain.errors import Code, Refused
+from postroom.domain.intent import APPROVAL, ASK, Change, Intent, Step, StepKind
+from postroom.domain.intent_question import agent_of, subject_of
+from postroom.domain.ports import Clock
+from postroom.domain.question import APPROVE, APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Wording
+from postroom.domain.question_change import Asked
+from postroom.work.intents.answering import answer_payload, answered, decided
+from postroom.work.intents.directory import Person
+from postroom.work.intents.moves import Moment
+from postroom.work.intents.replies import MAX_ANSWER_CHARACTERS
+from postroom.work.questions.asked_people import People, asked
+from postroom.work.questions.opening import opened
+from postroom.work.questions.places import Channels
+from postroom.work.questions.plan import next_at
+from postroom.work.questions.request import MAX_DEADLINE_SECONDS, QuestionRequest
+
+_PUT = (StepKind.ASK, StepKind.ESCALATE)
+
+
+class Asks(Protocol):
+    async def ask(self, question: Question) -> Asked:
+        """The same key again asks nothing new."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionCards:
+    questions: Asks
+    people: People
+    channels: Channels
+    clock: Clock
+    mint: Callable[[int], str]
+
+    async def ask(self, intent: Intent, step: Step, person: Person, sender: str) -> bool:
+        """False when it is to be put to them in a letter, as everything else is."""
+        if intent.intent_type != ASK or step.kind not in _PUT:
+            return False
+        ability = self.channels.get(person.channel)
+        known = await self.people.at(person.channel, person.address)
+        if known is None or ability is None or not ability.configured:
+            return False
+        now_us = self.clock.now_us()
+        await self.questions.ask(_question(intent, person, asked(known), sender, self.mint(now_us), now_us))
+        return True
+
+
+def _question(intent: Intent, person: Person, who: AskedPerson, sender: str, id: str, now_us: int) -> Question:
+    """Open until the intent runs out; whatever ends the intent ends it as well."""
+    request = QuestionRequest(
+        wording=_wording(intent),
+        channels=(person.channel,),
+        deadline_seconds=MAX_DEADLINE_SECONDS,
+        state={"agent": person.agent},
+        key=f"{intent.id}:{intent.position}",
+    )
+    question = opened(
+        request, id=id, asker=f"intents:{sender}", people=(who,), subject=subject_of(intent.id), now_us=now_us
+    )
+    ends = [step.at_us for step in intent.plan if step.kind is StepKind.EXPIRE]
+    question = replace(question, expires_at_us=max(ends[-1], now_us) if ends else question.expires_at_us)
+    return replace(question, next_at_us=next_at(question))
+
+
+def _wording(intent: Intent) -> Wording:
+    context = intent.payload.get("context")
+    decides = intent.macro_id == APPROVAL
+    return Wording(
+        kind=QuestionKind.APPROVE if decides else QuestionKind.TEXT,
+        question=intent.text,
+        context=str(context) if context else None,
+        options=APPROVE_OPTIONS if decides else (),
+        allow_text=not decides,
+    )
+
+
+def answer_by(mint: Callable[[int], str]) -> Callable[[Intent, Question, Attempt, Verdict], Change]:
+    """What the answer makes of the intent: the same as one that comes in by reply or by the API. Raises Refused."""
+
+    def ruled(intent: Intent, question: Question, attempt: Attempt, verdict: Verdict) -> Change:
+        if not intent.is_open:
+            raise Refused(Code.ILLEGAL_TRANSITION, f"this is {intent.status.lower()} already")
+        moment = Moment(attempt.heard_at_us, agent_of(question), mint)
+        if verdict.answer is None or verdict.answer.value is None:
+            words = verdict.answer.text[:MAX_ANSWER_CHARACTERS] if verdict.answer and verdict.answer.text else None
+            status = "answered" if words else "declined"
+            return answered(intent, answer_payload(words or "declined", moment, status), moment)
+        approve = verdict.answer.value == APPROVE
+        return decided(intent, approve=approve, comment="", moment=moment)
+
+    return ruled

@@ -1,0 +1,181 @@
+"""A parked message in a whole household: asked about on the phone, decided there or in the console, sent once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.domain.errors import Refused
+from postroom.domain.principal import OPERATOR
+from postroom.domain.question import Subject, SubjectKind
+from postroom.domain.question_states import QuestionStatus
+from postroom.work.questions.given import Given
+from tests.app.living import LIFTED, QUICK, Living, living
+from tests.app.test_questions import labels, parts, phone, press, until, write
+
+STRANGER = "4711"
+ON = {"approvals": {"enabled": True}}
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def house(home: Path, request: pytest.FixtureRequest) -> AsyncIterator[Living]:
+    more: dict[str, Any] = {}
+    if request.param == "postgres":
+        more["database_url"] = request.getfixturevalue("postgres_url")
+    async with living(home, LIFTED, QUICK, ON, more) as one:
+        yield one
+
+
+@pytest.fixture
+async def small(home: Path) -> AsyncIterator[Living]:
+    async with living(home, LIFTED, QUICK, ON) as one:
+        yield one
+
+
+async def parked(house: Living, **arguments: Any) -> str:
+    answer = await house.notify(recipient=STRANGER, message="Dinner at eight?", **arguments)
+    assert answer["status"] == "pending_approval", answer
+    return str(answer["delivery"]["delivery_id"])
+
+
+async def arrived(house: Living) -> list[dict[str, Any]]:
+    """What the stranger has."""
+    return [one for one in await house.received() if str(one["chat_id"]) == STRANGER]
+
+
+async def action(house: Living, action_id: str) -> dict[str, Any]:
+    shown = await house.call("messenger", "show_pending_action", {"action_id": action_id}, caller="operator")
+    found: dict[str, Any] = shown["action"]
+    return found
+
+
+async def question_status(house: Living, action_id: str) -> QuestionStatus:
+    [question] = await parts(house).store.about(Subject(SubjectKind.APPROVAL, action_id))
+    return question.status
+
+
+@pytest.mark.requirement("ask:approval-card", "ask:approval-by-press")
+async def test_send_on_the_phone_sends_once_and_the_card_says_who_agreed(house: Living) -> None:
+    action_id = await parked(house)
+    card = await phone(house, "Approval needed: health wants to send on telegram to 4711 (medium risk).")
+    assert labels(card) == ["Send", "Don't send", "Open"]
+    assert "Dinner" not in card["text"]
+    opened = card["reply_markup"]["inline_keyboard"][-1][0]["url"]
+    assert opened.endswith(f"/console/approvals/{action_id}")
+
+    await press(house, card, "Send")
+    closed = await phone(house, "✅ Sent: approved by ")
+    await until(lambda: arrived(house))
+
+    assert (closed["message_id"], labels(closed)) == (card["message_id"], [])
+    assert "via telegram" in closed["text"]
+    [message] = await arrived(house)
+    assert message["text"] == "Dinner at eight?"
+    decided = await action(house, action_id)
+    assert (decided["status"], decided["decided_by"]) == ("approved", "person:owner")
+    assert [one["type"] for one in decided["events"]] == ["action_queued", "action_approved"]
+    assert await question_status(house, action_id) is QuestionStatus.ANSWERED
+
+
+@pytest.mark.requirement("ask:approval-by-press")
+async def test_do_not_send_on_the_phone_keeps_it_back_and_its_sender_sees_why(small: Living) -> None:
+    action_id = await parked(small)
+    await press(small, await phone(small, "Approval needed"), "Don't send")
+    await phone(small, "🚫 Not sent: rejected by ")
+
+    decided = await action(small, action_id)
+    assert (decided["status"], decided["decided_by"]) == ("rejected", "person:owner")
+    assert decided["delivery"]["status"] == "failed"
+    assert decided["reason"] == "“Don't send” on telegram"
+    assert await arrived(small) == []
+
+
+@pytest.mark.requirement("ask:approval-who")
+async def test_a_stranger_and_words_that_are_not_on_the_card_decide_nothing(small: Living) -> None:
+    action_id = await parked(small)
+    card = await phone(small, "Approval needed")
+
+    await press(small, card, "Send", from_id=int(STRANGER))
+    for words in ("ok", "👍", "yes", "approve", "Rather not"):
+        await write(small, words, reply_to_message_id=card["message_id"])
+    await until(lambda: heard(small, action_id, 6))
+
+    assert (await action(small, action_id))["status"] == "pending"
+    kinds = [str(one.verdict.kind) for one in await heard(small, action_id, 6)]
+    assert kinds == ["unauthorised", *["invalid"] * 5]
+    await write(small, "send", reply_to_message_id=card["message_id"])
+    await phone(small, "✅ Sent: approved by ")
+
+
+async def heard(house: Living, action_id: str, many: int) -> list[Any]:
+    [question] = await parts(house).store.about(Subject(SubjectKind.APPROVAL, action_id))
+    found = await parts(house).store.attempts(question.id)
+    return list(found) if len(found) >= many else []
+
+
+@pytest.mark.requirement("ask:approval-elsewhere")
+@pytest.mark.parametrize(
+    ("tool", "arguments", "line"),
+    [
+        ("approve_action", {}, "✅ Sent: approved by "),
+        ("approve_action", {"edits": {"message": "Dinner at nine?"}}, "✅ Sent as edited: approved by "),
+        ("reject_action", {"reason": "too late"}, "🚫 Not sent: rejected by "),
+    ],
+)
+async def test_a_decision_elsewhere_closes_the_card(
+    small: Living, tool: str, arguments: dict[str, Any], line: str
+) -> None:
+    action_id = await parked(small)
+    card = await phone(small, "Approval needed")
+
+    answer = await small.call("messenger", tool, {"action_id": action_id, **arguments}, caller="operator")
+    assert answer["status"] == "ok", answer
+    closed = await phone(small, line)
+
+    assert (closed["message_id"], labels(closed)) == (card["message_id"], [])
+    assert await question_status(small, action_id) is QuestionStatus.ANSWERED
+
+
+@pytest.mark.requirement("ask:approval-elsewhere", "ask:approval-by-press")
+async def test_the_second_to_decide_is_too_late_wherever_they_are(small: Living) -> None:
+    action_id = await parked(small)
+    [question] = await until(lambda: parts(small).store.about(Subject(SubjectKind.APPROVAL, action_id)))
+    given = Given(value="approve")
+
+    first = await parts(small).asking.answer(OPERATOR, question.id, given, channel="console", event_id="one")
+    again = await small.call("messenger", "reject_action", {"action_id": action_id, "reason": "no"}, caller="operator")
+
+    assert str(first.verdict.kind) == "accepted"
+    assert again["error"]["fields"][0]["code"] == "already_decided"
+    assert (await action(small, action_id))["decided_by"] == "operator"
+    await until(lambda: arrived(small))
+
+
+@pytest.mark.requirement("ask:approval-risk")
+async def test_above_the_bound_only_the_console_decides(home: Path) -> None:
+    risky = {"approvals": {"enabled": True, "risk": "high"}}
+    async with living(home, LIFTED, QUICK, risky) as house:
+        action_id = await parked(house)
+        card = await phone(house, "(high risk)")
+        assert labels(card) == ["Open"]
+        assert "decided in the console" in card["text"]
+
+        await write(house, "Send", reply_to_message_id=card["message_id"])
+        await until(lambda: heard(house, action_id, 1))
+
+        [refused] = await heard(house, action_id, 1)
+        assert (str(refused.verdict.kind), refused.verdict.code) == ("unauthorised", "console_only")
+        assert (await action(house, action_id))["status"] == "pending"
+
+
+async def test_the_question_of_an_approval_cannot_be_taken_back_or_reworded(small: Living) -> None:
+    action_id = await parked(small)
+    [question] = await until(lambda: parts(small).store.about(Subject(SubjectKind.APPROVAL, action_id)))
+
+    with pytest.raises(Refused):
+        await parts(small).asking.cancel(OPERATOR, question.id)
+    with pytest.raises(Refused):
+        await parts(small).asking.revise(OPERATOR, question.id, {"question": "Fine?"})

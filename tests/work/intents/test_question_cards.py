@@ -1,0 +1,136 @@
+"""What agents ask people through intents, in a whole household: a card, one answer, one end for all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.living import LIFTED, QUICK, settings_for
+from tests.telephone import CHATGPT, OWNER, PEOPLE, Telephone, telephone
+
+from postroom.domain.intent_question import subject_of
+from postroom.domain.question_states import QuestionStatus
+
+OWNER_CHAT = "1000"
+APPROVAL = {"macro_id": "macro.approval.v1"}
+_SECONDS = 20.0
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def line(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Telephone]:
+    more: dict[str, Any] = {"contacts": PEOPLE}
+    if request.param == "postgres":
+        more["database_url"] = request.getfixturevalue("postgres_url")
+    async with telephone(settings_for(tmp_path / "home", LIFTED, QUICK, more)) as opened:
+        yield opened
+
+
+async def asked(line: Telephone, question: str = "May I spend 5?", workflow: dict[str, Any] | None = APPROVAL) -> str:
+    payload: dict[str, Any] = {"question": question, "requested_by": OWNER, "requested_at": "2026-01-01T00:00:00Z"}
+    payload |= {"workflow": workflow} if workflow else {}
+    body = {"intent_type": "intent.ask.v1", "to_agent": OWNER, "payload": payload}
+    answer = await line.post("/v1/intents", body, CHATGPT)
+    assert answer.status == 200, answer.body
+    return str(answer.body["intent_id"])
+
+
+async def shown(line: Telephone, words: str, chat: str = OWNER_CHAT) -> dict[str, Any]:
+    async with asyncio.timeout(_SECONDS):
+        while not (found := [one for one in await line.phone(chat) if words in one["text"]]):
+            await asyncio.sleep(0.02)
+    return found[0]
+
+
+async def pressed(line: Telephone, card: dict[str, Any], button: str, **how: Any) -> None:
+    body = {"message_id": card["message_id"], "button": button, **how}
+    answer = await line.call("POST", "sandbox", "/sandbox/telegram/press", body, caller=None)
+    assert answer.status == 200, answer.body
+
+
+def labels(card: dict[str, Any]) -> list[str]:
+    return [key["text"] for row in (card.get("reply_markup") or {}).get("inline_keyboard", []) for key in row]
+
+
+@pytest.mark.requirement("ask:intent-approvals")
+@pytest.mark.parametrize(("button", "decision"), [("Approve", "approved"), ("Deny", "rejected")])
+async def test_a_press_decides_the_intent_and_closes_the_card(line: Telephone, button: str, decision: str) -> None:
+    intent_id = await asked(line)
+    card = await shown(line, "May I spend 5?")
+    assert labels(card) == ["Approve", "Deny", "Rather not"]
+    await line.until(intent_id, "DELIVERED")
+
+    await pressed(line, card, button, from_id=6666)
+    await line.type(OWNER_CHAT, "ok", int(card["message_id"]))
+    await line.type(OWNER_CHAT, "👍", int(card["message_id"]))
+    await pressed(line, card, button)
+
+    done = await line.until(intent_id, "COMPLETED")
+    assert (done["result"]["decision"], done["result"]["responded_by"]) == (decision, OWNER)
+    closed = await shown(line, f"✅ {button}: answered by ")
+    assert (closed["message_id"], labels(closed)) == (card["message_id"], [])
+    thread = (await line.get(f"/v1/inbox/{intent_id}", CHATGPT)).body["thread"]
+    assert [one["message"] for one in thread["messages"]] == [decision]
+
+
+@pytest.mark.requirement("ask:intent-approvals")
+@pytest.mark.parametrize(("word", "decision"), [("approve", "approved"), ("Deny", "rejected"), ("reject", "rejected")])
+async def test_the_exact_word_decides_by_reply(line: Telephone, word: str, decision: str) -> None:
+    intent_id = await asked(line)
+    card = await shown(line, "May I spend 5?")
+
+    await line.type(OWNER_CHAT, word, int(card["message_id"]))
+
+    assert (await line.until(intent_id, "COMPLETED"))["result"]["decision"] == decision
+
+
+@pytest.mark.requirement("ask:intent-approvals")
+async def test_what_ends_the_intent_elsewhere_closes_the_card_and_a_press_is_too_late(line: Telephone) -> None:
+    intent_id = await asked(line)
+    card = await shown(line, "May I spend 5?")
+
+    answer = await line.post(f"/v1/intents/{intent_id}/resolve", {"status": "CANCELED"}, CHATGPT)
+    assert answer.status == 200, answer.body
+    closed = await shown(line, "✖️ Taken back")
+
+    assert (closed["message_id"], labels(closed)) == (card["message_id"], [])
+    asking = line.household.asking
+    assert asking is not None
+    [question] = await asking.store.about(subject_of(intent_id))
+    assert question.status is QuestionStatus.CANCELLED
+
+
+@pytest.mark.requirement("ask:intent-questions")
+async def test_the_first_answer_counts_and_the_other_persons_card_says_so(line: Telephone) -> None:
+    bob = str((await line.post("/contacts/resolve", {"owner_agent": OWNER, "query": "Bob"})).body["agent_address"])
+    workflow = {"macro_id": "macro.ask_first_answer.v1", "params": {"recipients": [OWNER, bob]}}
+    intent_id = await asked(line, "Who has the key?", workflow=workflow)
+    card = await shown(line, "Who has the key?")
+    letter = await shown(line, "Who has the key?", chat="2001")
+
+    await line.type("2001", "I have", int(letter["message_id"]))
+
+    done = await line.until(intent_id, "COMPLETED")
+    assert (done["result"]["answer"], done["result"]["responded_by"]) == ("I have", bob)
+    closed = await shown(line, "✅ I have: answered by ")
+    assert (closed["message_id"], labels(closed)) == (card["message_id"], [])
+
+
+@pytest.mark.requirement("ask:intent-questions")
+async def test_a_reply_to_the_card_is_the_answer_of_the_ask(line: Telephone) -> None:
+    intent_id = await asked(line, "When is dinner?", workflow=None)
+    card = await shown(line, "When is dinner?")
+    await line.type(OWNER_CHAT, "Not me", int(card["message_id"]), from_id=6666)
+
+    await line.type(OWNER_CHAT, "At eight", int(card["message_id"]))
+
+    done = await line.until(intent_id, "COMPLETED")
+    assert done["result"] | {"responded_at": ""} == {
+        "answer": "At eight",
+        "status": "answered",
+        "responded_by": OWNER,
+        "responded_at": "",
+    }
+    await shown(line, "✅ At eight: answered by ")
