@@ -12,6 +12,7 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
 from postroom.domain.delivery import OnUncertain, Priority
 from postroom.domain.web_address import in_url, web_address
+from postroom.system.settings.desk import DeskSettings
 from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import Positive, Seconds, Section
 from postroom.system.settings.serving import ServingSettings
@@ -202,31 +203,6 @@ class RetentionSettings(Section):
     """How long the words of a question and its answer stay after its end; who and when stays for a year."""
     batch_size: Annotated[int, Field(gt=0, le=10_000)] = 500
     """Deliveries that move at a time, at most; fewer when they take long."""
-
-
-class DeskSettings(Section):
-    """The popup at the person's own screen."""
-
-    history_limit: Annotated[int, Field(ge=0, le=100)] = 5
-    """Exchanges shown above the message."""
-    toolkit: Literal["auto", "tk", "qt"] = "auto"
-    """`auto`: Qt if a screen reader is on and Qt is installed, otherwise Tk."""
-    show_seconds: Seconds = 10.0
-    """How long a window may take to appear."""
-    display_only_seconds: Seconds = 10.0
-    """How long a message without a question stays."""
-    typing_grace_seconds: Seconds = 10.0
-    """A timeout waits until this long after the last key."""
-    progress_seconds: Seconds = 10.0
-    """How often a waiting client is told that the call is alive."""
-    silence_seconds: Seconds = 60.0
-    """A window that says nothing for so long is taken for dead."""
-    questions: bool = True
-    """Whether the household's open questions to you are shown as popups."""
-    settle_seconds: Seconds = 1.0
-    """So long a question of the household must have been there before it takes an answer."""
-    token: Secret = Secret("")
-    """What a client of `postroom desk --http` must bear; empty: whoever is on this machine may ask."""
 
 
 class Owner(Section):
