@@ -15,6 +15,7 @@ from chaos.scenarios import (
     poison,
     provider_link,
     provider_trouble,
+    question_kills,
     random_kills,
     redis_faults,
     signals,
@@ -33,4 +34,5 @@ SCENARIOS: Final[list[Scenario]] = [
     *clock_jumps.SCENARIOS,
     *signals.SCENARIOS,
     *hang_ups.SCENARIOS,
+    *question_kills.SCENARIOS,
 ]
