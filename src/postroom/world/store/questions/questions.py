@@ -34,6 +34,7 @@ from postroom.world.store.tables.questions import question_attempts, question_ev
 
 JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
 _JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
+_FIRST_REVISION: Final = 1
 _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 Value = TypeVar("Value")
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
@@ -175,8 +176,8 @@ class StoredQuestions:
 
     def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
-        if attempt.revision is None and shown is not None:
-            attempt = replace(attempt, revision=shown.revision)
+        if attempt.revision is None and shown is not None:  # which may be seen before it is noted
+            attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
         verdict = judge(question, attempt, shown)
         row = attempt_row(attempt, verdict, secret=question.wording.secret)
         connection.execute(insert(question_attempts), row)
