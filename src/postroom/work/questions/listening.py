@@ -59,7 +59,9 @@ class Listening:
         return min(self._read_until.values(), default=None)
 
     async def patience(self, channel: str, longest_seconds: float) -> float:
-        """How long the next look may wait for something to come."""
+        """How long the next look may wait for something to come; the first one ever says that we listen from now on."""
+        if channel not in self._heard_at and await self._marks.offset(_mark(channel)) is None:
+            await self._note(channel, self._clock.now_us())
         due_us = await self._agenda.next_due(self._read_until.get(channel, 0))
         if due_us is None:
             return longest_seconds
