@@ -244,3 +244,14 @@ async def test_a_closing_house_lets_those_who_wait_go(small: Office) -> None:
     await small.clock.parked()
     small.bells.close()
     assert (await asyncio.wait_for(asked, 5)).question.is_open
+
+
+async def test_the_same_event_id_under_another_question_is_another_answer(office: Office) -> None:
+    first, second = await office.ask(), await office.ask(question="And this?")
+    for view in (first, second):
+        heard = await office.asking.answer(
+            OPERATOR, view.question.id, Given(value="yes"), channel="console", event_id="1"
+        )
+
+        assert str(heard.verdict.kind) == "accepted"
+        assert not heard.view.question.is_open

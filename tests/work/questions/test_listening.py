@@ -64,3 +64,12 @@ async def test_a_house_that_has_never_listened_has_missed_nothing(database: Data
 
     assert gaps == []
     assert first.caught_up() == clock.now_us()
+
+
+async def test_the_first_look_waits_for_nothing_so_that_a_gap_is_known_at_once(database: Database) -> None:
+    clock = FakeClock()
+    first = listening(database, clock, [])
+
+    assert await first.patience("telegram", 25.0) == 0
+    await first.looked("telegram", clock.now_us(), everything=True)
+    assert await first.patience("telegram", 25.0) == 25.0
