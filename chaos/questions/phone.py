@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
+
+import aiohttp
 
 from chaos.provider import Provider
 from chaos.questions.steps import Way
@@ -42,6 +45,11 @@ class Phone:
         await self.provider.call(
             "POST", "/sandbox/telegram/press", {"message_id": card["message_id"], "button": button}
         )
+
+    async def press_if_there(self, card: Message, button: str) -> None:
+        """On a card that has been closed meanwhile there is nothing to press."""
+        with suppress(aiohttp.ClientResponseError):
+            await self.press(card, button)
 
     async def away(self, seconds: float) -> None:
         """The bot has not asked for so long: presses that waited are gone."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
 from chaos import journal
 from chaos.ground import Ground
@@ -24,12 +25,24 @@ _PAGE = 200
 
 async def way_back(ground: Ground, said: Mapping[str, str | None]) -> WayBack:
     """`said` is what the person did about each question, by its token."""
+    async with _opened(ground) as (store, parts):
+        listed = await _listed(parts)
+        return judged([await _asked(ground, store, parts, token, word, listed) for token, word in said.items()])
+
+
+async def attempts_on(ground: Ground, token: str) -> int:
+    """How many are kept, whatever became of them."""
+    async with _opened(ground) as (_, parts):
+        question = await parts.store.by_key(str(ASKER), token)
+        return len(await parts.store.attempts(question.id)) if question else 0
+
+
+@asynccontextmanager
+async def _opened(ground: Ground) -> AsyncIterator[tuple[OpenedStore, AskingParts]]:
     settings, _ = load(ground.environment)
     store = connect_store(settings)
     try:
-        parts = build_asking(settings, store, OffsetClock(), IdMint())
-        listed = await _listed(parts)
-        return judged([await _asked(ground, store, parts, token, word, listed) for token, word in said.items()])
+        yield store, build_asking(settings, store, OffsetClock(), IdMint())
     finally:
         await store.database.close()
 

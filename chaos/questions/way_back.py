@@ -12,7 +12,7 @@ class Asked:
     """
     One question, as the ledger, the phone and its asker have it.
 
-    `said` is what the person did first, None when they did nothing; `winners` are attempts that were accepted;
+    `said` is what the person's one answer was, None when several people raced; `winners` are attempts that were accepted;
     `copies` are cards on the phone, `pressable` those of them that still ask; `marked`: the ledger says that
     a copy is possible; `heard` is what its asker was handed, each time; `listed` is how often it is in `answers`.
     """
@@ -105,7 +105,5 @@ def judged(questions: Iterable[Asked]) -> WayBack:
 
 
 def _is_lost(one: Asked) -> bool:
-    """The person did something, and it is not the answer, or the asker never had it or had another."""
-    if one.said is None:
-        return False
-    return one.answer != one.said or set(one.heard) != {one.said}
+    """The person's word is not the answer, or the asker never had the answer, or had another."""
+    return (one.said is not None and one.answer != one.said) or set(one.heard) != {one.answer}

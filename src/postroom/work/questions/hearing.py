@@ -139,13 +139,24 @@ class Hearing:
         return list({one.question_id: one for one in on_show}.values())
 
     async def _replied_to(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
-        """A card may be on the phone before we know its number, and for good when a process died in between."""
+        """
+        A card may be on the phone before we know its number, and for good when a process died in between.
+
+        Its number may come while we look, so after the doubtful ones we look again among the certain ones.
+        """
+        return (
+            await self._numbered(words, message_id)
+            or await self._unnumbered(words, message_id)
+            or await self._numbered(words, message_id)
+        )
+
+    async def _numbered(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
         found = [await self.shown.behind(words.channel, place, message_id) for place in words.places]
-        if known := [one for one in found if one is not None][:1]:
-            return known
-        if not words.alone:
-            return []
-        return [one for place in words.places for one in await self.shown.perhaps(words.channel, place, message_id)]
+        return [one for one in found if one is not None][:1]
+
+    async def _unnumbered(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
+        places = words.places if words.alone else ()
+        return [one for place in places for one in await self.shown.perhaps(words.channel, place, message_id)]
 
     async def _ask_which(self, words: InboundMessage, meant: Sequence[Presentation]) -> None:
         asked = [await self.store.get(one.question_id) for one in meant[:_MOST_LISTED]]
