@@ -10,11 +10,18 @@ from postroom.system.signal import Signal
 
 
 class Bells:
-    """`every` rings with each change, for those who look after all questions."""
+    """
+    `every` rings with each change, for those who look after all questions.
+
+    Of those who wait one leads: it looks for what other processes committed, on behalf of all. `position` is how far
+    it has looked, None before its first look.
+    """
 
     def __init__(self) -> None:
         self.every = Signal()
+        self.position: int | None = None
         self._of: dict[str, tuple[Signal, int]] = {}
+        self._leader: object = None
 
     @property
     def is_closed(self) -> bool:
@@ -22,6 +29,8 @@ class Bells:
 
     @contextmanager
     def listening(self, question_id: str) -> Iterator[Signal]:
+        if not self._of:
+            self.position = None
         signal, listeners = self._of.get(question_id, (Signal(), 0))
         self._of[question_id] = (signal, listeners + 1)
         try:
@@ -31,10 +40,29 @@ class Bells:
             if listeners > 1:
                 self._of[question_id] = (signal, listeners - 1)
 
+    def leads(self, who: object) -> bool:
+        """Whether it leads; it does from now on if no other does."""
+        self._leader = self._leader or who
+        return self._leader is who
+
+    def resign(self, who: object) -> None:
+        """One of those who still wait is woken, and leads."""
+        if self._leader is who:
+            self._leader = None
+            for signal, _ in list(self._of.values())[:1]:
+                signal.ring()
+
     def ring(self, question: Question) -> None:
-        if listened := self._of.get(question.id):
-            listened[0].ring()
+        self.ring_for(question.id)
         self.every.ring()
+
+    def ring_for(self, question_id: str) -> None:
+        if listened := self._of.get(question_id):
+            listened[0].ring()
+
+    def ring_for_all(self) -> None:
+        for signal, _ in self._of.values():
+            signal.ring()
 
     def close(self) -> None:
         """The house is stopping: those who wait look once more and wait no longer."""

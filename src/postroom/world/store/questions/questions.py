@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, Select, and_, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, func, insert, or_, select, update
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
@@ -154,6 +154,11 @@ class StoredQuestions:
         table = question_events
         asked = select(table).where(table.c.position > since).order_by(table.c.position).limit(limit)
         return await self._read(asked if asker is None else asked.where(table.c.asker == asker), read_event)
+
+    async def position(self) -> int:
+        """Of the newest line of the feed, 0 when there is none."""
+        newest = select(func.coalesce(func.max(question_events.c.position), 0))
+        return await self._database.read(lambda connection: connection.execute(newest).scalar_one())
 
     async def history(self, question_id: str) -> Sequence[QuestionEvent]:
         table = question_events
