@@ -109,8 +109,11 @@ async def rate(house: AskHouse, call: object) -> float:
 
 async def wait_idly(house: AskHouse, into: Figures) -> None:
     """Questions that no person answers, each with a caller that waits for it."""
-    ids = [await house.ask(new_word()) for _ in range(WAITING)]
-    await asyncio.sleep(2.0)  # until their cards are out
+    words = [new_word() for _ in range(WAITING)]
+    arrived = [house.phone.expect(word) for word in words]
+    ids = await asyncio.gather(*(house.ask(word) for word in words))
+    await asyncio.wait_for(asyncio.gather(*arrived), 300)
+    await asyncio.sleep(3.0)  # until the last cards are noted
     before = resident_megabytes()
     waiting = [asyncio.create_task(house.waited(one)) for one in ids]
     await asyncio.sleep(1.5)

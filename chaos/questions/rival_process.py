@@ -25,7 +25,7 @@ from postroom.work.questions.given import Given
 from postroom.work.questions.request import check
 
 _LOOK_SECONDS: Final = 0.01
-_WAIT_SECONDS: Final = 20.0
+_WAIT_SECONDS: Final = 60.0
 DOORS: Final = ("console", "desk", "api", "cli", "console", "desk", "api")  # the phone is the eighth
 VALUES: Final = ("yes", "no")
 
@@ -40,7 +40,7 @@ class RivalErrand:
     tokens: tuple[str, ...]
     first: bool
     start: Path
-    limit_seconds: float = 60.0
+    limit_seconds: float = 90.0
 
 
 def main(errand: RivalErrand) -> None:
@@ -79,9 +79,9 @@ async def _until_status(parts: AskingParts, question: Question, status: Presenta
 
 
 async def _heard(parts: AskingParts, token: str, journal: Journal) -> None:
-    """In both processes somebody waits for each of them."""
+    """In both processes a caller waits for each of them."""
     view = await parts.asking.wait(ASKER, key=token, wait_seconds=_WAIT_SECONDS)
-    journal.note(Step.HEARD, token, str(view.question.answer.value if view.question.answer else None))
+    journal.note(Step.HEARD, token, str(view.question.answer.value if view.question.answer else view.question.status))
 
 
 async def _everyone_answers(errand: RivalErrand, parts: AskingParts, asked: list[Question]) -> None:

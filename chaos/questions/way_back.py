@@ -12,7 +12,7 @@ class Asked:
     """
     One question, as the ledger, the phone and its asker have it.
 
-    `said` is what the person's one answer was, None when several people raced; `winners` are attempts that were accepted;
+    `said` is the person's one answer, None when several raced; `winners` are attempts that were accepted;
     `copies` are cards on the phone, `pressable` those of them that still ask; `marked`: the ledger says that
     a copy is possible; `heard` is what its asker was handed, each time; `listed` is how often it is in `answers`.
     """

@@ -17,7 +17,7 @@ from chaos.questions.reading import attempts_on, way_back
 from chaos.questions.rival_process import DOORS, VALUES, RivalErrand
 from chaos.scenario import About, Result, Scenario, World, expectations
 
-_SECONDS: Final = 60.0
+_SECONDS: Final = 100.0
 _LOOK_SECONDS: Final = 0.02
 _AHEAD_SECONDS: Final = 0.3
 _PAUSE_SECONDS: Final = 0.25
@@ -26,7 +26,7 @@ _ATTEMPTS: Final = 2 * (len(DOORS) + 1)
 
 async def question_race(world: World) -> Result:
     async with world.postgres("question race") as ground:
-        tokens = tuple(f"r{number}" for number in range(world.sized(40, 4)))
+        tokens = tuple(f"r{number}" for number in range(world.sized(20, 3)))
         start = ground.directory / "start"
         rivals = [_rival(ground, tokens, start, first=first) for first in (True, False)]
         await _both_up(ground, rivals)

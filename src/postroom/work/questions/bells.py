@@ -45,12 +45,16 @@ class Bells:
         self._leader = self._leader or who
         return self._leader is who
 
-    def resign(self, who: object) -> None:
-        """One of those who still wait is woken, and leads."""
-        if self._leader is who:
-            self._leader = None
-            for signal, _ in list(self._of.values())[:1]:
-                signal.ring()
+    @contextmanager
+    def resigning(self, who: object) -> Iterator[None]:
+        """If it led until then, one of those who still wait is woken, and leads."""
+        try:
+            yield
+        finally:
+            if self._leader is who:
+                self._leader = None
+                for signal, _ in list(self._of.values())[:1]:
+                    signal.ring()
 
     def ring(self, question: Question) -> None:
         self.ring_for(question.id)

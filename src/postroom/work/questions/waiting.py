@@ -39,15 +39,9 @@ class Waiting:
 
     async def until_over(self, question_id: str, wait_seconds: float, progress: Progress | None) -> Question | None:
         """The question when it has ended, or as it is when the time is up."""
-        try:
-            return await self._until_over(question_id, wait_seconds, progress)
-        finally:
-            self.bells.resign(self)
-
-    async def _until_over(self, question_id: str, wait_seconds: float, progress: Progress | None) -> Question | None:
         began_us = self.clock.now_us()
         until_us, told = began_us + seconds(wait_seconds), 0
-        with self.bells.listening(question_id) as bell:
+        with self.bells.resigning(self), self.bells.listening(question_id) as bell:
             while True:
                 news = bell.news()
                 question = await self.store.get(question_id)
