@@ -365,6 +365,8 @@ ASK: Sections = {
         "secrets": "A secret is answered at the desk or in the console, sealed at rest and handed out once.",
         "answers-since": "An asker that was away reads every end since its cursor, in the order of commits.",
         "shown-once": "Two processes never show or close the same card at once, and a lost one is taken up.",
+        "gap": "After a time in which presses were lost, also by a process that died at once, open cards are repaired.",
+        "unnumbered": "A reply to a card whose number died with its process is heard, as a press on it is.",
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },
 }

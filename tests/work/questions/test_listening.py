@@ -40,6 +40,7 @@ def listening(database: Database, clock: FakeClock, gaps: list[Gap]) -> Listenin
     return made
 
 
+@pytest.mark.requirement("ask:gap")
 async def test_the_next_process_repairs_a_gap_even_when_the_first_one_died_during_its_first_look(
     database: Database,
 ) -> None:

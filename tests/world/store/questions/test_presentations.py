@@ -267,6 +267,7 @@ async def test_a_press_is_found_by_the_hash_of_its_token(cards: StoredPresentati
     assert await cards.pressed("h3") is None
 
 
+@pytest.mark.requirement("ask:unnumbered")
 async def test_a_message_whose_number_never_reached_us_may_be_the_card_that_was_on_its_way(
     cards: StoredPresentations, question: Question
 ) -> None:
