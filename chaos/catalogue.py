@@ -15,6 +15,9 @@ from chaos.scenarios import (
     poison,
     provider_link,
     provider_trouble,
+    question_gap,
+    question_kills,
+    question_race,
     random_kills,
     redis_faults,
     signals,
@@ -33,4 +36,7 @@ SCENARIOS: Final[list[Scenario]] = [
     *clock_jumps.SCENARIOS,
     *signals.SCENARIOS,
     *hang_ups.SCENARIOS,
+    *question_kills.SCENARIOS,
+    *question_gap.SCENARIOS,
+    *question_race.SCENARIOS,
 ]

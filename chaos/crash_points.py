@@ -1,4 +1,4 @@
-"""The named moments of a delivery at which a process can be made to die."""
+"""The named moments of a delivery, or of a question, at which a process can be made to die."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Point(StrEnum):
 class CrashPlan:
     """Die at the n-th passage of a point, counting only this message's passages when one is named."""
 
-    point: Point
+    point: str
     passage: int = 1
     token: str | None = None
 
@@ -39,11 +39,11 @@ class CrashPlan:
 class Crash:
     def __init__(self, plan: CrashPlan | None) -> None:
         self._plan = plan
-        self._passages: Counter[Point] = Counter()
+        self._passages: Counter[str] = Counter()
 
-    def at(self, point: Point, token: str | None = None) -> None:
+    def at(self, point: str, token: str | None = None) -> None:
         plan = self._plan
-        if plan is None or plan.point is not point or (plan.token and token and plan.token != token):
+        if plan is None or plan.point != point or (plan.token and token and plan.token != token):
             return
         self._passages[point] += 1
         if self._passages[point] == plan.passage:

@@ -19,6 +19,8 @@ class Step(StrEnum):
     UNCERTAIN = "uncertain"  # the channel could not say whether it was sent
     ADVANCE_LOST = "advance-lost"
     SETTLED = "settled"
+    ASKED = "asked"  # the asker has the id of its question
+    HEARD = "heard"  # the asker has the end of its question; `detail` is the answer
     FENCED = "fenced"  # somebody else had taken the delivery over
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from typing import Final
 
 from chaos.journal import Entry, Step
 from chaos.tokens import Copies
@@ -31,6 +32,18 @@ class Row:
     uncertain_attempts: int
 
 
+COLUMNS: Final = (
+    "accepted",
+    "delivered",
+    "held",
+    "lost",
+    "duplicates marked",
+    "duplicates unmarked",
+    "uncertain explained",
+    "unexplained",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     accepted: int = 0  # the caller was told so
@@ -47,6 +60,20 @@ class Comparison:
     @property
     def sound(self) -> bool:
         return self.lost == 0 and self.duplicates_unmarked == 0 and self.uncertain_unexplained == 0
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """As in the columns of the table."""
+        return (
+            self.accepted,
+            self.delivered,
+            self.held,
+            self.lost,
+            self.duplicates_marked,
+            self.duplicates_unmarked,
+            self.uncertain_explained,
+            self.uncertain_unexplained,
+        )
 
     def __add__(self, other: Comparison) -> Comparison:
         return Comparison(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})

@@ -13,10 +13,10 @@ class OffsetClock(SystemClock):
 
     def __init__(self, offset_seconds: float = 0.0) -> None:
         super().__init__()
-        self._offset_us = seconds(offset_seconds)
+        self.offset_us = seconds(offset_seconds)
 
     def jump(self, by_seconds: float) -> None:
-        self._offset_us += seconds(by_seconds)
+        self.offset_us += seconds(by_seconds)
 
     def now_us(self) -> int:
-        return time.time_ns() // 1000 + self._offset_us
+        return time.time_ns() // 1000 + self.offset_us

@@ -16,5 +16,5 @@ _LATE = (
     "sqlalchemy.dialects.sqlite.pysqlite",
 )
 
-for name in ("chaos.worker_process", "chaos.household_process", *_LATE):
+for name in ("chaos.worker_process", "chaos.household_process", "chaos.questions.rival_process", *_LATE):
     importlib.import_module(name)

@@ -55,28 +55,28 @@ class Provider:
             self._process = None
 
     async def arm(self, channel: str, *, times: int = 1, **fault: Any) -> None:
-        await self._ask("POST", "/sandbox/faults", {"channel": channel, "times": times, **fault})
+        await self.call("POST", "/sandbox/faults", {"channel": channel, "times": times, **fault})
 
     async def clear_faults(self) -> None:
-        await self._ask("DELETE", "/sandbox/faults")
+        await self.call("DELETE", "/sandbox/faults")
 
     async def received(self) -> Copies:
         """Every copy of every part that arrived, whatever the channel."""
-        texts = [message["text"] for message in await self._listed("telegram")]
-        texts += [mail["body"] for mail in await self._listed("email")]
+        texts = [message["text"] for message in await self.listed("telegram")]
+        texts += [mail["body"] for mail in await self.listed("email")]
         return count(texts)
 
-    async def _listed(self, channel: str) -> list[dict[str, Any]]:
+    async def listed(self, channel: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         since = 0
         while True:
-            answer = await self._ask("GET", f"/sandbox/{channel}/messages?since={since}&limit={_PAGE}")
+            answer = await self.call("GET", f"/sandbox/{channel}/messages?since={since}&limit={_PAGE}")
             found += answer["messages"]
             if len(answer["messages"]) < _PAGE:
                 return found
             since = answer["messages"][-1][_NUMBERS[channel]]
 
-    async def _ask(self, verb: str, path: str, body: object = None) -> dict[str, Any]:
+    async def call(self, verb: str, path: str, body: object = None) -> dict[str, Any]:
         assert self._session is not None
         async with self._session.request(verb, path, json=body) as response:
             response.raise_for_status()

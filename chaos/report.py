@@ -14,10 +14,16 @@ from pathlib import Path
 
 from tests.services.postgres import find_programs
 
-from chaos.scenario import Result, Scenario
+from chaos import ledger_compare
+from chaos.questions import way_back
+from chaos.scenario import About, Result, Scenario
 
 BEGIN = "<!-- written by `make chaos`: begin -->"
 END = "<!-- written by `make chaos`: end -->"
+QUESTIONS_BEGIN = "<!-- written by `make chaos`, the way back: begin -->"
+QUESTIONS_END = "<!-- written by `make chaos`, the way back: end -->"
+_MARKS = {About.DELIVERIES: (BEGIN, END), About.QUESTIONS: (QUESTIONS_BEGIN, QUESTIONS_END)}
+_COLUMNS = {About.DELIVERIES: ledger_compare.COLUMNS, About.QUESTIONS: way_back.COLUMNS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,40 +46,32 @@ class Entry:
 
 
 def write_table(document: Path, entries: Sequence[Entry]) -> None:
+    """Each table between its own marks; one of which nothing was run stays as it is."""
     text = document.read_text()
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    document.write_text(f"{before}{BEGIN}\n{table(entries)}\n{END}{after}")
+    for about, (begin, end) in _MARKS.items():
+        if mine := [entry for entry in entries if entry.scenario.about is about]:
+            before, _, rest = text.partition(begin)
+            _, _, after = rest.partition(end)
+            text = f"{before}{begin}\n{table(mine, about)}\n{end}{after}"
+    document.write_text(text)
 
 
-def table(entries: Sequence[Entry]) -> str:
+def table(entries: Sequence[Entry], about: About) -> str:
+    columns = _COLUMNS[about]
     lines = [
         f"Made on {datetime.now(UTC):%Y-%m-%d}: {machine()}.",
         "",
-        "| what was done | accepted | delivered | held | lost | duplicates marked | duplicates unmarked "
-        "| uncertain explained | unexplained | how much |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|",
+        f"| what was done | {' | '.join(columns)} | how much |",
+        f"|---|{'--:|' * len(columns)}---|",
     ]
-    for entry in entries:
-        lines.append(_row(entry))
-    return "\n".join(lines)
+    return "\n".join([*lines, *(_row(entry, len(columns)) for entry in entries)])
 
 
-def _row(entry: Entry) -> str:
+def _row(entry: Entry, columns: int) -> str:
     if entry.result is None:
-        return f"| {entry.scenario.what} | did not finish |||||||||"
-    told, note = entry.result.comparison, entry.result.note
-    numbers = (
-        told.accepted,
-        told.delivered,
-        told.held,
-        told.lost,
-        told.duplicates_marked,
-        told.duplicates_unmarked,
-        told.uncertain_explained,
-        told.uncertain_unexplained,
-    )
-    return f"| {entry.scenario.what} | {' | '.join(f'{number:,}' for number in numbers)} | {note} |"
+        return f"| {entry.scenario.what} | did not finish {'|' * (columns + 1)}"
+    numbers = " | ".join(f"{number:,}" for number in entry.result.comparison.numbers)
+    return f"| {entry.scenario.what} | {numbers} | {entry.result.note} |"
 
 
 def machine() -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from chaos.errand import Errand
 from chaos.ground import Ground, ground
 from chaos.ledger_compare import Comparison
 from chaos.nursery import Child, Nursery, Overdue
+from chaos.questions.way_back import WayBack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class World:
 class Result:
     """`note` is for the table; `complaints` are what this scenario expected beside the comparison."""
 
-    comparison: Comparison
+    comparison: Comparison | WayBack
     note: str = ""
     complaints: tuple[str, ...] = field(default=())
 
@@ -52,14 +54,20 @@ class Result:
         return (*self.complaints, *self.comparison.complaints)
 
 
+class About(StrEnum):
+    DELIVERIES = "deliveries"
+    QUESTIONS = "questions"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """`in_short`: quick enough for every test run."""
+    """`in_short`: quick enough for every test run. `about` is the table in the docs it belongs to."""
 
     name: str
     what: str
     run: Callable[[World], Awaitable[Result]]
     in_short: bool = True
+    about: About = About.DELIVERIES
 
 
 def expectations(*checks: tuple[bool, str]) -> tuple[str, ...]:

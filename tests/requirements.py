@@ -380,6 +380,8 @@ ASK: Sections = {
         "resumed-once": "A question with resume starts one session of its butler, with the answer as data.",
         "news": "Subscribers for the asker and for those asked are told of each event once, by webhook.",
         "links": "A link names one card of one person; opening it decides nothing, and it dies with the wording.",
+        "gap": "After a time in which presses were lost, also by a process that died at once, open cards are repaired.",
+        "unnumbered": "A reply to a card whose number died with its process is heard, as a press on it is.",
         "one-shape": "Every door tells a question in one shape, with a sentence that says what to do next.",
     },
     "The console": {

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaos.ledger_compare import Comparison
-from chaos.report import BEGIN, END, Entry, write_table
-from chaos.scenario import Result, Scenario, World
+from chaos.questions.way_back import WayBack
+from chaos.report import BEGIN, END, QUESTIONS_BEGIN, QUESTIONS_END, Entry, write_table
+from chaos.scenario import About, Result, Scenario, World
 
 PROMISE = (
     "*Accepted means stored. Nothing stored is ever lost. A duplicate is possible only where we say so, "
@@ -37,8 +38,22 @@ def test_only_what_is_between_the_marks_is_replaced(tmp_path: Path) -> None:
     assert "cores" in text and "PostgreSQL" in text
 
 
+def test_questions_have_a_table_of_their_own_and_a_table_without_scenarios_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}\nold deliveries\n{END}\n{QUESTIONS_BEGIN}\nold questions\n{QUESTIONS_END}\nafter\n")
+    scenario = Scenario(name="question", what="kill -9", run=nothing, about=About.QUESTIONS)
+    result = Result(comparison=WayBack(asked=39, answered=39, twice_marked=3, open_marked=3), note="39 kills")
+
+    write_table(page, [Entry(scenario=scenario, result=result, seconds=1.0)])
+
+    text = page.read_text()
+    assert "old deliveries" in text and "old questions" not in text
+    assert "| kill -9 | 39 | 39 | 0 | 0 | 3 | 0 | 3 | 0 | 0 | 39 kills |" in text
+    assert text.endswith(f"{QUESTIONS_END}\nafter\n")
+
+
 def test_the_page_makes_the_promise_in_these_words() -> None:
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "reliability.md").read_text()
 
     assert PROMISE in " ".join(page.split())
-    assert page.index(BEGIN) < page.index(END)
+    assert page.index(BEGIN) < page.index(END) < page.index(QUESTIONS_BEGIN) < page.index(QUESTIONS_END)

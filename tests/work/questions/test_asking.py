@@ -269,3 +269,14 @@ async def test_events_are_those_of_the_askers_own_questions(small: Office) -> No
     await small.ask(OTHER)
     assert len(await small.asking.events(HEALTH, since=None, limit=10)) == 1
     assert len(await small.asking.events(OPERATOR, since="1", limit=10)) == 1
+
+
+async def test_the_same_event_id_under_another_question_is_another_answer(office: Office) -> None:
+    first, second = await office.ask(), await office.ask(question="And this?")
+    for view in (first, second):
+        heard = await office.asking.answer(
+            OPERATOR, view.question.id, Given(value="yes"), channel="console", event_id="1"
+        )
+
+        assert str(heard.verdict.kind) == "accepted"
+        assert not heard.view.question.is_open

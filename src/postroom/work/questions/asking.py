@@ -115,7 +115,7 @@ class Asking:
         revision: int | None = None,
     ) -> Heard:
         """
-        By a signed-in person; the same `event_id` again has the first verdict.
+        By a signed-in person; the same `event_id` again, about the same question, has the first verdict.
 
         `revision` is of the wording they had before them; without it, the present one.
         """
@@ -240,7 +240,7 @@ class Asking:
             id=self.mint(now_us),
             question_id=ask_id,
             channel=channel,
-            provider_event_id=f"{person}:{event_id}",
+            provider_event_id=f"{person}:{ask_id}:{event_id}",
             said=given.said,
             heard_at_us=now_us,
             person_id=person_id,

@@ -132,12 +132,31 @@ class Hearing:
     async def _meant(self, words: InboundMessage) -> Sequence[Presentation]:
         """The card that is replied to; without a reply, those that are open where the person is alone with us."""
         if words.replies_to is not None:
-            found = [await self.shown.behind(words.channel, place, words.replies_to) for place in words.places]
-            return [one for one in found if one is not None][:1]
+            return await self._replied_to(words, words.replies_to)
         if not words.alone or words.flags or await self._person(words.channel, words.sender) is None:
             return []
         on_show = [one for place in words.places for one in await self.shown.open_on(words.channel, place)]
         return list({one.question_id: one for one in on_show}.values())
+
+    async def _replied_to(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
+        """
+        A card may be on the phone before we know its number, and for good when a process died in between.
+
+        Its number may come while we look, so after the doubtful ones we look again among the certain ones.
+        """
+        return (
+            await self._numbered(words, message_id)
+            or await self._unnumbered(words, message_id)
+            or await self._numbered(words, message_id)
+        )
+
+    async def _numbered(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
+        found = [await self.shown.behind(words.channel, place, message_id) for place in words.places]
+        return [one for one in found if one is not None][:1]
+
+    async def _unnumbered(self, words: InboundMessage, message_id: str) -> Sequence[Presentation]:
+        places = words.places if words.alone else ()
+        return [one for place in places for one in await self.shown.perhaps(words.channel, place, message_id)]
 
     async def _ask_which(self, words: InboundMessage, meant: Sequence[Presentation]) -> None:
         asked = [await self.store.get(one.question_id) for one in meant[:_MOST_LISTED]]

@@ -59,11 +59,11 @@ class Listening:
         return min(self._read_until.values(), default=None)
 
     async def patience(self, channel: str, longest_seconds: float) -> float:
-        """How long the next look may wait for something to come; what waits already is fetched at once."""
-        read_until_us = self._read_until.get(channel, 0)
-        if not read_until_us:
+        """How long the next look may wait for something to come: the first one not at all, so that a gap is known."""
+        if channel not in self._heard_at:
+            await self._begin(channel)
             return 0
-        due_us = await self._agenda.next_due(read_until_us)
+        due_us = await self._agenda.next_due(self._read_until.get(channel, 0))
         if due_us is None:
             return longest_seconds
         left = math.ceil((due_us - self._clock.now_us()) / SECOND_US)
@@ -79,6 +79,11 @@ class Listening:
         if everything:
             self._read_until[channel] = began_us
             self._tell()
+
+    async def _begin(self, channel: str) -> None:
+        """From the first look ever people can press buttons, so a gap may begin during it."""
+        if await self._marks.offset(_mark(channel)) is None:
+            await self._marks.save_offset(_mark(channel), self._clock.now_us())
 
     async def _note(self, channel: str, now_us: int) -> None:
         self._heard_at[channel] = now_us

@@ -1,25 +1,35 @@
-"""Waiting for the end of a question: woken by its commit in this process, looking once a second for others'."""
+"""Waiting for the end of a question: woken by its commit in this process; one of those who wait looks for others'."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from postroom.domain.ports import Clock
 from postroom.domain.question import Question
+from postroom.domain.question_change import QuestionEvent
 from postroom.domain.time import SECOND_US, seconds
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.view import Progress
 
-LOOK_SECONDS: Final = 1.0  # how soon an end that another process committed is seen
+LOOK_SECONDS: Final = 0.1  # how soon an end that another process committed is seen
 PROGRESS_SECONDS: Final = 10.0
+_AT_A_TIME: Final = 200
 
 
 class Looked(Protocol):
     async def get(self, question_id: str) -> Question | None: ...
 
+    async def last_position(self) -> int:
+        """Of the newest line of the feed."""
+        ...
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    async def events(self, *, since: int, limit: int) -> Sequence[QuestionEvent]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Waiting:
     """It only ever reads: a wait that is cancelled leaves the question as it is."""
 
@@ -31,7 +41,7 @@ class Waiting:
         """The question when it has ended, or as it is when the time is up."""
         began_us = self.clock.now_us()
         until_us, told = began_us + seconds(wait_seconds), 0
-        with self.bells.listening(question_id) as bell:
+        with self.bells.resigning(self), self.bells.listening(question_id) as bell:
             while True:
                 news = bell.news()
                 question = await self.store.get(question_id)
@@ -41,4 +51,24 @@ class Waiting:
                 if progress and now_us - began_us >= (told + 1) * seconds(PROGRESS_SECONDS):
                     told += 1
                     await progress((now_us - began_us) / SECOND_US)
-                await self.clock.wait(news, min(until_us, now_us + seconds(LOOK_SECONDS)))
+                progress_us = began_us + (told + 1) * seconds(PROGRESS_SECONDS) if progress else until_us
+                await self._news(news, min(until_us, progress_us))
+
+    async def _news(self, news: asyncio.Event, until_us: int) -> None:
+        """Until there is some, or the time is up; meanwhile, if it leads, it looks for what others committed."""
+        while not news.is_set() and self.clock.now_us() < until_us:
+            if not self.bells.leads(self):
+                await self.clock.wait(news, until_us)
+            elif not await self.clock.wait(news, min(until_us, self.clock.now_us() + seconds(LOOK_SECONDS))):
+                await self._look_elsewhere()
+
+    async def _look_elsewhere(self) -> None:
+        """The first look only finds out where the feed ends; so that nothing before is missed, all look once."""
+        since = self.bells.position
+        if since is None:
+            self.bells.position = await self.store.last_position()
+            self.bells.ring_for_all()
+            return
+        for event in await self.store.events(since=since, limit=_AT_A_TIME):
+            self.bells.ring_for(event.question_id)
+            self.bells.position = event.position

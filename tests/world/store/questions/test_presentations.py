@@ -267,6 +267,36 @@ async def test_a_press_is_found_by_the_hash_of_its_token(cards: StoredPresentati
     assert await cards.pressed("h3") is None
 
 
+@pytest.mark.requirement("ask:unnumbered")
+async def test_a_message_whose_number_never_reached_us_may_be_the_card_that_was_on_its_way(
+    cards: StoredPresentations, question: Question
+) -> None:
+    await planned(cards, question)
+    assert await cards.perhaps("telegram", "555", "7") == []
+
+    claim = next(
+        one
+        for one in await cards.to_show(NOW, lease_until_us=LEASE, limit=10)
+        if one.presentation.channel == "telegram"
+    )
+    assert [one.id for one in await cards.perhaps("telegram", "555", "7")] == [claim.presentation.id]
+    assert await cards.perhaps("telegram", "556", "7") == []
+
+    await cards.presented(claim, SHOWN, NOW)
+    assert await cards.perhaps("telegram", "555", "9") == []
+
+
+async def test_words_about_a_card_that_is_not_noted_yet_are_about_its_first_wording(
+    store: StoredQuestions, cards: StoredPresentations, question: Question
+) -> None:
+    claim = await one_to_show(cards, question)
+    words = replace(new_attempt(question, presentation_id=claim.presentation.id), said=Said(text="ship"), revision=None)
+
+    heard = await store.hear(words, at_hearing)
+
+    assert heard is not None and str(heard.verdict.kind) == "accepted"
+
+
 @pytest.mark.requirement("ask:states")
 async def test_the_database_itself_refuses_an_impossible_move(
     cards: StoredPresentations, question: Question, database: Database

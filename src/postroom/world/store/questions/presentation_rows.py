@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, literal, select, update
+from sqlalchemy import Connection, Row, Select, and_, exists, literal, or_, select, update
 
 from postroom.domain.presentation import Presentation, Token, TokenAction
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
@@ -42,6 +42,35 @@ def about(channel: str, address: str, provider_id: str) -> Select[Any]:
         )
         .limit(1)
     )
+
+
+def unnumbered(channel: str, address: str) -> Select[Any]:
+    """Of open questions: those whose card may be there under a number that never reached us."""
+    mine = delivery_requests.c.request_id == literal("ask:") + presentations.c.id
+    doubled = exists().where(mine, delivery_requests.c.possible_duplicate.is_(True))
+    under_way = and_(presentations.c.status == str(PresentationStatus.PLANNED), presentations.c.fence > 0)
+    return (
+        select(presentations)
+        .join(questions, questions.c.id == presentations.c.question_id)
+        .where(
+            questions.c.status == str(QuestionStatus.OPEN),
+            presentations.c.channel == channel,
+            presentations.c.address == address,
+            or_(under_way, presentations.c.status == str(PresentationStatus.UNCERTAIN), doubled),
+        )
+        .order_by(presentations.c.id)
+    )
+
+
+def is_numbered(connection: Connection, channel: str, address: str, provider_id: str) -> bool:
+    """A message of ours that we know by this number."""
+    request, receipt = delivery_requests.c, delivery_receipts.c
+    known = (
+        select(request.id)
+        .join(delivery_receipts, receipt.delivery_request_id == request.id)
+        .where(receipt.provider_delivery_id == provider_id, request.channel == channel, request.address == address)
+    )
+    return connection.execute(known.limit(1)).first() is not None
 
 
 def presentation_by_id(connection: Connection, question_id: str, presentation_id: str | None) -> Presentation | None:

@@ -23,9 +23,11 @@ from postroom.world.store.questions import steps
 from postroom.world.store.questions.presentation_rows import (
     about,
     found_presentations,
+    is_numbered,
     presentation_by_id,
     read_token,
     token_row,
+    unnumbered,
 )
 from postroom.world.store.tables.questions import (
     presentation_parts,
@@ -155,6 +157,15 @@ class StoredPresentations:
             found = found_presentations(connection, asked)
             found = found or found_presentations(connection, about(channel, address, provider_id))
             return next(iter(found), None)
+
+        return await self._database.read(work)
+
+    async def perhaps(self, channel: str, address: str, provider_id: str) -> Sequence[Presentation]:
+        """What this message may be, when we know none by its number: a process may have died before it learnt it."""
+
+        def work(connection: Connection) -> list[Presentation]:
+            found = found_presentations(connection, unnumbered(channel, address))
+            return [] if found and is_numbered(connection, channel, address, provider_id) else found
 
         return await self._database.read(work)
 

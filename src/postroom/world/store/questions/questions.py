@@ -35,6 +35,7 @@ from postroom.world.store.tables.questions import question_attempts, question_ev
 
 JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined
 _JOINED_ENDS: Final = (QuestionStatus.ANSWERED, QuestionStatus.DECLINED, QuestionStatus.EXPIRED)
+_FIRST_REVISION: Final = 1
 _ENDS: Final = [str(event) for event in EVENT_OF_END.values()]
 Value = TypeVar("Value")
 Judge = Callable[[Question, Attempt, Presentation | None], Verdict]
@@ -168,6 +169,7 @@ class StoredQuestions:
         return await self._read(asked if asker is None else asked.where(table.c.asker == asker), read_event)
 
     async def last_position(self) -> int:
+        """Of the newest line of the feed, 0 when there is none."""
         newest = select(func.coalesce(func.max(question_events.c.position), 0))
         return await self._database.read(lambda connection: int(connection.execute(newest).scalar_one()))
 
@@ -202,8 +204,8 @@ class StoredQuestions:
 
     def _judged(self, connection: Connection, question: Question, attempt: Attempt, judge: Judge) -> Heard:
         shown = presentation_by_id(connection, question.id, attempt.presentation_id)
-        if attempt.revision is None and shown is not None:
-            attempt = replace(attempt, revision=shown.revision)
+        if attempt.revision is None and shown is not None:  # which may be seen before it is noted
+            attempt = replace(attempt, revision=shown.revision or _FIRST_REVISION)
         verdict = judge(question, attempt, shown)
         if verdict.kind is VerdictKind.ACCEPTED and (ride := self._ride(question.subject)):
             verdict = ride.decide(connection, question, attempt, verdict)

@@ -1,0 +1,106 @@
+"""A real process that asks, shows, hears and closes, and dies at a named moment; started again it uses the same key."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import uvloop
+
+from chaos.crash_points import Crash, CrashPlan
+from chaos.journal import Journal, Step
+from chaos.offset_clock import OffsetClock
+from chaos.questions.house import ASKER, House
+from chaos.questions.steps import after, before
+from chaos.tokens import text_of
+from postroom.app.questions import AskingParts
+from postroom.domain.errors import Refused
+from postroom.domain.question import Question
+from postroom.domain.question_states import SETTLED, PresentationStatus
+from postroom.system.settings.load import load
+from postroom.system.telemetry import log
+from postroom.work.questions.request import check
+from postroom.work.questions.view import QuestionView
+
+_PR_SET_PDEATHSIG: Final = 1
+_LOOK_SECONDS: Final = 0.02
+_WAIT_SECONDS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionErrand:
+    """`token` is in the question's text and is its key, so that it may be asked again."""
+
+    environment: dict[str, str]
+    journal: Path
+    log: Path
+    token: str
+    crash: CrashPlan | None = None
+    clock_offset_seconds: float = 0.0
+    limit_seconds: float = 30.0
+
+
+def main(errand: QuestionErrand) -> None:
+    """The target of a forked process."""
+    prepare(errand.log)
+    uvloop.run(_run(errand))
+
+
+def prepare(words: Path) -> None:
+    """It dies with its parent, and what it says is kept."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    target = os.open(words, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(target, 1)
+    os.dup2(target, 2)
+    log.configure("ERROR")
+
+
+async def _run(errand: QuestionErrand) -> None:
+    crash, journal = Crash(errand.crash), Journal(errand.journal)
+    settings, _ = load(errand.environment)
+    clock = OffsetClock(errand.clock_offset_seconds)
+    house = House(settings=settings, clock=clock, journal=journal, crash=crash)
+    async with asyncio.timeout(errand.limit_seconds), house.running() as parts:
+        question = await _answered(parts, errand.token, journal)
+        crash.at(before("telling"))
+        journal.note(Step.HEARD, errand.token, str(question.answer.value if question.answer else question.status))
+        crash.at(after("telling"))
+        while not await _is_closed(parts, question):
+            await asyncio.sleep(_LOOK_SECONDS)
+        if errand.crash is not None:
+            await asyncio.Event().wait()
+
+
+async def _answered(parts: AskingParts, token: str, journal: Journal) -> Question:
+    view = await _asked(parts, token)
+    journal.note(Step.ASKED, token)
+    while view.question.is_open:
+        view = await parts.asking.wait(ASKER, ask_id=view.question.id, wait_seconds=_WAIT_SECONDS)
+    return view.question
+
+
+async def _asked(parts: AskingParts, token: str) -> QuestionView:
+    """As an agent does that does not know whether it has asked before."""
+    try:
+        return await parts.asking.wait(ASKER, key=token, wait_seconds=0)
+    except Refused:
+        return await parts.asking.ask(ASKER, check(request(token)), wait_seconds=0)
+
+
+def request(token: str) -> dict[str, object]:
+    return {
+        "question": f"{text_of(token)} Ship it?",
+        "options": ["yes", "no"],
+        "channels": ["telegram"],
+        "idempotency_key": token,
+    }
+
+
+async def _is_closed(parts: AskingParts, question: Question) -> bool:
+    shown = await parts.presentations.of(question.id)
+    return bool(shown) and all(one.status in SETTLED or one.status is PresentationStatus.FAILED for one in shown)

@@ -1,0 +1,117 @@
+"""A household of questions, put together by the app's own builders: it asks, shows, hears and closes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from chaos.crash_points import Crash
+from chaos.journal import Journal
+from chaos.offset_clock import OffsetClock
+from chaos.questions.steps import after, watch
+from chaos.watched_channel import WatchedChannel
+from chaos.watched_ledger import WatchedLedger
+from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.plane import running_plane
+from postroom.app.questions import AskingParts, build_asking, hearing, presenting
+from postroom.app.store import OpenedStore, open_store
+from postroom.domain.ids import IdMint
+from postroom.domain.inbound_message import InboundEvent, Listened, Press
+from postroom.domain.ports import Channel, Listen
+from postroom.domain.principal import Principal, Role
+from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.work.conversations.inbound import Inbound
+from postroom.work.delivery.plane import Plane
+from postroom.world.store.intents.intents import StoredIntents
+
+ASKER: Final = Principal(Role.BUTLER, "general")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """`hears`: it reads the bot's updates, which only one process may do."""
+
+    settings: Settings
+    clock: OffsetClock
+    journal: Journal
+    crash: Crash
+    hears: bool = True
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[AskingParts]:
+        mint, registry = IdMint(), CollectorRegistry()
+        loops = Loops(self.clock, LoopMeter(registry).failed)
+        channels = _channels(self.settings)
+        sending = {name: WatchedChannel(one, self.journal, self.crash) for name, one in channels.items()}
+        async with open_store(self.settings) as opened:
+            store = replace(opened, ledger=WatchedLedger(opened.ledger, self.journal, self.crash))
+            parts = self._parts(store, mint)
+            async with (
+                running_plane(self.settings, store, sending, registry, self.clock, mint, loops) as plane,
+                presenting(parts, plane, "", loops),
+                self._ears(parts, plane, channels, store, loops),
+            ):
+                yield parts
+
+    def _parts(self, store: OpenedStore, mint: IdMint) -> AskingParts:
+        parts = build_asking(self.settings, store, self.clock, mint)
+        watch(parts.store, ["ask", "hear", "collect"], self.crash)
+        cards = ["plan", "to_show", "issue", "submitted", "presented", "to_close"]
+        watch(parts.presentations, cards, self.crash)
+        return parts
+
+    @asynccontextmanager
+    async def _ears(
+        self, parts: AskingParts, plane: Plane, channels: dict[str, Channel], store: OpenedStore, loops: Loops
+    ) -> AsyncIterator[None]:
+        bot = channels["telegram"]
+        if not self.hears or not isinstance(bot, Listen):
+            yield
+            return
+        watch(bot, ["answer_press"], self.crash)
+        offsets = StoredIntents(store.database, parts.mint.mint)
+        watch(offsets, ["save_offset"], self.crash)
+        async with hearing(parts, channels, plane, "", loops) as ear:
+            ear.watch.expect(bot.name)
+            inbound = Inbound(
+                source=bot.name,
+                bot=_Ear(bot, self.clock, self.crash),
+                offsets=offsets,
+                handlers=[ear.handle],
+                clock=self.clock,
+                watch=ear.watch,
+            )
+            async with loops.running("inbound:telegram", inbound.look, cut_off=True):
+                yield
+
+
+class _Ear:
+    """Dies when a person has said something, not after each look; the provider's clock is as far ahead as ours."""
+
+    def __init__(self, bot: Listen, clock: OffsetClock, crash: Crash) -> None:
+        self._bot = bot
+        self._clock = clock
+        self._crash = crash
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        heard = await self._bot.listen(position, timeout_seconds)
+        if heard.events:
+            self._crash.at(after("listen"))
+        return replace(heard, events=[self._dated(event) for event in heard.events])
+
+    def _dated(self, event: InboundEvent) -> InboundEvent:
+        if isinstance(event, Press) or event.said_at_us is None:
+            return event
+        return replace(event, said_at_us=event.said_at_us + self._clock.offset_us)
+
+
+def _channels(settings: Settings) -> dict[str, Channel]:
+    """The sandbox lives in a process of its own; the ports say where."""
+    sandbox = SandboxAddress(settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp)
+    return dict(build_channels(settings, sandbox))

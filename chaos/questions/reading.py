@@ -1,0 +1,91 @@
+"""Read questions back as the ledger, the phone and the journal have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from chaos import journal
+from chaos.ground import Ground
+from chaos.journal import Step
+from chaos.offset_clock import OffsetClock
+from chaos.questions.house import ASKER
+from chaos.questions.phone import Message, Phone, is_pressable
+from chaos.questions.way_back import Asked, WayBack, judged
+from postroom.app.questions import AskingParts, build_asking
+from postroom.app.store import OpenedStore, connect_store
+from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.ids import DeliveryId, IdMint
+from postroom.domain.question import Question
+from postroom.system.settings.load import load
+
+_PAGE = 200
+
+
+async def way_back(ground: Ground, said: Mapping[str, str | None]) -> WayBack:
+    """`said` is what the person did about each question, by its token."""
+    async with _opened(ground) as (store, parts):
+        listed = await _listed(parts)
+        return judged([await _asked(ground, store, parts, token, word, listed) for token, word in said.items()])
+
+
+async def attempts_on(ground: Ground, token: str) -> int:
+    """How many are kept, whatever became of them."""
+    async with _opened(ground) as (_, parts):
+        question = await parts.store.by_key(str(ASKER), token)
+        return len(await parts.store.attempts(question.id)) if question else 0
+
+
+@asynccontextmanager
+async def _opened(ground: Ground) -> AsyncIterator[tuple[OpenedStore, AskingParts]]:
+    settings, _ = load(ground.environment)
+    store = connect_store(settings)
+    try:
+        yield store, build_asking(settings, store, OffsetClock(), IdMint())
+    finally:
+        await store.database.close()
+
+
+async def _asked(
+    ground: Ground, store: OpenedStore, parts: AskingParts, token: str, said: str | None, listed: Counter[str]
+) -> Asked:
+    question = await parts.store.by_key(str(ASKER), token)
+    if question is None:
+        raise RuntimeError(f"the question {token} is not in the ledger")
+    cards = await Phone(ground.provider).cards(token)
+    attempts = await parts.store.attempts(question.id)
+    heard = [one.detail for one in journal.read(ground.journal) if one.token == token and one.step is Step.HEARD]
+    return Asked(
+        token=token,
+        said=said,
+        answer=question.answer.value if question.answer else None,
+        winners=sum(one.verdict.kind is VerdictKind.ACCEPTED for one in attempts),
+        copies=len(cards),
+        pressable=sum(map(_asks_on, cards)),
+        marked=await _is_marked(store, parts, question),
+        heard=heard,
+        listed=listed[question.id],
+    )
+
+
+def _asks_on(card: Message) -> bool:
+    return is_pressable(card) or "answered by" not in card["text"]
+
+
+async def _is_marked(store: OpenedStore, parts: AskingParts, question: Question) -> bool:
+    ids = [one.delivery_id for one in await parts.presentations.of(question.id) if one.delivery_id]
+    found = [await store.ledger.get(DeliveryId(one)) for one in ids]
+    return any(one.possible_duplicate for one in found if one)
+
+
+async def _listed(parts: AskingParts) -> Counter[str]:
+    """As an agent that was dead asks what it missed: from the beginning, page by page."""
+    found: Counter[str] = Counter()
+    cursor: str | None = None
+    while True:
+        page = await parts.asking.answers(ASKER, since=cursor, limit=_PAGE)
+        found.update(view.question.id for view in page.views)
+        if len(page.views) < _PAGE:
+            return found
+        cursor = page.cursor

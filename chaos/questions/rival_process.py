@@ -1,0 +1,106 @@
+"""One of two processes in which people answer the same questions at the same moment, through every door there is."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import uvloop
+
+from chaos.crash_points import Crash
+from chaos.journal import Journal, Step
+from chaos.offset_clock import OffsetClock
+from chaos.questions.asker_process import prepare, request
+from chaos.questions.house import ASKER, House
+from postroom.app.questions import AskingParts
+from postroom.domain.principal import OPERATOR
+from postroom.domain.question import Question
+from postroom.domain.question_states import PresentationStatus
+from postroom.system.settings.load import load
+from postroom.work.questions.given import Given
+from postroom.work.questions.request import check
+
+_LOOK_SECONDS: Final = 0.01
+_WAIT_SECONDS: Final = 60.0
+DOORS: Final = ("console", "desk", "api", "cli", "console", "desk", "api")  # the phone is the eighth
+VALUES: Final = ("yes", "no")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RivalErrand:
+    """The first one asks and hears the phone; both answer when the file `start` says so, on the machine's clock."""
+
+    environment: dict[str, str]
+    journal: Path
+    log: Path
+    tokens: tuple[str, ...]
+    first: bool
+    start: Path
+    limit_seconds: float = 90.0
+
+
+def main(errand: RivalErrand) -> None:
+    """The target of a forked process."""
+    prepare(errand.log)
+    uvloop.run(_run(errand))
+
+
+async def _run(errand: RivalErrand) -> None:
+    settings, _ = load(errand.environment)
+    journal = Journal(errand.journal)
+    house = House(settings=settings, clock=OffsetClock(), journal=journal, crash=Crash(None), hears=errand.first)
+    async with asyncio.timeout(errand.limit_seconds), house.running() as parts:
+        if errand.first:
+            for token in errand.tokens:
+                await parts.asking.ask(ASKER, check(request(token)), wait_seconds=0)
+        asked = {token: await _shown(parts, token) for token in errand.tokens}
+        journal.note(Step.UP)
+        waiting = [asyncio.create_task(_heard(parts, token, journal)) for token in errand.tokens]
+        await _everyone_answers(errand, parts, list(asked.values()))
+        await asyncio.gather(*waiting)
+        for question in asked.values():
+            await _until_status(parts, question, PresentationStatus.CLOSED)
+
+
+async def _shown(parts: AskingParts, token: str) -> Question:
+    while (question := await parts.store.by_key(str(ASKER), token)) is None:
+        await asyncio.sleep(_LOOK_SECONDS)
+    await _until_status(parts, question, PresentationStatus.SHOWN)
+    return question
+
+
+async def _until_status(parts: AskingParts, question: Question, status: PresentationStatus) -> None:
+    while [one.status for one in await parts.presentations.of(question.id)] != [status]:
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _heard(parts: AskingParts, token: str, journal: Journal) -> None:
+    """In both processes a caller waits for each of them."""
+    view = await parts.asking.wait(ASKER, key=token, wait_seconds=_WAIT_SECONDS)
+    journal.note(Step.HEARD, token, str(view.question.answer.value if view.question.answer else view.question.status))
+
+
+async def _everyone_answers(errand: RivalErrand, parts: AskingParts, asked: list[Question]) -> None:
+    while not errand.start.exists():
+        await asyncio.sleep(_LOOK_SECONDS)
+    began, pause = map(float, errand.start.read_text().split())
+    for number, question in enumerate(asked):
+        await asyncio.sleep(max(0.0, began + number * pause - time.monotonic()))
+        await asyncio.gather(*_answers(errand, parts, question))
+
+
+def _answers(errand: RivalErrand, parts: AskingParts, question: Question) -> list[Coroutine[Any, Any, object]]:
+    return [
+        parts.asking.answer(
+            OPERATOR,
+            question.id,
+            Given(value=VALUES[(number + errand.first) % 2]),
+            channel=door,
+            event_id=f"{errand.first}:{number}",
+        )
+        for number, door in enumerate(DOORS)
+    ]
