@@ -9,9 +9,9 @@ from functools import partial
 
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint
-from postroom.domain.intent import Change, Intent, IntentStatus, Step, StepKind
+from postroom.domain.intent import AgentIntent, IntentChange, IntentStatus, Step, StepKind
 from postroom.system.settings import Settings
-from postroom.work.intents.moves import Moment, moved, opened
+from postroom.work.intents.moves import MoveContext, moved, opened
 from postroom.world.store.intents.intents import StoredIntents
 
 CALLERS = (1, 10)
@@ -43,22 +43,22 @@ async def _pursue(intents: StoredIntents, count: int) -> None:
         await intents.update(intent.id, _answered)
 
 
-def _answered(intent: Intent) -> Change:
+def _answered(intent: AgentIntent) -> IntentChange:
     says = {"author": _ASKED, "message": "Ten minutes"}
     return moved(intent, IntentStatus.COMPLETED, _moment(_ASKED), result={"answer": "Ten minutes"}, says=says)
 
 
-def _moment(actor: str) -> Moment:
-    return Moment(_now_us(), actor, _MINT.mint)
+def _moment(actor: str) -> MoveContext:
+    return MoveContext(_now_us(), actor, _MINT.mint)
 
 
 def _now_us() -> int:
     return time.time_ns() // 1000
 
 
-def _new() -> Intent:
+def _new() -> AgentIntent:
     now = _now_us()
-    return Intent(
+    return AgentIntent(
         id=_MINT.mint(now),
         intent_type="intent.ask.v1",
         correlation_id=_MINT.mint(now),

@@ -12,7 +12,7 @@ import asyncpg
 
 from postroom.domain.delivery import AttemptResult, Intent, OnUncertain, Priority, Status
 from postroom.domain.ids import DeliveryId, IdMint
-from postroom.domain.ledger import Attempt, Lease, NewDelivery, Settlement
+from postroom.domain.ledger import Lease, NewDelivery, SendAttempt, Settlement
 from postroom.world.store.deliveries import ledger_postgres as pg
 from postroom.world.store.deliveries import ledger_rows as rows
 from postroom.world.store.deliveries import ledger_sqlite as lite
@@ -66,7 +66,7 @@ def settlement(new: NewDelivery) -> Settlement:
         at_us=now,
         not_before_us=now,
         attempts=1,
-        attempt=Attempt(started_at_us=now, completed_at_us=now, outcome=AttemptResult.SUCCESS),
+        attempt=SendAttempt(started_at_us=now, completed_at_us=now, outcome=AttemptResult.SUCCESS),
         receipt="1",
     )
 

@@ -31,7 +31,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.fields import text_problem
-from postroom.world.http.http_call import Answer, HttpCall
+from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import wait_seconds
 
 TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -58,7 +58,7 @@ def build(message: Message) -> Call:
     return Call(message.address, message.text)
 
 
-def read(answer: Answer) -> Receipt:
+def read(answer: HttpAnswer) -> Receipt:
     """Every answer means one thing: delivered, refused for good, refused for now, or nobody knows."""
     if not 200 <= answer.status < 300:
         raise refusal(answer)
@@ -71,7 +71,7 @@ def read(answer: Answer) -> Receipt:
     return Receipt(told["id"])
 
 
-def refusal(answer: Answer) -> PostroomError:
+def refusal(answer: HttpAnswer) -> PostroomError:
     """The server's own words are left out: they may quote the message."""
     said = f"ntfy answered {answer.status}"
     match answer.status:

@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import Household
+from postroom.app.household import RunningHousehold
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.roster.config import ButlerConfig
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Telephone:
-    household: Household
+    household: RunningHousehold
     session: aiohttp.ClientSession
     tokens: TokenFile
 

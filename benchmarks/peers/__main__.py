@@ -16,7 +16,7 @@ from chaos.report import machine
 from benchmarks.peers.chart import chart
 from benchmarks.peers.contenders import CONTENDERS, Contender
 from benchmarks.peers.figures import Figures, verdicts
-from benchmarks.peers.ground import Ground, ground
+from benchmarks.peers.ground import Servers, running_servers
 from benchmarks.peers.table import BEGIN, END, table, write_between
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def main() -> None:
     asked = _asked()
     chosen = [one for one in CONTENDERS if not asked.only or one.name.lower() in asked.only]
     figures = [Figures(contender=one, version=_version(one, asked.peers)) for one in chosen]
-    with ground() as servers:
+    with running_servers() as servers:
         for number in range(asked.rounds):
             print(f"round {number + 1} of {asked.rounds}, load {os.getloadavg()[0]:.1f}", flush=True)
             for one in figures[number % len(figures) :] + figures[: number % len(figures)]:
@@ -54,7 +54,7 @@ def _asked() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _round(one: Figures, servers: Ground, asked: argparse.Namespace) -> None:
+def _round(one: Figures, servers: Servers, asked: argparse.Namespace) -> None:
     for what in one.contender.measures:
         with servers.fresh(one.contender) as url:
             answer = _run(one.contender, what, url, asked)

@@ -21,7 +21,7 @@ class DurableRedis(RedisServer):
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Servers:
     postgres: PostgresServer
     redis: DurableRedis
 
@@ -38,11 +38,11 @@ class Ground:
 
 
 @contextmanager
-def ground() -> Iterator[Ground]:
+def running_servers() -> Iterator[Servers]:
     with temporary_postgres() as (postgres, folder):
         redis = DurableRedis(folder / "redis")
         redis.start()
         try:
-            yield Ground(postgres, redis)
+            yield Servers(postgres, redis)
         finally:
             redis.stop()

@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import Household, running
+from postroom.app.household import RunningHousehold, running
 from postroom.app.parts import parts_of
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -33,7 +33,7 @@ PEOPLE = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    household: Household
+    household: RunningHousehold
     http: aiohttp.ClientSession
     tokens: TokenFile
 

@@ -18,10 +18,10 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.asks.tools import ASK_TOOLS
 from postroom.doors.butler.server import CORE_TOOL_NAMES
 from postroom.programs.desk.server import build_server as build_desk
-from postroom.programs.desk.settings import DeskSettings
+from postroom.programs.desk.settings import PopupSettings
 from postroom.world.peers.http import HttpPeer
 
-_DESK = DeskSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")
+_DESK = PopupSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")
 _INTRODUCTION = """\
 Every server speaks MCP over streamable HTTP at `/mcp` of its port, with a bearer token; the desk speaks it over
 standard input and output. *Who may call* was found by calling every tool with every kind of token."""

@@ -14,7 +14,7 @@ from tests.agents.messages_api import messages_api
 from tests.app.living import QUICK, living
 from tests.doors.notifications.api import Api, running_api
 
-from postroom.domain.notification import Page
+from postroom.domain.notification import NotificationQuery
 from postroom.domain.principal import Principal, Role
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,7 @@ async def run(api: Api, home: Path, example: str, package: str, *options: str, *
 
 
 async def check(api: Api, output: str) -> None:
-    (kept,) = await api.inbox.notes.page("ada", Page(), api.inbox.clock.now_us())
+    (kept,) = await api.inbox.notes.page("ada", NotificationQuery(), api.inbox.clock.now_us())
     assert (kept.message, kept.type) == ("The dentist is at nine", "reminder")
     assert kept.id in output
     assert "Noted." in output

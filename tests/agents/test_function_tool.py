@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 from tests.doors.notifications.api import Api
 
-from postroom.domain.notification import Page
+from postroom.domain.notification import NotificationQuery
 from postroom.work.inbox.notifications import Notifications
 
 pytest.importorskip("agents", reason="the openai-agents extra is not installed")
@@ -80,7 +80,7 @@ async def test_a_run_leaves_a_notification_for_the_person_of_its_context(api: Ap
         call = function_call("send_notification", {"message": "Dentist", "type": "reminder"}, call_id="a")
         (answer,) = await run(context_of(api), call)
 
-    (kept,) = await api.inbox.notes.page("ada", Page(), api.inbox.clock.now_us())
+    (kept,) = await api.inbox.notes.page("ada", NotificationQuery(), api.inbox.clock.now_us())
     assert answer == {
         "success": True,
         "action": "notification_created",
@@ -159,7 +159,7 @@ async def test_a_model_cannot_choose_whom_to_notify(api: Api) -> None:
     arguments = json.dumps({"message": "Hello", "user_id": "bob", "postroom": "x"})
 
     assert (await invoke(context_of(api), arguments))["success"]
-    assert await api.inbox.notes.page("bob", Page(), api.inbox.clock.now_us()) == []
+    assert await api.inbox.notes.page("bob", NotificationQuery(), api.inbox.clock.now_us()) == []
 
 
 async def test_the_context_may_be_an_object(api: Api) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.doors.notifications.api import Api, running_api
 
 from postroom.agents.household import LocalHousehold, RemoteHousehold
-from postroom.domain.notification import Notification, Page
+from postroom.domain.notification import Notification, NotificationQuery
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.work.inbox.request import Request
 
@@ -25,7 +25,7 @@ async def api(home: Path) -> AsyncIterator[Api]:
 
 
 async def kept(api: Api, user_id: str = "ada") -> list[Notification]:
-    return list(await api.inbox.notes.page(user_id, Page(), api.inbox.clock.now_us()))
+    return list(await api.inbox.notes.page(user_id, NotificationQuery(), api.inbox.clock.now_us()))
 
 
 @pytest.mark.requirement("inbox:context-user-id", "inbox:context-conversation-id", "inbox:context-correlation-id")

@@ -12,7 +12,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import Household, running
+from postroom.app.household import RunningHousehold, running
 from postroom.app.parts import parts_of
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -29,7 +29,7 @@ QUICK = {"delivery": {"telegram_chat_interval_seconds": 0}, "retry": {"base_seco
 @dataclass(frozen=True, slots=True)
 class Living:
     settings: Settings
-    household: Household
+    household: RunningHousehold
     http: aiohttp.ClientSession
 
     @property
@@ -104,12 +104,12 @@ async def started(
     only: Iterable[str] = (),
     roster: Sequence[ButlerConfig] | None = None,
     environment: Mapping[str, str] | None = None,
-) -> AsyncIterator[Household]:
+) -> AsyncIterator[RunningHousehold]:
     """In a task of its own, because a fixture may be set up and torn down in different ones."""
     if settings.database.startswith("sqlite") and settings.home.is_dir():
         ready_file(settings.home / "postroom.db")
     parts = [part for part in parts_of(settings) if not only or part in only]
-    up: asyncio.Future[Household] = asyncio.get_running_loop().create_future()
+    up: asyncio.Future[RunningHousehold] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
 
     async def live() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import Household, running
+from postroom.app.household import RunningHousehold, running
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings.load import load
@@ -20,7 +20,7 @@ STRANGER = "stranger@example.com"
 _LINK = re.compile(r"http://\S+/confirm/[A-Za-z0-9_-]+")
 
 
-async def mails(http: aiohttp.ClientSession, household: Household, count: int) -> list[dict[str, Any]]:
+async def mails(http: aiohttp.ClientSession, household: RunningHousehold, count: int) -> list[dict[str, Any]]:
     """What the mail server holds, once it holds that many."""
     async with asyncio.timeout(20):
         while True:

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from postroom.app.household import Household, running
+from postroom.app.household import RunningHousehold, running
 from postroom.app.parts import parts_of
 from postroom.doors.butler.server import CORE_TOOL_NAMES
 from postroom.system.settings import Settings
@@ -32,7 +32,7 @@ def settings_for(home: Path, **more: str) -> Settings:
 
 
 @asynccontextmanager
-async def household(home: Path, **more: str) -> AsyncIterator[Household]:
+async def household(home: Path, **more: str) -> AsyncIterator[RunningHousehold]:
     settings = settings_for(home, **more)
     async with running(settings, parts_of(settings)) as one:
         yield one
@@ -52,7 +52,7 @@ async def client(url: str, token: str, mode: str = "auto") -> AsyncIterator[Clie
         yield one
 
 
-async def sandbox(one: Household, path: str) -> list[dict[str, Any]]:
+async def sandbox(one: RunningHousehold, path: str) -> list[dict[str, Any]]:
     async with aiohttp.ClientSession() as session, session.get(one.addresses["sandbox"] + path) as response:
         return (await response.json())["messages"]
 
@@ -188,17 +188,17 @@ async def test_no_tool_of_any_part_drops_an_argument_it_does_not_know(home: Path
             url = one.addresses[part] + ("/mcp" if part == "api" else "")
             async with client(url, tokens(home)["operator"]) as caller:
                 for tool in (await caller.list_tools()).tools:
-                    assert "Unknown argument no_such" in await told(caller, tool.name, {"no_such": 1}), tool.name
+                    assert "Unknown argument no_such" in await error_of(caller, tool.name, {"no_such": 1}), tool.name
 
 
 async def test_a_missing_argument_is_named_without_the_librarys_words(home: Path) -> None:
     async with household(home) as one, client(one.addresses["switchboard"], tokens(home)["operator"]) as caller:
-        answer = await told(caller, "route", {"target_butler": "health"})
+        answer = await error_of(caller, "route", {"target_butler": "health"})
 
     assert answer == "Error executing tool route: prompt: is required"
 
 
-async def told(caller: Client, tool: str, arguments: dict[str, Any]) -> str:
+async def error_of(caller: Client, tool: str, arguments: dict[str, Any]) -> str:
     try:
         answer = await caller.call_tool(tool, arguments)
     except MCPError as error:  # who may not call it at all

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from postroom.domain.breaker import (
     BreakerPolicy,
     Circuit,
+    CircuitState,
     Permit,
     Report,
-    State,
     acquire,
     as_of,
     remaining_us,
@@ -48,16 +48,16 @@ FAIL, OK, NEUTRAL = Report.FAILURE, Report.SUCCESS, Report.NEUTRAL
 @pytest.mark.parametrize(
     ("results", "state", "failures"),
     [
-        pytest.param([FAIL] * 4, State.CLOSED, 4, id="four failures are not enough"),
-        pytest.param([FAIL] * 5, State.OPEN, 5, id="the fifth opens"),
-        pytest.param([FAIL] * 4 + [OK] + [FAIL] * 4, State.CLOSED, 4, id="a success starts the count again"),
-        pytest.param([FAIL] * 4 + [NEUTRAL], State.CLOSED, 4, id="a bad recipient does not count"),
-        pytest.param([FAIL] * 4 + [NEUTRAL, FAIL], State.OPEN, 5, id="nor does it reset"),
-        pytest.param([NEUTRAL] * 50, State.CLOSED, 0, id="only bad recipients"),
-        pytest.param([OK] * 3, State.CLOSED, 0, id="all well"),
+        pytest.param([FAIL] * 4, CircuitState.CLOSED, 4, id="four failures are not enough"),
+        pytest.param([FAIL] * 5, CircuitState.OPEN, 5, id="the fifth opens"),
+        pytest.param([FAIL] * 4 + [OK] + [FAIL] * 4, CircuitState.CLOSED, 4, id="a success starts the count again"),
+        pytest.param([FAIL] * 4 + [NEUTRAL], CircuitState.CLOSED, 4, id="a bad recipient does not count"),
+        pytest.param([FAIL] * 4 + [NEUTRAL, FAIL], CircuitState.OPEN, 5, id="nor does it reset"),
+        pytest.param([NEUTRAL] * 50, CircuitState.CLOSED, 0, id="only bad recipients"),
+        pytest.param([OK] * 3, CircuitState.CLOSED, 0, id="all well"),
     ],
 )
-def test_what_opens_a_circuit(results: list[Report], state: State, failures: int) -> None:
+def test_what_opens_a_circuit(results: list[Report], state: CircuitState, failures: int) -> None:
     circuit = after(*results)
     assert (circuit.state, circuit.failures) == (state, failures)
 
@@ -65,7 +65,7 @@ def test_what_opens_a_circuit(results: list[Report], state: State, failures: int
 def test_an_open_circuit_says_why_and_how_long() -> None:
     circuit, permit = acquire(tripped(), POLICY, "telegram", "t", NOW + 20 * SECOND_US)
     assert (circuit.reason, circuit.error_class) == ("HTTP 503", "target_unavailable")
-    assert (permit.allowed, permit.state, permit.retry_after_seconds) == (False, State.OPEN, 40.0)
+    assert (permit.allowed, permit.state, permit.retry_after_seconds) == (False, CircuitState.OPEN, 40.0)
 
 
 def test_a_closed_circuit_has_no_trip_reason_after_a_success() -> None:
@@ -74,10 +74,10 @@ def test_a_closed_circuit_has_no_trip_reason_after_a_success() -> None:
 
 @pytest.mark.parametrize(
     ("later_us", "state"),
-    [(POLICY.recovery_us - 1, State.OPEN), (POLICY.recovery_us, State.HALF_OPEN)],
+    [(POLICY.recovery_us - 1, CircuitState.OPEN), (POLICY.recovery_us, CircuitState.HALF_OPEN)],
     ids=["a microsecond early", "on time"],
 )
-def test_time_alone_makes_an_open_circuit_half_open(later_us: int, state: State) -> None:
+def test_time_alone_makes_an_open_circuit_half_open(later_us: int, state: CircuitState) -> None:
     assert state_at(tripped(), POLICY, NOW + later_us) is state
     assert as_of(tripped(), POLICY, NOW + later_us).state is state
 
@@ -94,7 +94,7 @@ def test_a_refused_probe_waits_for_the_earliest_lease() -> None:
     circuit, _ = acquire(tripped(), POLICY, "telegram", "a", RECOVERED)
     circuit, _ = acquire(circuit, POLICY, "telegram", "b", RECOVERED + 10 * SECOND_US)
     _, permit = acquire(circuit, POLICY, "telegram", "c", RECOVERED + 20 * SECOND_US)
-    assert (permit.allowed, permit.state, permit.retry_after_seconds) == (False, State.HALF_OPEN, 40.0)
+    assert (permit.allowed, permit.state, permit.retry_after_seconds) == (False, CircuitState.HALF_OPEN, 40.0)
 
 
 def test_a_lost_probe_makes_room_when_its_lease_ends() -> None:
@@ -107,20 +107,20 @@ def test_a_lost_probe_makes_room_when_its_lease_ends() -> None:
 
 def test_two_good_probes_close_and_everything_is_forgotten() -> None:
     probing = call(tripped(), OK, RECOVERED, "a")
-    assert probing.state is State.HALF_OPEN
+    assert probing.state is CircuitState.HALF_OPEN
     closed = call(probing, OK, RECOVERED, "b")
     assert closed == Circuit(generation=closed.generation)
 
 
 def test_the_first_bad_probe_opens_again_for_the_whole_time() -> None:
     reopened = call(call(tripped(), OK, RECOVERED, "a"), FAIL, RECOVERED, "b")
-    assert (reopened.state, reopened.failures, reopened.successes) == (State.OPEN, 6, 0)
+    assert (reopened.state, reopened.failures, reopened.successes) == (CircuitState.OPEN, 6, 0)
     assert remaining_us(reopened, POLICY, RECOVERED) == POLICY.recovery_us
 
 
 def test_a_neutral_probe_gives_its_place_back_and_decides_nothing() -> None:
     circuit = call(tripped(), NEUTRAL, RECOVERED, "a")
-    assert (circuit.state, circuit.successes, circuit.probes) == (State.HALF_OPEN, 0, {})
+    assert (circuit.state, circuit.successes, circuit.probes) == (CircuitState.HALF_OPEN, 0, {})
 
 
 @pytest.mark.parametrize("result", list(Report))
@@ -141,7 +141,7 @@ def test_one_probe_reported_twice_is_one_success() -> None:
     circuit, permit = acquire(tripped(), POLICY, "telegram", "a", RECOVERED)
     for _ in range(2):
         circuit = report(circuit, POLICY, permit, OK, RECOVERED)
-    assert (circuit.state, circuit.successes) == (State.HALF_OPEN, 1)
+    assert (circuit.state, circuit.successes) == (CircuitState.HALF_OPEN, 1)
 
 
 def test_a_clock_set_back_by_an_hour_does_not_keep_a_circuit_open_for_an_hour() -> None:
@@ -217,12 +217,12 @@ def assert_permit(permit: Permit, circuit: Circuit, policy: BreakerPolicy) -> No
     longest = max(policy.recovery_seconds, policy.probe_lease_seconds)
     assert permit.allowed == (permit.retry_after_seconds == 0)
     assert 0 <= permit.retry_after_seconds <= longest
-    assert not (permit.allowed and circuit.state is State.OPEN)
-    assert bool(permit.token) == (permit.allowed and circuit.state is State.HALF_OPEN)
+    assert not (permit.allowed and circuit.state is CircuitState.OPEN)
+    assert bool(permit.token) == (permit.allowed and circuit.state is CircuitState.HALF_OPEN)
 
 
 def assert_circuit(before: Circuit, circuit: Circuit, policy: BreakerPolicy) -> None:
     assert len(circuit.probes) <= policy.half_open_probes
     assert circuit.generation - before.generation == int(circuit.state is not before.state)
-    assert circuit.state is State.HALF_OPEN or not circuit.probes
-    assert circuit.state is not State.CLOSED or circuit.failures < policy.failure_threshold
+    assert circuit.state is CircuitState.HALF_OPEN or not circuit.probes
+    assert circuit.state is not CircuitState.CLOSED or circuit.failures < policy.failure_threshold

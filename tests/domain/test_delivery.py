@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from postroom.domain.delivery import IN_FLIGHT, TERMINAL, TRANSITIONS, Event, Status, after
+from postroom.domain.delivery import IN_FLIGHT, TERMINAL, TRANSITIONS, DeliveryEvent, Status, after
 from postroom.domain.errors import RETRYABLE, ErrorClass, PostroomError
 
 
@@ -17,11 +17,11 @@ def test_the_end_states_are_those_nothing_leads_out_of() -> None:
 
 def test_every_state_can_be_reached_and_every_event_is_used() -> None:
     assert set(TRANSITIONS.values()) | {Status.AWAITING_APPROVAL} == set(Status)
-    assert {event for _, event in TRANSITIONS} == set(Event)
+    assert {event for _, event in TRANSITIONS} == set(DeliveryEvent)
 
 
-@pytest.mark.parametrize(("status", "event"), list(itertools.product(Status, Event)), ids=str)
-def test_a_move_that_is_not_in_the_table_cannot_be_made(status: Status, event: Event) -> None:
+@pytest.mark.parametrize(("status", "event"), list(itertools.product(Status, DeliveryEvent)), ids=str)
+def test_a_move_that_is_not_in_the_table_cannot_be_made(status: Status, event: DeliveryEvent) -> None:
     if (status, event) in TRANSITIONS:
         assert after(status, event) in Status
     else:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from postroom.domain.delivery import Failure, Intent, Status
+from postroom.domain.delivery import DeliveryFailure, Intent, Status
 from postroom.domain.errors import (
     CircuitOpenError,
     DeliveryTimeout,
@@ -83,7 +83,7 @@ def test_every_state_has_its_word_and_no_failure_is_ok(status: Status, told: str
     ],
 )
 def test_a_failure_carries_its_class(status: Status, error_class: ErrorClass, retryable: bool) -> None:
-    snapshot = replace(SNAPSHOT, status=status, failure=Failure(error_class, "why"), provider_delivery_id=None)
+    snapshot = replace(SNAPSHOT, status=status, failure=DeliveryFailure(error_class, "why"), provider_delivery_id=None)
 
     answer = notify_response(outcome_of(snapshot, request_id="r"))
 
@@ -121,7 +121,9 @@ def test_a_refusal_says_the_same_after_a_wire(error: PostroomError) -> None:
 
 @pytest.mark.parametrize("status", Status)
 def test_what_became_of_a_delivery_says_the_same_after_a_wire(status: Status) -> None:
-    failure = Failure(ErrorClass.UNAVAILABLE, "503") if status in (Status.FAILED, Status.DEAD_LETTERED) else None
+    failure = (
+        DeliveryFailure(ErrorClass.UNAVAILABLE, "503") if status in (Status.FAILED, Status.DEAD_LETTERED) else None
+    )
     told = notify_response(outcome_of(replace(SNAPSHOT, status=status, failure=failure), request_id="r"))
 
     assert notify_response(read_response(told)) == told

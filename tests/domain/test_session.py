@@ -8,10 +8,10 @@ from postroom.domain.session import (
     MAX_CRASHES,
     TERMINAL,
     TRANSITIONS,
-    Event,
     Session,
+    SessionEvent,
     SessionId,
-    Status,
+    SessionStatus,
     after,
     after_crash,
     notify_context,
@@ -29,7 +29,7 @@ def session(context: dict[str, Any] | None) -> Session:
         request_id=None,
         context=context,
         depth=0,
-        status=Status.RUNNING,
+        status=SessionStatus.RUNNING,
         attempt=1,
         crashes=0,
         created_us=0,
@@ -42,20 +42,24 @@ def session(context: dict[str, Any] | None) -> Session:
 
 
 def test_four_states_are_the_end() -> None:
-    assert {Status.DONE, Status.FAILED, Status.TIMED_OUT, Status.LOST} == TERMINAL
+    assert {SessionStatus.DONE, SessionStatus.FAILED, SessionStatus.TIMED_OUT, SessionStatus.LOST} == TERMINAL
 
 
 def test_a_move_that_is_not_in_the_table_is_a_bug() -> None:
     with pytest.raises(KeyError):
-        after(Status.DONE, Event.CLAIM)
+        after(SessionStatus.DONE, SessionEvent.CLAIM)
 
 
 def test_every_event_leads_somewhere() -> None:
-    assert {event for _, event in TRANSITIONS} == set(Event)
+    assert {event for _, event in TRANSITIONS} == set(SessionEvent)
 
 
 def test_a_session_is_begun_again_once() -> None:
-    assert [after_crash(crashes) for crashes in range(3)] == [Event.RECOVER, Event.LOSE, Event.LOSE]
+    assert [after_crash(crashes) for crashes in range(3)] == [
+        SessionEvent.RECOVER,
+        SessionEvent.LOSE,
+        SessionEvent.LOSE,
+    ]
     assert MAX_CRASHES == 1
 
 

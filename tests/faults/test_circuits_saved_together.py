@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from postroom.app.store import open_store
-from postroom.domain.breaker import Circuit, State
+from postroom.domain.breaker import Circuit, CircuitState
 from postroom.system.settings.load import load
 from postroom.world.store.shared.circuits import StoredCircuits
 
@@ -22,7 +22,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def opened(generation: int) -> Circuit:
-    return Circuit(state=State.OPEN, failures=5, opened_at_us=generation, generation=generation, reason="503")
+    return Circuit(state=CircuitState.OPEN, failures=5, opened_at_us=generation, generation=generation, reason="503")
 
 
 async def test_all_of_them_may_write_it_down_and_the_newest_stands(database_url: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def row(token: str = "m1", **changed: Any) -> Row:
     return Row(token=token, **{**usual, **changed})
 
 
-def told(token: str = "m1", detail: str = "stored") -> Entry:
+def answer_entry(token: str = "m1", detail: str = "stored") -> Entry:
     return Entry(1, Step.ANSWER, token, detail)
 
 
@@ -25,7 +25,7 @@ def steps(*names: Step, process: int = 1, token: str = "m1") -> list[Entry]:
 
 
 def test_one_copy_of_an_accepted_message_is_sound() -> None:
-    found = compare([row()], {"m1": {1: 1}}, [told(), *steps(Step.MARK, Step.SEND, Step.SETTLED)])
+    found = compare([row()], {"m1": {1: 1}}, [answer_entry(), *steps(Step.MARK, Step.SEND, Step.SETTLED)])
 
     assert found == Comparison(accepted=1, delivered=1)
     assert found.sound
@@ -46,7 +46,7 @@ def test_one_copy_of_an_accepted_message_is_sound() -> None:
     ],
 )
 def test_a_loss_is_seen(rows: list[Row], copies: dict[str, dict[int, int]]) -> None:
-    found = compare(rows, copies, [told()])
+    found = compare(rows, copies, [answer_entry()])
 
     assert found.lost == 1
     assert not found.sound
@@ -58,7 +58,7 @@ def test_a_stored_message_counts_even_if_nobody_was_told() -> None:
 
 @pytest.mark.parametrize("status", ["dead_lettered", "failed"])
 def test_a_message_that_is_held_for_a_person_is_not_lost(status: str) -> None:
-    assert compare([row(status=status)], {}, [told()]).lost == 0
+    assert compare([row(status=status)], {}, [answer_entry()]).lost == 0
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_a_message_that_is_held_for_a_person_is_not_lost(status: str) -> None:
     ],
 )
 def test_a_second_copy_is_either_marked_or_harm(rows: list[Row], marked: int, unmarked: int) -> None:
-    found = compare(rows, {"m1": {1: 2}}, [told()], ALL)
+    found = compare(rows, {"m1": {1: 2}}, [answer_entry()], ALL)
 
     assert (found.duplicates_marked, found.duplicates_unmarked) == (marked, unmarked)
     assert found.sound is (unmarked == 0)
 
 
 def test_a_second_copy_of_one_part_is_a_duplicate() -> None:
-    assert compare([row(parts=2)], {"m1": {1: 1, 2: 2}}, [told()]).duplicates_unmarked == 1
+    assert compare([row(parts=2)], {"m1": {1: 1, 2: 2}}, [answer_entry()]).duplicates_unmarked == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.time import seconds
-from postroom.system.loop import Trouble, pause_seconds, worsened
+from postroom.system.loop import LoopTrouble, pause_seconds, worsened
 from postroom.system.signal import Signal
 from postroom.system.telemetry import log
 from tests.clock import START_US, FakeClock
@@ -105,7 +105,7 @@ async def test_what_fails_is_told_with_its_kind_since_when_and_how_often(clock: 
         await clock.advance(3)
 
         assert loops.failing() == [
-            Trouble(loop="one", kind="ValueError", is_outage=False, since_us=START_US, failures=3)
+            LoopTrouble(loop="one", kind="ValueError", is_outage=False, since_us=START_US, failures=3)
         ]
         await clock.advance(60)
         assert loops.failing() == []
@@ -180,8 +180,8 @@ async def test_cancelled_it_ends(clock: FakeClock) -> None:
 
 
 def test_pauses_are_capped_and_failures_are_counted_from_the_first() -> None:
-    trouble = Trouble(loop="one", kind="KeyError", is_outage=False, since_us=1)
-    later = worsened(trouble, Trouble(loop="one", kind="ValueError", is_outage=False, since_us=9))
+    trouble = LoopTrouble(loop="one", kind="KeyError", is_outage=False, since_us=1)
+    later = worsened(trouble, LoopTrouble(loop="one", kind="ValueError", is_outage=False, since_us=9))
 
     assert (later.kind, later.since_us, later.failures) == ("ValueError", 1, 2)
     for _ in range(5000):

@@ -24,7 +24,7 @@ from postroom.work.approvals.watch import Deciders, Watch
 from postroom.work.delivery.plane import Plane
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.work.people.household_trust import HouseholdTrust
-from postroom.work.questions.asked_people import People, asked
+from postroom.work.questions.asked_people import AskedPeople, asked
 from postroom.work.questions.judge import CONSOLE
 from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.conversations.conversations import StoredConversations
@@ -55,7 +55,7 @@ def build_gate(
 class HouseholdDeciders:
     """The owner and, with them, the approvers who are trusted: a card to others would wait for an approval itself."""
 
-    people: People
+    people: AskedPeople
     approvers: Collection[str]
     channels: Collection[str]
     named: str = ""  # the one channel that the settings want
@@ -75,7 +75,7 @@ class HouseholdDeciders:
 
 
 def deciders_of(
-    settings: Settings, opened: OpenedStore, people: People, channels: Collection[str]
+    settings: Settings, opened: OpenedStore, people: AskedPeople, channels: Collection[str]
 ) -> HouseholdDeciders | None:
     """None when the settings want no cards."""
     if not settings.ask_owner_on:

@@ -34,7 +34,7 @@ from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.doors.console.today import today_section
 from postroom.doors.console.token_sessions import TokenSessions
-from postroom.doors.console.visit import Section
+from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.console.waiting import WaitingWork
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
@@ -104,7 +104,7 @@ async def operators_link(world: ConsoleWorld, base_url: str) -> str:
     return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
 
 
-def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[Section]:
+def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     """In the order of the navigation."""
     settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
     channels = sorted(known_channels(settings))

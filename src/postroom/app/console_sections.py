@@ -20,7 +20,7 @@ from postroom.doors.console.inbox_preferences_page import PreferencePages, prefe
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.rules_page import RulePages, approvals_section
-from postroom.doors.console.visit import Section
+from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.guard.tool_policy import approver
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
@@ -31,7 +31,7 @@ from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.store.people.contacts_search import StoredContactSearch
 
 
-def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> Section:
+def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> ConsoleSection:
     acts = inbox.acts()
     pages = InboxPages(shelves=StoredShelves(database), preferences=inbox.preferences, acts=acts, questions=questions)
     preferences = PreferencePages(book=inbox.preferences, acts=acts, email_enabled=inbox.notifications.email_enabled)
@@ -40,7 +40,7 @@ def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> Se
 
 def approvals_desk(
     settings: Settings, tools: Tools, approvals: Approvals | None, approvers: Collection[str]
-) -> Section:
+) -> ConsoleSection:
     """Straight to the work when the messenger runs in this process; over its tools when it does not."""
     is_on, may_decide = settings.approvals_on, approver(approvers)
     decisions: OwnDecisions | DecisionsOverTools = DecisionsOverTools(tools)
@@ -53,7 +53,7 @@ def approvals_desk(
     return approvals_section(pages, rules, may_decide)
 
 
-def people_desk(settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk) -> Section:
+def people_desk(settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk) -> ConsoleSection:
     pages = ContactPages(
         people=household_people(settings, store, clock),
         search=StoredContactSearch(store.database, keys_of),

@@ -10,11 +10,11 @@ from postroom.app.store import open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError
-from postroom.work.people.import_cards import Cards, read_csv, read_vcards
+from postroom.work.people.import_cards import ImportedCards, read_csv, read_vcards
 
 _AT_ONCE = 200
 _KINDS = {".vcf": "vcard", ".vcard": "vcard", ".csv": "csv"}
-_READERS: dict[str, Callable[[str], Cards]] = {"vcard": read_vcards, "csv": read_csv}
+_READERS: dict[str, Callable[[str], ImportedCards]] = {"vcard": read_vcards, "csv": read_csv}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ async def import_contacts(settings: Settings, file: Path, show: Callable[[int, i
     return Imported(created=created, updated=updated, skipped=tuple(cards.skipped))
 
 
-def _read(file: Path) -> Cards:
+def _read(file: Path) -> ImportedCards:
     return _READERS[format_of(file)](text_of(file))
 
 

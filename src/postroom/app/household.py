@@ -71,7 +71,7 @@ from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
 
 @dataclass(slots=True, kw_only=True)
-class Household:
+class RunningHousehold:
     """What runs where."""
 
     settings: Settings
@@ -89,7 +89,7 @@ async def running(
     parts: Sequence[str],
     roster: Sequence[ButlerConfig] | None = None,
     environment: Mapping[str, str] | None = None,
-) -> AsyncIterator[Household]:
+) -> AsyncIterator[RunningHousehold]:
     """`environment` is what modules and models may be given of it, by name."""
     butlers = shipped(settings) if roster is None else roster
     for config in butlers:
@@ -121,7 +121,7 @@ class _Builder:
         self._endpoints = Endpoints(settings, roster)
         self._peers = Peers(self._tokens, self._endpoints, self._clock, stack)
         self._loops = Loops(self._clock, LoopMeter(self._registry).failed)
-        self._household = Household(settings=settings, parts=self._parts, loops=self._loops)
+        self._household = RunningHousehold(settings=settings, parts=self._parts, loops=self._loops)
         self._routers: list[APIRouter] = []
         self._assistant_doors: list[AddTools] = []
         self._servers: dict[str, GuardedServer] = {}
@@ -136,7 +136,7 @@ class _Builder:
         self._console: Console | None = None
         self._once: Once | None = None
 
-    async def build(self) -> Household:
+    async def build(self) -> RunningHousehold:
         await self._bind()
         butlers = (Principal(Role.BUTLER, config.name) for config in self._roster)
         self._tokens.ensure([OPERATOR, *butlers, *(Principal(Role.CONNECTOR, name) for name in ADAPTERS)])

@@ -37,7 +37,7 @@ from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.question_cards import QuestionCards
-from postroom.work.intents.replies import Replies
+from postroom.work.intents.replies import IntentReplies
 from postroom.work.intents.runner import Runner
 from postroom.work.intents.step_runner import ButlerRoutes, Courier
 from postroom.work.intents.threads import Threads
@@ -65,7 +65,7 @@ class Correspondence:
     gateway: GatewayParts
     assistant: AssistantParts
     runner: Runner
-    replies: Replies
+    replies: IntentReplies
     people: People
     subscribers: StoredWebhooks
 
@@ -162,7 +162,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         people=household_people(world.settings, world.store, clock),
         subscribers=webhooks,
-        replies=Replies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
+        replies=IntentReplies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
     )
 
 
@@ -199,7 +199,7 @@ async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> A
 async def listening(
     world: World,
     channels: Mapping[str, Channel],
-    replies: Replies,
+    replies: IntentReplies,
     outbound: Outbound,
     loops: Loops,
     questions: AbstractAsyncContextManager[QuestionEar],

@@ -17,7 +17,7 @@ from postroom.domain.principal import Role
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError
 from postroom.work.approvals.visible import reveal
-from postroom.work.delivery.history import Explained, Reason, traced
+from postroom.work.delivery.history import DeliveryReason, Explained, traced
 from postroom.work.inbox.why import why_note
 from postroom.work.questions.view import QuestionStory, QuestionView
 from postroom.work.questions.why import why_question
@@ -38,7 +38,7 @@ class LedgerView:
     async def trace(self, identifier: str, origin: str | None = None) -> dict[str, Any]:
         return await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
 
-    async def why(self, identifier: str, origin: str | None = None) -> list[Reason]:
+    async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         return await self.database.read(
             lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
         )

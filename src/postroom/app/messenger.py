@@ -14,7 +14,7 @@ from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.delivery.dead_letters import DeadLetters
 from postroom.work.delivery.dry_run import DryRun
-from postroom.work.delivery.health import Health
+from postroom.work.delivery.health import DeliveryHealth
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.sender_status import SenderStatus
 from postroom.work.delivery.tracking import Tracking
@@ -47,7 +47,7 @@ def messenger_parts(
             clock=clock,
             mint=mint.mint,
         ),
-        health=Health(
+        health=DeliveryHealth(
             record=StoredFigures(store.database),
             limits=path.limits,
             breakers=path.breakers,

@@ -16,7 +16,7 @@ from postroom.doors.guard.inside import InsideDoor
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.roster.endpoints import Endpoints
 from postroom.world.peers.http import HttpPeer
-from postroom.world.peers.memory import MemoryPeer, Part
+from postroom.world.peers.memory import InProcessServer, MemoryPeer
 from postroom.world.peers.nobody import Nobody
 from postroom.world.peers.over_wire import MessengerOverWire, SwitchboardOverWire
 
@@ -29,12 +29,12 @@ class Peers:
         self._tokens = tokens
         self._endpoints = endpoints
         self._stack = stack
-        self._here: dict[str, Part] = {}
+        self._here: dict[str, InProcessServer] = {}
         self._doors: dict[str, InsideDoor] = {}
         self.stopped = False
         self._connected: dict[tuple[str, str], MemoryPeer | HttpPeer] = {}
 
-    def add(self, name: str, server: Part) -> None:
+    def add(self, name: str, server: InProcessServer) -> None:
         self._here[name] = server
 
     def take(self, door: InsideDoor) -> None:

@@ -12,7 +12,7 @@ from postroom.app.known_channels import usable_channels
 from postroom.app.people_seeds import keep_in_step, seeds
 from postroom.app.store import OpenedStore, connect_store, open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.enquiry import DeliveryQuery, Page
+from postroom.domain.enquiry import DeliveryQuery, RowPage
 from postroom.domain.person import Overruled, Person
 from postroom.domain.person_history import PersonHistory, SentToPerson
 from postroom.domain.ports import Clock
@@ -81,7 +81,7 @@ class LedgerHistory:
         places = tuple((one.channel, one.address) for one in person.addresses)
         if not places:
             return PersonHistory(sent=(), before=None)
-        query = DeliveryQuery(page=Page(limit=limit, before=before), places=places)
+        query = DeliveryQuery(page=RowPage(limit=limit, before=before), places=places)
         found = await self._database.read(partial(lookup, query=query, words=None))
         return PersonHistory(
             sent=[SentToPerson(**{name: row[name] for name in SentToPerson.__slots__}) for row in found.rows],

@@ -17,7 +17,7 @@ from postroom.system.settings import Settings
 from postroom.work.butlers.no_sessions import NoSessions
 from postroom.work.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.world.runtimes.catalogue import RUNTIMES
-from postroom.world.runtimes.process import Programs
+from postroom.world.runtimes.process import ProcessPrograms
 from postroom.world.store.butlers.sessions import StoredSessions
 from postroom.world.store.engine.database import Database
 
@@ -60,7 +60,7 @@ def build_sessions(
         SessionParts(
             store=StoredSessions(database),
             tokens=tokens,
-            programs=Programs(path=environment.get("PATH", ""), clock=clock),
+            programs=ProcessPrograms(path=environment.get("PATH", ""), clock=clock),
             clock=clock,
             mint=mint.mint,
         ),

@@ -9,7 +9,7 @@ from postroom.app.known_channels import known_channels
 from postroom.doors.switchboard.deliver import Deliver
 from postroom.doors.switchboard.route import Router
 from postroom.doors.switchboard.server import Switchboard
-from postroom.doors.switchboard.status import DeliveryStatus
+from postroom.doors.switchboard.status import StatusRelay
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.world.store.butlers.registry import StoredRegistry
 from postroom.world.store.butlers.registry_cache import CachedRegistry
@@ -30,7 +30,7 @@ def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> S
             mint=world.mint.mint,
             channels=known_channels(world.settings),
         ),
-        status=DeliveryStatus(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
+        status=StatusRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
         router=Router(
             registry=registry,
             peer_of=world.peers.registered,

@@ -2,5 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.world.http.http_call import Answer as Answer
+from postroom.world.http.http_call import HttpAnswer as Answer
 from postroom.world.http.http_call import HttpCall as HttpCall
+
+__all__ = ["Answer", "HttpCall"]

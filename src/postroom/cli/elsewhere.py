@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from urllib.request import Request
 
     from postroom.system.settings import Settings
-    from postroom.system.settings.glance import Glance
+    from postroom.system.settings.glance import SettingsGlance
 
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
@@ -100,7 +100,7 @@ class Elsewhere:
         return answer
 
 
-def elsewhere(settings: Settings | Glance, *chosen_here: str | None) -> Elsewhere | None:
+def elsewhere(settings: Settings | SettingsGlance, *chosen_here: str | None) -> Elsewhere | None:
     """None while url and token are not both set, or when the command line names something of this machine."""
     if not settings.url or not settings.token or any(chosen_here):
         return None

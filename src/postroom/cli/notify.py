@@ -13,7 +13,7 @@ from postroom.cli.elsewhere import elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.nearest import did_you_mean
 from postroom.system.settings import SettingsError
-from postroom.system.settings.glance import Glance, glance_from_process
+from postroom.system.settings.glance import SettingsGlance, glance_from_process
 from postroom.system.settings.shipped import DEFAULT_CHANNEL, SPOKEN
 
 _BUTLER = "general"
@@ -77,7 +77,7 @@ def notify(
 
 
 def _here(
-    settings: Glance, overrides: Mapping[str, str | None], butler: str, asked: dict[str, Any], patience: float
+    settings: SettingsGlance, overrides: Mapping[str, str | None], butler: str, asked: dict[str, Any], patience: float
 ) -> dict[str, Any]:
     from postroom.cli.household_peer import NotRunning, call, call_at
 

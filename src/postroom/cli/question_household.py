@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.domain.errors import UserError
 from postroom.domain.principal import OPERATOR
-from postroom.system.settings.glance import Glance, glance_from_process
+from postroom.system.settings.glance import SettingsGlance, glance_from_process
 
 
 def question_household(home: str | None) -> Elsewhere:
@@ -13,7 +13,7 @@ def question_household(home: str | None) -> Elsewhere:
     return elsewhere(settings, home) or _here(settings)
 
 
-def _here(settings: Glance) -> Elsewhere:
+def _here(settings: SettingsGlance) -> Elsewhere:
     from postroom.doors.guard.tokens import TokenFile
 
     token = TokenFile(settings.tokens_file).token_of(OPERATOR)

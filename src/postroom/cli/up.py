@@ -19,7 +19,7 @@ from postroom.system.settings import Settings, SettingsError
 from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:
-    from postroom.app.household import Household
+    from postroom.app.household import RunningHousehold
     from postroom.system.roster.config import ButlerConfig
 
 _SHOW_TOKEN: Final = "$(postroom token show --butler health)"  # noqa: S105  # a command, not a secret
@@ -93,11 +93,11 @@ def _run(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str
     log.configure(settings.telemetry.log_level)
     endpoint = settings.telemetry.otlp_endpoint
     provider = trace.configure(trace.otlp_exporter(endpoint) if endpoint else None)
-    uvloop.run(_until_told(settings, roster, parts))
+    uvloop.run(_until_signalled(settings, roster, parts))
     provider.shutdown()
 
 
-async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
+async def _until_signalled(settings: Settings, roster: Sequence[ButlerConfig], parts: Sequence[str]) -> None:
     from postroom.app.household import running
 
     stop = asyncio.Event()
@@ -114,7 +114,7 @@ async def _until_told(settings: Settings, roster: Sequence[ButlerConfig], parts:
     say("Stopped.")
 
 
-def announcement(household: Household, link: str | None, *, in_private: bool) -> list[str]:
+def announcement(household: RunningHousehold, link: str | None, *, in_private: bool) -> list[str]:
     """With secrets only for the eyes of the person who started it; otherwise with the commands that print them."""
     settings = household.settings
     lines = ["", "Postroom is up.", ""]

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Answer, Assurance
+from postroom.domain.question_answer import Assurance, QuestionAnswer
 
 
 class Flag(StrEnum):
@@ -75,7 +75,7 @@ class Verdict:
     kind: VerdictKind
     code: str = ""
     reason: str = ""
-    answer: Answer | None = None
+    answer: QuestionAnswer | None = None
     declined: bool = False
     toggles: tuple[str, ...] | None = None
 

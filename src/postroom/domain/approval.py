@@ -41,7 +41,7 @@ class Risk(StrEnum):
         return self.rank >= Risk.HIGH.rank
 
 
-class EventType(StrEnum):
+class ApprovalEventType(StrEnum):
     ACTION_QUEUED = "action_queued"
     ACTION_AUTO_APPROVED = "action_auto_approved"
     ACTION_APPROVED = "action_approved"
@@ -183,7 +183,7 @@ class StandingRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class ApprovalDecision:
     """What becomes of a pending action. `content` is what was agreed to, after any edit."""
 
     status: ActionStatus
@@ -201,7 +201,7 @@ class Decision:
 class Ruling:
     """A decision to write down, a refusal to tell, or both when a decision came too late."""
 
-    decision: Decision | None = None
+    decision: ApprovalDecision | None = None
     refusal: FieldError | None = None
     refused: tuple[str, int] | None = None  # whose decision and when, if the refusal is worth a line in the audit
 
@@ -211,7 +211,7 @@ class ApprovalEvent:
     """One line of the audit trail; never a message, only its hash."""
 
     id: str
-    type: EventType
+    type: ApprovalEventType
     actor: str
     at_us: int
     action_id: DeliveryId | None = None

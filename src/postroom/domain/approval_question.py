@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.approval import ActionStatus, Decision, Risk
+from postroom.domain.approval import ActionStatus, ApprovalDecision, Risk
 from postroom.domain.principal import OPERATOR, OWNER
 from postroom.domain.question import APPROVE, DENY, Question, Subject, SubjectKind
-from postroom.domain.question_answer import Answer, AnsweredBy, Assurance
+from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
 from postroom.domain.question_states import QuestionMove
 
@@ -44,18 +44,18 @@ def subject_of(action_id: str) -> Subject:
     return Subject(SubjectKind.APPROVAL, action_id)
 
 
-def ended_by(question: Question, decision: Decision) -> QuestionChange:
+def ended_by(question: Question, decision: ApprovalDecision) -> QuestionChange:
     """Whoever was first has decided; the question says so on every screen."""
     if not question.is_open:
         return QuestionChange(question=question)
     if decision.status is ActionStatus.EXPIRED:
         return ended(question, QuestionMove.EXPIRE, decision.at_us)
-    answer = Answer(value=_ANSWERS[decision.status])
+    answer = QuestionAnswer(value=_ANSWERS[decision.status])
     by = _decider(question, decision)
     return ended(question, QuestionMove.ANSWER, decision.at_us, answer=answer, answered_by=by, reason=_edited(decision))
 
 
-def _decider(question: Question, decision: Decision) -> AnsweredBy:
+def _decider(question: Question, decision: ApprovalDecision) -> AnsweredBy:
     names: Mapping[str, Any] = {person.id: person.name for person in question.people}
     role, _, name = decision.actor.partition(":")
     person_id = OWNER if decision.actor == str(OPERATOR) else name or role
@@ -67,5 +67,5 @@ def _decider(question: Question, decision: Decision) -> AnsweredBy:
     )
 
 
-def _edited(decision: Decision) -> str | None:
+def _edited(decision: ApprovalDecision) -> str | None:
     return f"edited: {', '.join(decision.edited)}" if decision.edited else None

@@ -10,7 +10,7 @@ from postroom.domain.record import record
 from postroom.domain.time import SECOND_US, seconds
 
 
-class State(StrEnum):
+class CircuitState(StrEnum):
     CLOSED = "closed"
     OPEN = "open"
     HALF_OPEN = "half-open"
@@ -49,7 +49,7 @@ class BreakerPolicy:
 class Circuit:
     """`generation` grows with every change of state, so late results can be told apart."""
 
-    state: State = State.CLOSED
+    state: CircuitState = CircuitState.CLOSED
     failures: int = 0
     successes: int = 0
     opened_at_us: int = 0
@@ -65,16 +65,16 @@ class Permit:
 
     channel: str
     allowed: bool
-    state: State
+    state: CircuitState
     generation: int
     token: str = ""
     retry_after_seconds: float = 0.0
 
 
-def state_at(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> State:
+def state_at(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> CircuitState:
     """An open circuit becomes half-open by the passing of time alone."""
-    if circuit.state is State.OPEN and remaining_us(circuit, policy, now_us) <= 0:
-        return State.HALF_OPEN
+    if circuit.state is CircuitState.OPEN and remaining_us(circuit, policy, now_us) <= 0:
+        return CircuitState.HALF_OPEN
     return circuit.state
 
 
@@ -91,11 +91,11 @@ def as_of(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> Circuit:
 def acquire(circuit: Circuit, policy: BreakerPolicy, channel: str, token: str, now_us: int) -> tuple[Circuit, Permit]:
     circuit = _believable(circuit, policy, now_us)
     match state_at(circuit, policy, now_us):
-        case State.CLOSED:
+        case CircuitState.CLOSED:
             return circuit, _permit(circuit, channel)
-        case State.OPEN:
+        case CircuitState.OPEN:
             return circuit, _refusal(circuit, channel, remaining_us(circuit, policy, now_us))
-        case State.HALF_OPEN:
+        case CircuitState.HALF_OPEN:
             return _probe(_half_open(circuit, now_us), policy, channel, token, now_us)
         case unreachable:
             assert_never(unreachable)
@@ -136,8 +136,8 @@ def _believable(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> Circuit
 
 
 def _half_open(circuit: Circuit, now_us: int) -> Circuit:
-    if circuit.state is State.OPEN:
-        return replace(circuit, state=State.HALF_OPEN, successes=0, probes={}, generation=circuit.generation + 1)
+    if circuit.state is CircuitState.OPEN:
+        return replace(circuit, state=CircuitState.HALF_OPEN, successes=0, probes={}, generation=circuit.generation + 1)
     return replace(circuit, probes={name: until for name, until in circuit.probes.items() if until > now_us})
 
 
@@ -152,16 +152,18 @@ def _counts(circuit: Circuit, permit: Permit) -> bool:
     """Calls begun in an earlier phase say nothing about this one, and a probe speaks once."""
     if not permit.allowed or permit.generation != circuit.generation:
         return False
-    return circuit.state is State.CLOSED or permit.token in circuit.probes
+    return circuit.state is CircuitState.CLOSED or permit.token in circuit.probes
 
 
 def _healthy(circuit: Circuit) -> bool:
     """Nothing that a success could improve: the common case, and it should cost nothing."""
-    return circuit.state is State.CLOSED and circuit.failures == 0 and circuit.reason is None and not circuit.probes
+    return (
+        circuit.state is CircuitState.CLOSED and circuit.failures == 0 and circuit.reason is None and not circuit.probes
+    )
 
 
 def _succeeded(circuit: Circuit, policy: BreakerPolicy) -> Circuit:
-    if circuit.state is State.CLOSED:
+    if circuit.state is CircuitState.CLOSED:
         return Circuit(generation=circuit.generation)
     if circuit.successes + 1 < policy.half_open_successes:
         return replace(circuit, successes=circuit.successes + 1)
@@ -172,10 +174,10 @@ def _failed(
     circuit: Circuit, policy: BreakerPolicy, now_us: int, reason: str | None, error_class: str | None
 ) -> Circuit:
     circuit = replace(circuit, failures=circuit.failures + 1, reason=reason, error_class=error_class)
-    if circuit.state is State.CLOSED and circuit.failures < policy.failure_threshold:
+    if circuit.state is CircuitState.CLOSED and circuit.failures < policy.failure_threshold:
         return circuit
     return replace(
-        circuit, state=State.OPEN, opened_at_us=now_us, successes=0, probes={}, generation=circuit.generation + 1
+        circuit, state=CircuitState.OPEN, opened_at_us=now_us, successes=0, probes={}, generation=circuit.generation + 1
     )
 
 

@@ -17,7 +17,7 @@ _LONGEST: Final = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class ConsoleSession:
     principal: Principal
     expires_at_us: int
     token_ids: tuple[str, ...]  # what the principal could show when signing in; revoking any of them ends the session

@@ -55,7 +55,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class BookGlance:
     """One look at an owner's book: its version, the memory of a query, and who has these words as an address."""
 
     version: int

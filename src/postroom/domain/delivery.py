@@ -21,7 +21,7 @@ class Status(StrEnum):
     DEAD_LETTERED = "dead_lettered"
 
 
-class Event(StrEnum):
+class DeliveryEvent(StrEnum):
     APPROVE = "approve"
     REFUSE = "refuse"  # a person said no, or nobody answered in time
     CLAIM = "claim"
@@ -34,24 +34,24 @@ class Event(StrEnum):
     HOLD = "hold"  # outcome uncertain, and the policy is not to risk a second copy
 
 
-TRANSITIONS: dict[tuple[Status, Event], Status] = {
-    (Status.AWAITING_APPROVAL, Event.APPROVE): Status.PENDING,
-    (Status.AWAITING_APPROVAL, Event.REFUSE): Status.FAILED,
-    (Status.PENDING, Event.CLAIM): Status.IN_PROGRESS,
-    (Status.IN_PROGRESS, Event.RELEASE): Status.PENDING,
-    (Status.IN_PROGRESS, Event.POSTPONE): Status.PENDING,
-    (Status.IN_PROGRESS, Event.DELIVER): Status.DELIVERED,
-    (Status.IN_PROGRESS, Event.RETRY): Status.PENDING,
-    (Status.IN_PROGRESS, Event.REJECT): Status.FAILED,
-    (Status.IN_PROGRESS, Event.EXHAUST): Status.DEAD_LETTERED,
-    (Status.IN_PROGRESS, Event.HOLD): Status.DEAD_LETTERED,
+TRANSITIONS: dict[tuple[Status, DeliveryEvent], Status] = {
+    (Status.AWAITING_APPROVAL, DeliveryEvent.APPROVE): Status.PENDING,
+    (Status.AWAITING_APPROVAL, DeliveryEvent.REFUSE): Status.FAILED,
+    (Status.PENDING, DeliveryEvent.CLAIM): Status.IN_PROGRESS,
+    (Status.IN_PROGRESS, DeliveryEvent.RELEASE): Status.PENDING,
+    (Status.IN_PROGRESS, DeliveryEvent.POSTPONE): Status.PENDING,
+    (Status.IN_PROGRESS, DeliveryEvent.DELIVER): Status.DELIVERED,
+    (Status.IN_PROGRESS, DeliveryEvent.RETRY): Status.PENDING,
+    (Status.IN_PROGRESS, DeliveryEvent.REJECT): Status.FAILED,
+    (Status.IN_PROGRESS, DeliveryEvent.EXHAUST): Status.DEAD_LETTERED,
+    (Status.IN_PROGRESS, DeliveryEvent.HOLD): Status.DEAD_LETTERED,
 }
 
 TERMINAL = frozenset(Status) - {before for before, _ in TRANSITIONS}
 IN_FLIGHT = frozenset({Status.PENDING, Status.IN_PROGRESS})
 
 
-def after(status: Status, event: Event) -> Status:
+def after(status: Status, event: DeliveryEvent) -> Status:
     """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
     return TRANSITIONS[status, event]
 
@@ -122,7 +122,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class DeliveryFailure:
     """An error as it is stored and shown, long after the exception is gone."""
 
     error_class: ErrorClass
@@ -131,8 +131,8 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AttemptVerdict:
     """What an attempt came to, and how long to wait before the next one."""
 
-    event: Event
+    event: DeliveryEvent
     delay_seconds: float = 0.0

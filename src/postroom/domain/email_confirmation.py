@@ -12,7 +12,7 @@ MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedToConfirm:
     """A mail to be sent: the secret stands in its link and is kept nowhere, its digest names the mail."""
 
     digest: str
@@ -22,7 +22,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class AddressClaim:
     """What a link confirms: that this address is this person's."""
 
     user_id: str

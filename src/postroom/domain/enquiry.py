@@ -24,7 +24,7 @@ class GroupBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class RowPage:
     """Newest first, below the id `before`: rows that arrive meanwhile cannot shift what follows."""
 
     limit: int = DEFAULT_LIMIT
@@ -33,7 +33,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryQuery:
-    page: Page = Page()
+    page: RowPage = RowPage()
     origin_butler: str | None = None
     channel: str | None = None
     intent: Intent | None = None
@@ -45,7 +45,7 @@ class DeliveryQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetterQuery:
-    page: Page = Page()
+    page: RowPage = RowPage()
     channel: str | None = None
     origin_butler: str | None = None
     error_class: ErrorClass | None = None
@@ -54,7 +54,7 @@ class DeadLetterQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class TimeRange:
     """Both ends belong to it."""
 
     since_us: int

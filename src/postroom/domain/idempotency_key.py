@@ -29,7 +29,7 @@ class KeptAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class KeyClaim:
     """
     The first call under a key.
 

@@ -35,7 +35,7 @@ class WaitingReason(StrEnum):
     TIME = "WAITING_FOR_TIME"
 
 
-class EventType(StrEnum):
+class IntentEventType(StrEnum):
     CREATED = "intent.created"
     SUBMITTED = "intent.submitted"
     DELIVERED = "intent.delivered"
@@ -98,8 +98,8 @@ def steps_to(status: IntentStatus, goal: IntentStatus) -> tuple[IntentStatus, ..
     raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {status} cannot become {goal}")
 
 
-def event_of(status: IntentStatus) -> EventType:
-    return EventType(f"intent.{status.lower()}")
+def event_of(status: IntentStatus) -> IntentEventType:
+    return IntentEventType(f"intent.{status.lower()}")
 
 
 class StepKind(StrEnum):
@@ -119,7 +119,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
+class AgentIntent:
     id: str
     intent_type: str
     correlation_id: str
@@ -179,7 +179,7 @@ class IntentEvent:
     id: str
     intent_id: str
     seq: int
-    event_type: EventType
+    event_type: IntentEventType
     status: IntentStatus
     at_us: int
     actor: str | None = None
@@ -188,10 +188,10 @@ class IntentEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class IntentChange:
     """An intent as it becomes, and the events that tell of it."""
 
-    intent: Intent
+    intent: AgentIntent
     events: tuple[IntentEvent, ...]
     says: Mapping[str, Any] | None = None  # a message somebody added to the thread
 
@@ -200,7 +200,7 @@ class Change:
 class Round:
     """What there is to do about intents at one moment; `unreadable` are ids of rows that make no intent."""
 
-    due: tuple[Intent, ...]
-    carried: tuple[Intent, ...]
+    due: tuple[AgentIntent, ...]
+    carried: tuple[AgentIntent, ...]
     next_due_us: int | None
     unreadable: tuple[str, ...] = ()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from postroom.domain.intent import Intent, IntentStatus
+from postroom.domain.intent import AgentIntent, IntentStatus
 from postroom.domain.question import APPROVE, DENY, Question, Subject, SubjectKind
-from postroom.domain.question_answer import Answer, AnsweredBy, Assurance
+from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
 from postroom.domain.question_states import QuestionMove
 
@@ -24,7 +24,7 @@ def agent_of(question: Question) -> str:
     return str(question.state["agent"]) if isinstance(question.state, Mapping) else ""
 
 
-def ended_by(question: Question, intent: Intent) -> QuestionChange:
+def ended_by(question: Question, intent: AgentIntent) -> QuestionChange:
     """It was answered another way, or is not asked any more; every card says so."""
     at_us, result = intent.updated_at_us, intent.result or {}
     if not question.is_open:
@@ -38,12 +38,12 @@ def ended_by(question: Question, intent: Intent) -> QuestionChange:
     )
 
 
-def _answer(result: Mapping[str, Any]) -> Answer:
+def _answer(result: Mapping[str, Any]) -> QuestionAnswer:
     decision = _DECISIONS.get(str(result.get("decision")))
-    return Answer(value=decision) if decision else Answer(text=str(result.get("answer") or ""))
+    return QuestionAnswer(value=decision) if decision else QuestionAnswer(text=str(result.get("answer") or ""))
 
 
-def _answerer(question: Question, intent: Intent, result: Mapping[str, Any]) -> AnsweredBy:
+def _answerer(question: Question, intent: AgentIntent, result: Mapping[str, Any]) -> AnsweredBy:
     agent = str(result.get("responded_by") or intent.handler)
     own = agent == agent_of(question) and question.people
     return AnsweredBy(

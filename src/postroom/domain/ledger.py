@@ -9,7 +9,7 @@ from typing import Any, Final
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import (
     AttemptResult,
-    Failure,
+    DeliveryFailure,
     Intent,
     Message,
     OnUncertain,
@@ -134,7 +134,7 @@ class Snapshot:
     not_before_us: int
     waiting_reason: str | None
     provider_delivery_id: str | None
-    failure: Failure | None
+    failure: DeliveryFailure | None
 
 
 @record
@@ -158,13 +158,13 @@ class Inserted:
 
 
 @record
-class Attempt:
+class SendAttempt:
     """One call to a provider, as it is kept."""
 
     started_at_us: int
     completed_at_us: int
     outcome: AttemptResult
-    failure: Failure | None = None
+    failure: DeliveryFailure | None = None
 
     @property
     def latency_ms(self) -> float:
@@ -186,9 +186,9 @@ class Settlement:
     at_us: int
     not_before_us: int
     attempts: int
-    attempt: Attempt | None = None
+    attempt: SendAttempt | None = None
     receipt: str | None = None
-    failure: Failure | None = None
+    failure: DeliveryFailure | None = None
     possible_duplicate: bool = False
     waiting_reason: str | None = None
     quarantine: Quarantine | None = None
@@ -225,7 +225,7 @@ class Refusal:
     channel: str
     intent: Intent
     target_identity: str
-    failure: Failure
+    failure: DeliveryFailure
     limit_type: str | None
     trace_id: str | None
     created_at_us: int

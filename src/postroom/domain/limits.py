@@ -75,7 +75,7 @@ class Headroom:
 
 
 @record
-class Decision:
+class AdmissionDecision:
     """`headroom` and `in_flight` are as the decision left them."""
 
     admitted: bool
@@ -147,13 +147,13 @@ def strictest(waits: Sequence[tuple[LimitType, int]]) -> tuple[LimitType | None,
 
 def decision(
     admission: Admission, waits_us: Sequence[int], arrivals_us: Sequence[int], in_flight: int, now_us: int
-) -> Decision:
+) -> AdmissionDecision:
     """The answer in words; `waits_us` are those of the provider, the places in flight and each tier."""
     limit_type, retry_after = None, 0.0
     if max(waits_us) > 0:
         kinds = (LimitType.PROVIDER, LimitType.IN_FLIGHT, *(tier.type for tier in admission.tiers))
         limit_type, retry_after = strictest(tuple(zip(kinds, waits_us, strict=True)))
-    return Decision(
+    return AdmissionDecision(
         admitted=limit_type is None,
         limit_type=limit_type,
         retry_after_seconds=retry_after,

@@ -66,7 +66,7 @@ class Notification:
     snoozed_until_us: int | None = None
 
 
-class Change(StrEnum):
+class NotificationChange(StrEnum):
     """What a person can do to one notification."""
 
     SEE = "see"
@@ -113,7 +113,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class NotificationQuery:
     """Which notifications are asked for, newest first."""
 
     view: View = View.ACTIVE

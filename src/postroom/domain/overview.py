@@ -32,7 +32,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class DeadLetterCounts:
     """Dead letters that nobody has replayed or discarded; `held` are those whose outcome is unknown."""
 
     given_up: int

@@ -12,7 +12,7 @@ from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import Listened
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal, Sent, Settlement, Snapshot
-from postroom.domain.limits import Admission, Decision
+from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 
@@ -161,7 +161,7 @@ class AddressBook(Protocol):
 class Limits(Protocol):
     """Admission: all tiers, in flight and provider throttle in one atomic decision."""
 
-    async def admit(self, admission: Admission, *, consume: bool = True) -> Decision: ...
+    async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision: ...
 
     async def release(self, lease_id: str) -> None:
         """The delivery has ended; its place in flight is free."""

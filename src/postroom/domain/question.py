@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.domain.question_answer import Answer, AnsweredBy
+from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 
 APPROVE: Final = "approve"
@@ -85,7 +85,7 @@ class Wording:
     form: Mapping[str, Any] | None = None  # a flat JSON Schema
     allow_text: bool = True
     secret: bool = False
-    default: Answer | None = None
+    default: QuestionAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class Question:
     resume: Resume | None = None
     subject: Subject | None = None
     status: QuestionStatus = QuestionStatus.OPEN
-    answer: Answer | None = None
+    answer: QuestionAnswer | None = None
     answered_by: AnsweredBy | None = None
     reason: str | None = None  # why it ended, when no person ended it
     superseded_by: str | None = None

@@ -22,7 +22,7 @@ class Assurance(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class QuestionAnswer:
     """`value` of one option, `selected` of several, `text` in the person's words, `fields` of a form."""
 
     value: str | None = None

@@ -17,7 +17,7 @@ MAX_CRASHES: Final = 1  # a session that went down with its household is begun o
 MAX_DEPTH: Final = 3  # a session may start another, which may start another
 
 
-class Status(StrEnum):
+class SessionStatus(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
@@ -26,7 +26,7 @@ class Status(StrEnum):
     LOST = "lost"
 
 
-class Event(StrEnum):
+class SessionEvent(StrEnum):
     CLAIM = "claim"
     FINISH = "finish"
     FAIL = "fail"
@@ -36,27 +36,27 @@ class Event(StrEnum):
     LOSE = "lose"  # it died during the session again
 
 
-TRANSITIONS: Final[dict[tuple[Status, Event], Status]] = {
-    (Status.QUEUED, Event.CLAIM): Status.RUNNING,
-    (Status.RUNNING, Event.FINISH): Status.DONE,
-    (Status.RUNNING, Event.FAIL): Status.FAILED,
-    (Status.RUNNING, Event.TIME_OUT): Status.TIMED_OUT,
-    (Status.RUNNING, Event.RELEASE): Status.QUEUED,
-    (Status.RUNNING, Event.RECOVER): Status.QUEUED,
-    (Status.RUNNING, Event.LOSE): Status.LOST,
+TRANSITIONS: Final[dict[tuple[SessionStatus, SessionEvent], SessionStatus]] = {
+    (SessionStatus.QUEUED, SessionEvent.CLAIM): SessionStatus.RUNNING,
+    (SessionStatus.RUNNING, SessionEvent.FINISH): SessionStatus.DONE,
+    (SessionStatus.RUNNING, SessionEvent.FAIL): SessionStatus.FAILED,
+    (SessionStatus.RUNNING, SessionEvent.TIME_OUT): SessionStatus.TIMED_OUT,
+    (SessionStatus.RUNNING, SessionEvent.RELEASE): SessionStatus.QUEUED,
+    (SessionStatus.RUNNING, SessionEvent.RECOVER): SessionStatus.QUEUED,
+    (SessionStatus.RUNNING, SessionEvent.LOSE): SessionStatus.LOST,
 }
 
-TERMINAL: Final = frozenset(Status) - {before for before, _ in TRANSITIONS}
+TERMINAL: Final = frozenset(SessionStatus) - {before for before, _ in TRANSITIONS}
 
 
-def after(status: Status, event: Event) -> Status:
+def after(status: SessionStatus, event: SessionEvent) -> SessionStatus:
     """Raises KeyError on a move that is not in the table: that is a bug, not an outcome."""
     return TRANSITIONS[status, event]
 
 
-def after_crash(crashes: int) -> Event:
+def after_crash(crashes: int) -> SessionEvent:
     """What becomes of a session found running by a household that has just started."""
-    return Event.RECOVER if crashes < MAX_CRASHES else Event.LOSE
+    return SessionEvent.RECOVER if crashes < MAX_CRASHES else SessionEvent.LOSE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class Session:
     request_id: str | None
     context: Mapping[str, Any] | None = field(repr=False)
     depth: int
-    status: Status
+    status: SessionStatus
     attempt: int
     crashes: int
     created_us: int
@@ -106,10 +106,10 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SessionOutcome:
     """How a session ended; `transcript` is already bounded."""
 
-    event: Event
+    event: SessionEvent
     transcript: Mapping[str, Any] = field(repr=False)
     error_class: ErrorClass | None = None
     error_message: str | None = None

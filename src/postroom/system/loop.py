@@ -26,7 +26,7 @@ Count = Callable[[str, str], None]  # a failure of a loop, by its name and the e
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class LoopTrouble:
     """Rounds of a loop that failed in a row. The kind of an error is all that is told: its text may quote a message."""
 
     loop: str
@@ -36,11 +36,11 @@ class Trouble:
     failures: int = 1
 
 
-def worsened(before: Trouble | None, now: Trouble) -> Trouble:
+def worsened(before: LoopTrouble | None, now: LoopTrouble) -> LoopTrouble:
     return replace(now, since_us=before.since_us, failures=before.failures + 1) if before else now
 
 
-def pause_seconds(trouble: Trouble) -> float:
+def pause_seconds(trouble: LoopTrouble) -> float:
     if trouble.is_outage:
         return _OUTAGE_PAUSE_SECONDS
     doubled: float = _FIRST_PAUSE_SECONDS * 2.0 ** min(trouble.failures - 1, 10)
@@ -75,7 +75,7 @@ class Loop:
         self.name = name
         self.look = look
         self.wake = wake or Signal()
-        self.trouble: Trouble | None = None
+        self.trouble: LoopTrouble | None = None
         self._clock = clock
         self._count = count
         self._stopping = stopping or asyncio.Event()
@@ -98,7 +98,7 @@ class Loop:
     def _failed(self, error: Exception) -> int:
         """When to try again."""
         now_us, before = self._clock.now_us(), self.trouble
-        trouble = Trouble(
+        trouble = LoopTrouble(
             loop=self.name, kind=kind_of(error), is_outage=isinstance(error, StoreUnavailable), since_us=now_us
         )
         if not trouble.is_outage:
@@ -143,7 +143,7 @@ class Loops:
             self.all.remove(loop)
             await _end(task, cut_off=cut_off)
 
-    def failing(self) -> list[Trouble]:
+    def failing(self) -> list[LoopTrouble]:
         """An outage of the store counts when it has lasted longer than a moment."""
         alarming_us = self.clock.now_us() - seconds(_MOMENT_SECONDS)
         found = [loop.trouble for loop in self.all if loop.trouble is not None]

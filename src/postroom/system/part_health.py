@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from postroom.domain.time import to_text
-from postroom.system.loop import Trouble
+from postroom.system.loop import LoopTrouble
 
-Failing = Callable[[], Sequence[Trouble]]  # the loops of this process that fail just now
+Failing = Callable[[], Sequence[LoopTrouble]]  # the loops of this process that fail just now
 
 
-def part_health(part: str, failing: Sequence[Trouble], household: str) -> dict[str, Any]:
+def part_health(part: str, failing: Sequence[LoopTrouble], household: str) -> dict[str, Any]:
     """Served without a token, so it names kinds of errors and never their texts."""
     about = {"part": part, "household": household}
     if not failing:

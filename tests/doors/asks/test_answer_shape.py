@@ -11,7 +11,7 @@ from tests.work.questions.sample_questions import new_attempt, new_question
 from postroom.domain.answer_attempt import Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import decided
 from postroom.domain.question_states import PresentationStatus
 from postroom.doors.asks.answer_shape import answer_shape, next_sentence
@@ -30,7 +30,7 @@ CARD = Presentation(
 FAILED = replace(CARD, person_id="ben", channel="email", status=PresentationStatus.FAILED, reason="no address")
 
 
-def answered(question: Question, *, declined: bool = False, answer: Answer | None = None) -> Question:
+def answered(question: Question, *, declined: bool = False, answer: QuestionAnswer | None = None) -> Question:
     verdict = Verdict(kind=VerdictKind.ACCEPTED, answer=answer, declined=declined)
     return decided(question, new_attempt(question), verdict).question
 
@@ -60,7 +60,7 @@ def test_a_question_that_waits() -> None:
 
 @pytest.mark.requirement("ask:one-shape")
 def test_a_question_that_was_answered() -> None:
-    told = answer_shape(answered(new_question(), answer=Answer(value="ship")), [])
+    told = answer_shape(answered(new_question(), answer=QuestionAnswer(value="ship")), [])
 
     assert (told["status"], told["joined"]) == ("answered", False)
     assert told["answer"] == {"value": "ship", "text": None, "selected": [], "fields": {}}

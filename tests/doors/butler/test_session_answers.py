@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from tests.domain.test_session import session
 
-from postroom.domain.session import Status
+from postroom.domain.session import SessionStatus
 from postroom.doors.butler.session_answers import accepted, details, route_accepted, summary
 
 
 def test_a_request_that_is_stored_is_accepted_under_its_id() -> None:
-    stored = replace(session(None), status=Status.QUEUED)
+    stored = replace(session(None), status=SessionStatus.QUEUED)
 
     assert accepted(stored) == {"status": "accepted", "session_id": "s1", "session_status": "queued"}
     answer = route_accepted(stored, {"request_id": "r1"}, 1.23456)
@@ -21,7 +21,7 @@ def test_a_request_that_is_stored_is_accepted_under_its_id() -> None:
 def test_a_list_does_not_tell_what_was_said_and_details_do() -> None:
     failed = replace(
         session({"request_id": "r1"}),
-        status=Status.FAILED,
+        status=SessionStatus.FAILED,
         started_us=1_000_000,
         finished_us=3_500_000,
         error_class="timeout",

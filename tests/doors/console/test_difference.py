@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.doors.console.difference import Part, difference
+from postroom.doors.console.difference import DifferencePiece, difference
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \n"), max_size=40)
 
 
 def test_a_word_is_exchanged() -> None:
     assert difference("Come at nine, please", "Come at ten, please") == [
-        Part("same", "Come at "),
-        Part("gone", "nine,"),
-        Part("new", "ten,"),
-        Part("same", " please"),
+        DifferencePiece("same", "Come at "),
+        DifferencePiece("gone", "nine,"),
+        DifferencePiece("new", "ten,"),
+        DifferencePiece("same", " please"),
     ]
 
 

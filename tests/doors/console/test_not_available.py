@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.doors.console.visiting import opened
 
-from postroom.domain.breaker import Circuit, State
+from postroom.domain.breaker import Circuit, CircuitState
 from postroom.domain.errors import StoreUnavailable, TargetUnavailable
 from postroom.domain.figures import Depth
-from postroom.domain.overview import Slice, Tally, Trouble
+from postroom.domain.overview import DeadLetterCounts, Slice, Tally
 from postroom.domain.principal import Principal
 from postroom.doors.console.health import health_section
 from postroom.doors.console.questions_page import QuestionCard
@@ -37,13 +37,13 @@ class Household:
         self._answers("tallies")
         return [Tally(channel="telegram", counts={}, last_delivered_at_us=None)]
 
-    async def trouble(self) -> Trouble:
+    async def trouble(self) -> DeadLetterCounts:
         self._answers("trouble")
-        return Trouble(given_up=0, held=0)
+        return DeadLetterCounts(given_up=0, held=0)
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
         self._answers("circuits")
-        return {"telegram": Circuit(state=State.OPEN)} if "messenger" in self._away else {}
+        return {"telegram": Circuit(state=CircuitState.OPEN)} if "messenger" in self._away else {}
 
     async def depth(self) -> Depth:
         self._answers("depth")

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import pytest
 
-from postroom.domain.breaker import State
+from postroom.domain.breaker import CircuitState
 from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
 from postroom.doors.console.words import (
@@ -22,7 +22,7 @@ from postroom.doors.console.words import (
 )
 
 
-@pytest.mark.parametrize("kind", [Status, AttemptResult, State])
+@pytest.mark.parametrize("kind", [Status, AttemptResult, CircuitState])
 def test_every_state_has_a_word_and_a_tone(kind: type[StrEnum]) -> None:
     assert all(STATES[one][0] and STATES[one][1] for one in kind)
 

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.form import Form
 from postroom.doors.console.rendering import Templates
-from postroom.doors.console.visit import Section, Visit
+from postroom.doors.console.visit import ConsoleSection, Visit
 
 NOW_US = 1_800_000_000_000_000
 _TEMPLATES = Templates()
 
 
-async def opened(section: Section, principal: Principal = OPERATOR, query: str = "") -> str:
+async def opened(section: ConsoleSection, principal: Principal = OPERATOR, query: str = "") -> str:
     """The section's first page as it is shown."""
     navigation = [(section.name, f"/console{section.path}")]
     response: Response = await section.pages[0].handler(

@@ -10,35 +10,37 @@ from typing import Any
 import pytest
 from tests.clock import START_US, FakeClock
 
-from postroom.doors.guard.event_stream import HEARTBEAT_SECONDS, LIFE_SECONDS, End, Event, EventStream, framed
+from postroom.doors.guard.event_stream import HEARTBEAT_SECONDS, LIFE_SECONDS, End, EventStream, StreamEvent, framed
 from postroom.system.signal import Signal
 
 
 @pytest.mark.parametrize(
     ("event", "wire"),
     [
-        pytest.param(Event(retry_ms=1000), "retry: 1000\n\n", id="a pause alone"),
-        pytest.param(Event(name="deliveries", data="-"), "event: deliveries\ndata: -\n\n", id="text"),
+        pytest.param(StreamEvent(retry_ms=1000), "retry: 1000\n\n", id="a pause alone"),
+        pytest.param(StreamEvent(name="deliveries", data="-"), "event: deliveries\ndata: -\n\n", id="text"),
         pytest.param(
-            Event(name="unread", id="7", data={"count": 1}), 'id: 7\nevent: unread\ndata: {"count": 1}\n\n', id="JSON"
+            StreamEvent(name="unread", id="7", data={"count": 1}),
+            'id: 7\nevent: unread\ndata: {"count": 1}\n\n',
+            id="JSON",
         ),
-        pytest.param(Event(name="end", data={}), "event: end\ndata: {}\n\n", id="an empty object"),
+        pytest.param(StreamEvent(name="end", data={}), "event: end\ndata: {}\n\n", id="an empty object"),
         pytest.param(
-            Event(retry_ms=2, id="1", name="all", data="x"), "retry: 2\nid: 1\nevent: all\ndata: x\n\n", id="all"
+            StreamEvent(retry_ms=2, id="1", name="all", data="x"), "retry: 2\nid: 1\nevent: all\ndata: x\n\n", id="all"
         ),
         pytest.param(
-            Event(name="a", data="x\n\nevent: b\rdata: y\r\nz"),
+            StreamEvent(name="a", data="x\n\nevent: b\rdata: y\r\nz"),
             "event: a\ndata: x\ndata: \ndata: event: b\ndata: data: y\ndata: z\n\n",
             id="text that looks like events",
         ),
         pytest.param(
-            Event(name="a", data={"text": "x\n\ny\u2028é", "score": float("nan")}),
+            StreamEvent(name="a", data={"text": "x\n\ny\u2028é", "score": float("nan")}),
             'event: a\ndata: {"text": "x\\n\\ny\u2028é", "score": null}\n\n',
             id="strict JSON in one line",
         ),
     ],
 )
-def test_an_event_on_the_wire(event: Event, wire: str) -> None:
+def test_an_event_on_the_wire(event: StreamEvent, wire: str) -> None:
     assert framed(event) == wire
 
 
@@ -47,7 +49,7 @@ class Reader:
 
     def __init__(self, clock: FakeClock, during_look: Callable[[], None] = lambda: None, **about: Any) -> None:
         self.signal = Signal()
-        self.found: list[Event | End] = []
+        self.found: list[StreamEvent | End] = []
         self.looks: list[float] = []
         self.read: list[str] = []
         self.is_listening = False
@@ -63,7 +65,7 @@ class Reader:
         finally:
             self.is_listening = False
 
-    async def _look(self, _: Signal) -> AsyncGenerator[Event | End, None]:
+    async def _look(self, _: Signal) -> AsyncGenerator[StreamEvent | End, None]:
         self.looks.append((self._clock.now_us() - START_US) / 1_000_000)
         found, self.found = self.found, []
         for one in found:
@@ -76,7 +78,7 @@ class Reader:
 
 
 async def test_a_quiet_stream_says_that_it_is_there_and_ends_by_itself(clock: FakeClock) -> None:
-    reader = Reader(clock, first=Event(retry_ms=1), last=Event(name="over", data="-"))
+    reader = Reader(clock, first=StreamEvent(retry_ms=1), last=StreamEvent(name="over", data="-"))
     reading = asyncio.create_task(reader.to_the_end())
     await clock.advance(LIFE_SECONDS)
 
@@ -88,7 +90,7 @@ async def test_a_quiet_stream_says_that_it_is_there_and_ends_by_itself(clock: Fa
 
 async def test_without_time_it_looks_once(clock: FakeClock) -> None:
     reader = Reader(clock, life_seconds=0.0)
-    reader.found = [Event(data="x")]
+    reader.found = [StreamEvent(data="x")]
     await reader.to_the_end()
 
     assert (reader.looks, reader.read) == ([0], ["data: x\n\n"])
@@ -98,7 +100,7 @@ async def test_it_looks_when_the_signal_rings_and_when_its_pause_is_over(clock: 
     reader = Reader(clock, life_seconds=10.0, pause_seconds=4.0, has_heartbeat=False)
     reading = asyncio.create_task(reader.to_the_end())
     await clock.advance(1)
-    reader.found = [Event(data="x")]
+    reader.found = [StreamEvent(data="x")]
     reader.signal.ring()
     await clock.advance(9)
 
@@ -117,18 +119,18 @@ async def test_news_during_a_look_is_looked_at_at_once(clock: FakeClock) -> None
 
 
 async def test_when_nothing_more_can_come_it_ends_without_another_word(clock: FakeClock) -> None:
-    reader = Reader(clock, last=Event(name="over", data="-"))
-    reader.found = [Event(data="x"), End(), Event(data="y")]
+    reader = Reader(clock, last=StreamEvent(name="over", data="-"))
+    reader.found = [StreamEvent(data="x"), End(), StreamEvent(data="y")]
     await reader.to_the_end()
 
     assert (reader.read, reader.is_listening) == (["data: x\n\n"], False)
 
 
 async def test_when_the_house_stops_it_looks_once_more_and_ends(clock: FakeClock) -> None:
-    reader = Reader(clock, last=Event(name="over", data="-"))
+    reader = Reader(clock, last=StreamEvent(name="over", data="-"))
     reading = asyncio.create_task(reader.to_the_end())
     await clock.parked()
-    reader.found = [Event(data="x")]
+    reader.found = [StreamEvent(data="x")]
     reader.signal.close()
     await reading
 
@@ -136,7 +138,7 @@ async def test_when_the_house_stops_it_looks_once_more_and_ends(clock: FakeClock
 
 
 async def test_a_reader_that_is_gone_is_listened_for_no_longer(clock: FakeClock) -> None:
-    reader = Reader(clock, first=Event(retry_ms=1))
+    reader = Reader(clock, first=StreamEvent(retry_ms=1))
     sent: list[Any] = []
 
     async def send(message: Any) -> None:

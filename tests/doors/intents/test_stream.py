@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.clock import FakeClock
 
-from postroom.doors.guard.event_stream import Event
+from postroom.doors.guard.event_stream import StreamEvent
 from postroom.doors.intents.stream import stream
 from postroom.system.signal import Signal
 
@@ -15,8 +15,8 @@ from postroom.system.signal import Signal
 async def test_every_event_is_strict_json_whatever_was_stored_before() -> None:
     clock = FakeClock()
 
-    async def fetch() -> tuple[list[Event], bool]:
-        return [Event(name="intent.completed", id="1", data={"payload": {"score": float("nan")}})], True
+    async def fetch() -> tuple[list[StreamEvent], bool]:
+        return [StreamEvent(name="intent.completed", id="1", data={"payload": {"score": float("nan")}})], True
 
     written = [str(part) async for part in stream(fetch, Signal(), clock, 1.0).body_iterator]
 

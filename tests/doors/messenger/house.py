@@ -29,7 +29,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
 from postroom.doors.messenger.server import build_server
 from postroom.programs.sandbox.faults import parse
-from postroom.programs.sandbox.records import Mail, Reaction, TelegramMessage
+from postroom.programs.sandbox.records import Reaction, ReceivedMail, TelegramMessage
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
@@ -129,7 +129,7 @@ class House:
     def reactions(self) -> list[Reaction]:
         return list(self.sandbox.ledger.telegram.reactions(chat_id=None, since=None, limit=100))
 
-    def mails(self) -> list[Mail]:
+    def mails(self) -> list[ReceivedMail]:
         kept = self.sandbox.ledger.email.mails(from_person=False, since=None, limit=100)
         return [one.mail for one in sorted(kept, key=lambda one: one.email_id)]
 

@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.app.living import PORTS, started
 
-from postroom.app.household import Household
+from postroom.app.household import RunningHousehold
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -18,7 +18,7 @@ from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 
 
-def household(settings: Settings) -> AbstractAsyncContextManager[Household]:
+def household(settings: Settings) -> AbstractAsyncContextManager[RunningHousehold]:
     whole = settings.model_copy(update={"ports": settings.ports.model_copy(update=dict.fromkeys(PORTS, 0))})
     return started(whole)
 

@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 from tests.app.living import started
 
-from postroom.app.household import Household
+from postroom.app.household import RunningHousehold
 from postroom.app.inbox import Inbox
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -35,7 +35,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    household: Household
+    household: RunningHousehold
     tokens: TokenFile
     http: aiohttp.ClientSession
 

@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from tests.doors.notifications.api import Api
 
-from postroom.domain.notification import Notification, Page
+from postroom.domain.notification import Notification, NotificationQuery
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.notifications.contract import DESCRIPTION, PARAMETERS, USER_META
 
@@ -31,7 +31,7 @@ async def client(api: Api, user: str = "ada", role: Role = Role.USER) -> AsyncIt
 
 
 async def kept(api: Api, user_id: str = "ada") -> list[Notification]:
-    return list(await api.inbox.notes.page(user_id, Page(), api.inbox.clock.now_us()))
+    return list(await api.inbox.notes.page(user_id, NotificationQuery(), api.inbox.clock.now_us()))
 
 
 @pytest.mark.requirement("inbox:tool-name", "inbox:tool-description", "inbox:parameter-message", "inbox:parameter-type")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.programs.desk.conversation import Line, conversation_id, history
-from postroom.programs.desk.records import Record, decode, encode, split
+from postroom.programs.desk.records import ConversationRecord, decode, encode, split
 from postroom.programs.desk.who import Who
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -16,12 +16,14 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 def record(
     text: str, *, minutes_ago: float = 1, who: Who = Who.ASSISTANT, project: str = "/p", conversation: str = "conv_a"
-) -> Record:
+) -> ConversationRecord:
     moment = NOW - timedelta(minutes=minutes_ago)
-    return Record(version=3, timestamp=moment, conversation_id=conversation, who=who, text=text, project_path=project)
+    return ConversationRecord(
+        version=3, timestamp=moment, conversation_id=conversation, who=who, text=text, project_path=project
+    )
 
 
-def exchanges(count: int) -> list[Record]:
+def exchanges(count: int) -> list[ConversationRecord]:
     return [
         record(f"{who.value} {number}", minutes_ago=count - number, who=who)
         for number in range(count)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from postroom.domain.errors import ValidationError
-from postroom.programs.desk.question import Question, parse
+from postroom.programs.desk.question import PopupQuestion, parse
 
 
 def test_the_defaults_are_the_specified_ones() -> None:
-    assert parse({"message": "Hi"}) == Question(
+    assert parse({"message": "Hi"}) == PopupQuestion(
         message="Hi",
         wait_for_response=True,
         timeout=None,

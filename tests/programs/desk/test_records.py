@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.programs.desk.records import LINE_BYTES, TAIL_BYTES, Record, decode, encode, split
+from postroom.programs.desk.records import LINE_BYTES, TAIL_BYTES, ConversationRecord, decode, encode, split
 from postroom.programs.desk.who import Who
 
 MOMENT = datetime(2026, 11, 15, 6, 38, 47, 848101, tzinfo=UTC)
 
 
-def record(text: str, who: Who = Who.PERSON) -> Record:
-    return Record(
+def record(text: str, who: Who = Who.PERSON) -> ConversationRecord:
+    return ConversationRecord(
         version=3,
         timestamp=MOMENT,
         conversation_id="conv_20261115_063847_rt9mxu",

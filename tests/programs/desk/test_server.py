@@ -22,7 +22,7 @@ from tests.programs.desk.caller import SOURCE, Caller, text_of
 from tests.programs.desk.screen import Screen, until
 
 from postroom.programs.desk.server import BearerOnly, http_app, run_http
-from postroom.programs.desk.settings import DeskSettings, from_settings
+from postroom.programs.desk.settings import PopupSettings, from_settings
 from postroom.system.settings import Secret, Settings, SettingsError
 
 HEADLESS = "Error: Cannot display popup - no display available. This feature requires a graphical environment."
@@ -216,7 +216,7 @@ async def test_the_same_tool_over_http(listening: int, screen: Screen) -> None:
 
 
 async def test_with_a_token_only_its_bearer_gets_in(tmp_path: Path) -> None:
-    settings = DeskSettings(home=tmp_path, voicemode=tmp_path, project_path="/p", token=Secret("correct"))
+    settings = PopupSettings(home=tmp_path, voicemode=tmp_path, project_path="/p", token=Secret("correct"))
     app = http_app(settings)
     assert isinstance(app, BearerOnly)
     for header, expected in ((b"Bearer wrong", 401), (b"", 401), (b"Bearer correct", None)):
@@ -243,7 +243,7 @@ async def status(app: BearerOnly, authorization: bytes) -> int | None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.7", "::", "desk.example"])
 def test_without_a_token_no_other_machine_may_ask(tmp_path: Path, host: str) -> None:
-    settings = DeskSettings(home=tmp_path, voicemode=tmp_path, project_path="/p")
+    settings = PopupSettings(home=tmp_path, voicemode=tmp_path, project_path="/p")
 
     with pytest.raises(SettingsError, match="POSTROOM_DESK__TOKEN"):
         run_http(settings, host=host, port=0)

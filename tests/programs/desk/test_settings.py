@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from postroom.programs.desk.settings import DeskSettings, Toolkit, from_settings
+from postroom.programs.desk.settings import PopupSettings, Toolkit, from_settings
 from postroom.system.settings import SettingsError
 from postroom.system.settings.load import load
 
 
-def settings(**environ: str) -> DeskSettings:
+def settings(**environ: str) -> PopupSettings:
     household, _ = load({"HOME": "/users/me", **environ})
     return from_settings(household, environ, working_directory=Path("/srv/project"), user_home=Path("/users/me"))
 
 
 def test_nothing_needs_to_be_set() -> None:
-    assert settings() == DeskSettings(
+    assert settings() == PopupSettings(
         home=Path("/users/me/.local/share/postroom"),
         voicemode=Path("/users/me/.voicemode"),
         project_path="/srv/project",

@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 from tests.programs.sandbox.hand_clock import START_US
 
-from postroom.programs.sandbox.ledger import Ledger
-from postroom.programs.sandbox.records import Mail
+from postroom.programs.sandbox.ledger import SandboxLedger
+from postroom.programs.sandbox.records import ReceivedMail
 
 
 def test_what_was_kept_and_the_counters_outlive_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "sandbox.db"
-    first = Ledger(path)
+    first = SandboxLedger(path)
     kept = first.telegram.keep(
         chat_id="42", text="Hello", now_us=START_US, announce=lambda m: ("message", {"text": m.text})
     )
     first.telegram.react(kept, "👍", from_person=True, now_us=START_US)
     first.email.keep(
-        Mail(sender="a@x", recipients=("b@x",), subject="s", body="b", raw=b"raw"), from_person=False, now_us=1
+        ReceivedMail(sender="a@x", recipients=("b@x",), subject="s", body="b", raw=b"raw"), from_person=False, now_us=1
     )
     first.close()
 
-    second = Ledger(path)
+    second = SandboxLedger(path)
 
     (message,) = second.telegram.messages(from_person=None, chat_id=None, since=None, limit=10)
     assert (message.text, message.reactions) == ("Hello", ("👍",))
@@ -36,13 +36,13 @@ def test_what_was_kept_and_the_counters_outlive_a_restart(tmp_path: Path) -> Non
 
 def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
     path = tmp_path / "sandbox.db"
-    Ledger(path).close()
+    SandboxLedger(path).close()
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_message_whose_update_cannot_be_written_is_not_kept() -> None:
-    ledger = Ledger()
+    ledger = SandboxLedger()
 
     def fail(_: object) -> tuple[str, dict[str, object]]:
         raise LookupError
@@ -55,10 +55,10 @@ def test_a_message_whose_update_cannot_be_written_is_not_kept() -> None:
 
 
 def test_nothing_kept_shows_its_text_in_its_repr() -> None:
-    ledger = Ledger()
+    ledger = SandboxLedger()
     message = ledger.telegram.keep(chat_id="42", text="a secret", now_us=START_US)
     mail = ledger.email.keep(
-        Mail(sender="a@x", recipients=("b@x",), subject="a secret", body="a secret", raw=b"a secret"),
+        ReceivedMail(sender="a@x", recipients=("b@x",), subject="a secret", body="a secret", raw=b"a secret"),
         from_person=True,
         now_us=START_US,
     )

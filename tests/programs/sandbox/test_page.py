@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postroom.programs.sandbox.faults import Fault, FaultChannel
 from postroom.programs.sandbox.page import NOTICE, PAGE_HEADERS, render
-from postroom.programs.sandbox.records import Mail, StoredMail, TelegramMessage
+from postroom.programs.sandbox.records import ReceivedMail, StoredMail, TelegramMessage
 
 KNOWN = {"html", "head", "meta", "title", "style", "body", "p", "h1", "h2", "h3", "main", "section", "ol", "li"}
 text = st.text(alphabet=st.characters(codec="utf-8"), max_size=40) | st.sampled_from(
@@ -37,7 +37,7 @@ def message(text: str, name: str, emoji: str) -> TelegramMessage:
 
 @given(text, text, text)
 def test_no_text_becomes_an_element_or_an_attribute(first: str, second: str, third: str) -> None:
-    mail = Mail(sender=first, recipients=(second,), subject=third, body=first)
+    mail = ReceivedMail(sender=first, recipients=(second,), subject=third, body=first)
 
     page = render([message(first, second, third)], [StoredMail(email_id=1, received_us=1, mail=mail)], [])
 

@@ -11,7 +11,7 @@ from tests.programs.sandbox.client import Client
 from tests.programs.sandbox.hand_clock import HandClock
 
 from postroom.programs.sandbox import telegram_ledger, update_queue
-from postroom.programs.sandbox.ledger import Ledger
+from postroom.programs.sandbox.ledger import SandboxLedger
 
 KEYS = {"inline_keyboard": [[{"text": "Yes", "callback_data": "yes"}]]}
 TOO_OLD = "Bad Request: query is too old and response timeout expired or query ID is invalid"
@@ -113,7 +113,7 @@ async def test_an_offset_beyond_the_end_confirms_nothing(client: Client) -> None
 def test_each_chat_keeps_its_last_messages_and_the_queue_its_last_updates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telegram_ledger, "KEPT_PER_CHAT", 150)
     monkeypatch.setattr(update_queue, "MOST_WAITING", 50)
-    ledger = Ledger()
+    ledger = SandboxLedger()
     quiet = ledger.telegram.keep(chat_id="7", text="alone", now_us=1)
     first = ledger.telegram.keep(chat_id="42", text="0", now_us=1, reply_markup='{"inline_keyboard": []}')
     ledger.telegram.press(first, "x", now_us=1, announce=lambda _: ("callback_query", {}))
@@ -131,14 +131,14 @@ def test_each_chat_keeps_its_last_messages_and_the_queue_its_last_updates(monkey
 
 def test_a_file_of_an_earlier_version_is_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "sandbox.db"
-    old = Ledger(path)
+    old = SandboxLedger(path)
     old.telegram.keep(chat_id="42", text="before", now_us=1)
     with old._file.writing() as connection:
         connection.execute("alter table telegram_messages drop column from_id")
         connection.execute("alter table telegram_updates drop column expires_us")
     old.close()
 
-    new = Ledger(path)
+    new = SandboxLedger(path)
     new.telegram.keep(chat_id="42", text="after", now_us=1, from_id=9, announce=lambda _: ("message", {}))
 
     found = new.telegram.messages(from_person=None, chat_id=None, since=None, limit=10)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from postroom.system.serving.connections import Bounds, Connections, raise_descriptor_limit, room_for_callers
+from postroom.system.serving.connections import Bounds, CallerConnections, raise_descriptor_limit, room_for_callers
 from postroom.system.serving.server import bind, port_of, serving
 
 SOON = 10.0
@@ -74,7 +74,7 @@ async def is_closed(pair: Pair) -> bool:
 async def house(*, total: int = 100, per_peer: int = 100, head_seconds: float = NEVER) -> AsyncIterator[House]:
     application, listener = Application(), bind("api", "127.0.0.1", 0)
     bounds = Bounds(total=total, per_peer=per_peer, head_seconds=head_seconds)
-    async with serving(application, listener, Connections(bounds)):
+    async with serving(application, listener, CallerConnections(bounds)):
         opened = House(port_of(listener), application)
         yield opened
         application.let.set()

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.app.living import living
 
 from postroom.programs.desk.server import build_server
-from postroom.programs.desk.settings import DeskSettings
+from postroom.programs.desk.settings import PopupSettings
 from postroom.system.settings.version import package_version
 
 INITIALIZE = {
@@ -36,6 +36,6 @@ async def test_every_mcp_server_of_a_household_names_the_packages_version(home: 
 
 
 def test_the_desk_names_it_too(tmp_path: Path) -> None:
-    settings = DeskSettings(home=tmp_path, voicemode=tmp_path, project_path=str(tmp_path))
+    settings = PopupSettings(home=tmp_path, voicemode=tmp_path, project_path=str(tmp_path))
 
     assert build_server(settings).version == package_version()

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 from tests.world.store.sample_deliveries import NOON_US, ending, mint, new_delivery
 
-from postroom.domain.delivery import Event, Failure, Status
+from postroom.domain.delivery import DeliveryEvent, DeliveryFailure, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ledger import Refusal
 from postroom.system.telemetry.meter import DeliveryMeter
@@ -30,7 +30,7 @@ def test_what_happens_is_counted_and_what_is_said_is_not_logged() -> None:
         channel="telegram",
         intent=new.intent,
         target_identity="1",
-        failure=Failure(ErrorClass.OVERLOAD, "canary", 1.0),
+        failure=DeliveryFailure(ErrorClass.OVERLOAD, "canary", 1.0),
         limit_type="global",
         trace_id=None,
         created_at_us=NOON_US,
@@ -40,8 +40,8 @@ def test_what_happens_is_counted_and_what_is_said_is_not_logged() -> None:
         meter.accepted(new)
         meter.repeated(new_snapshot(new, Status.PENDING))
         meter.refused(refusal)
-        meter.settled(ending(new.claimed(sending=True), Event.RETRY))
-        meter.settled(ending(replace(new.claimed(sending=True), attempts=1), Event.DELIVER))
+        meter.settled(ending(new.claimed(sending=True), DeliveryEvent.RETRY))
+        meter.settled(ending(replace(new.claimed(sending=True), attempts=1), DeliveryEvent.DELIVER))
         meter.bug(new.claimed(sending=True), KeyError("canary"))
 
     def value(name: str, **labels: str) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 from tests.app.living import living
 
-from postroom.app.household import Household
+from postroom.app.household import RunningHousehold
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -32,7 +32,7 @@ GATED = {
 
 @dataclass(slots=True)
 class Gated:
-    household: Household
+    household: RunningHousehold
     tokens: TokenFile
     http: aiohttp.ClientSession
     peers: dict[tuple[str, str], HttpPeer] = field(default_factory=dict)

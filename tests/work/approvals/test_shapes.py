@@ -10,9 +10,9 @@ from tests.work.approvals.parked import content, pending_action
 from postroom.domain.approval import (
     ActionStatus,
     ApprovalEvent,
+    ApprovalEventType,
     Constraint,
     ConstraintKind,
-    EventType,
     StandingRule,
 )
 from postroom.work.approvals.shapes import detail, rule_shape, summary, warnings
@@ -35,7 +35,7 @@ def test_a_decided_action_says_by_whom() -> None:
 
 
 def test_the_detail_is_exact_and_says_when_somebody_changed_the_row() -> None:
-    event = ApprovalEvent(id="e", type=EventType.ACTION_QUEUED, actor="butler:general", at_us=START_US)
+    event = ApprovalEvent(id="e", type=ApprovalEventType.ACTION_QUEUED, actor="butler:general", at_us=START_US)
     action = pending_action()
 
     shown = detail(action, [event])

@@ -19,7 +19,7 @@ from typing import Any
 from tests.system.counted import CountedLoops
 
 from postroom.app.butlers import ButlerWorld, build_butler
-from postroom.app.household import Household, running
+from postroom.app.household import RunningHousehold, running
 from postroom.app.mcp_port import mcp_app
 from postroom.app.peers import Peers
 from postroom.app.sessions import start_sessions
@@ -43,7 +43,7 @@ from postroom.work.butlers.sessions import ModelSettings, SessionLimits, Session
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.over_wire import SwitchboardOverWire
 from postroom.world.runtimes.catalogue import RUNTIMES
-from postroom.world.runtimes.process import Programs
+from postroom.world.runtimes.process import ProcessPrograms
 from postroom.world.store.butlers.sessions import StoredSessions
 
 PARTS = ("sandbox", "messenger", "switchboard")
@@ -52,7 +52,7 @@ GENERAL = {"butler": {"name": "general", "port": 0, "db": {"name": "butlers", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    household: Household
+    household: RunningHousehold
     sessions: Sessions
     tokens: SessionTokens
     url: str
@@ -95,7 +95,7 @@ async def butler_with_model(
             SessionParts(
                 store=StoredSessions(store.database),
                 tokens=tokens,
-                programs=Programs(path=path, clock=session_clock or clock),
+                programs=ProcessPrograms(path=path, clock=session_clock or clock),
                 clock=session_clock or clock,
                 mint=mint.mint,
             ),

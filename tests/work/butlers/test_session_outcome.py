@@ -4,7 +4,7 @@ import pytest
 
 from postroom.domain.errors import ErrorClass, TargetUnavailable
 from postroom.domain.runtime import Ended
-from postroom.domain.session import Event
+from postroom.domain.session import SessionEvent
 from postroom.domain.transcript import Transcript
 from postroom.work.butlers.session_outcome import judge, not_started
 
@@ -18,14 +18,14 @@ def ended(exit_code: int | None = 0, timed_out: bool = False, stderr: bytes = b"
 @pytest.mark.parametrize(
     ("transcript", "end", "event", "error_class"),
     [
-        pytest.param(GOOD, ended(), Event.FINISH, None, id="good"),
-        pytest.param(GOOD, ended(1), Event.FINISH, None, id="good in spite of its exit code"),
-        pytest.param(BAD, ended(0), Event.FAIL, ErrorClass.UNAVAILABLE, id="bad in spite of its exit code"),
-        pytest.param(GOOD, ended(None, True), Event.TIME_OUT, ErrorClass.TIMEOUT, id="too late"),
+        pytest.param(GOOD, ended(), SessionEvent.FINISH, None, id="good"),
+        pytest.param(GOOD, ended(1), SessionEvent.FINISH, None, id="good in spite of its exit code"),
+        pytest.param(BAD, ended(0), SessionEvent.FAIL, ErrorClass.UNAVAILABLE, id="bad in spite of its exit code"),
+        pytest.param(GOOD, ended(None, True), SessionEvent.TIME_OUT, ErrorClass.TIMEOUT, id="too late"),
     ],
 )
 def test_what_the_model_did_decides(
-    transcript: Transcript, end: Ended, event: Event, error_class: ErrorClass | None
+    transcript: Transcript, end: Ended, event: SessionEvent, error_class: ErrorClass | None
 ) -> None:
     outcome = judge(transcript, end, timeout_seconds=300.0)
 
@@ -45,4 +45,4 @@ def test_last_words_are_kept_in_part_and_without_control_characters() -> None:
 def test_what_could_not_be_started_says_why() -> None:
     outcome = not_started(TargetUnavailable("not installed"))
 
-    assert (outcome.event, outcome.error_message) == (Event.FAIL, "not installed")
+    assert (outcome.event, outcome.error_message) == (SessionEvent.FAIL, "not installed")

@@ -18,7 +18,7 @@ from tests.world.runtimes.installed import MeetingPlace, install, meeting_place
 
 from postroom.domain.errors import OverloadRejected, ValidationError
 from postroom.domain.principal import OPERATOR
-from postroom.domain.session import TERMINAL, Session, SessionId, Status
+from postroom.domain.session import TERMINAL, Session, SessionId, SessionStatus
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.work.butlers.sessions import SessionLimits
 from postroom.work.conversations.unhandled import SENTENCE
@@ -88,11 +88,11 @@ async def test_a_model_answers_the_conversation_its_session_was_routed_for(
         context = CONTEXT | {"source_thread_identity": f"4711:{await asked(butler, 4711, 'When is lunch?')}"}
         request = script(notify("It is at noon.", intent="reply"), say="I answered.")
         stored = await butler.sessions.submit(request, trigger="route", caller=OPERATOR, context=context)
-        assert stored.status is Status.QUEUED
+        assert stored.status is SessionStatus.QUEUED
 
         session = await ended(butler, stored.id)
 
-        assert (session.status, session.error_message) == (Status.DONE, None)
+        assert (session.status, session.error_message) == (SessionStatus.DONE, None)
         assert session.transcript is not None
         assert session.transcript["text"] == "I answered."
         assert session.transcript["usage"] == {"input_tokens": 20, "output_tokens": 10}
@@ -115,7 +115,7 @@ async def test_three_sessions_run_at_once_and_the_fourth_waits(
         ]
         await meeting.came("one", "two", "three")
         fourth = await butler.sessions.get(sessions[3].id)
-        assert fourth is not None and fourth.status is Status.QUEUED
+        assert fourth is not None and fourth.status is SessionStatus.QUEUED
         assert butler.sessions.running == 3
 
         meeting.let_go("two")
@@ -124,7 +124,7 @@ async def test_three_sessions_run_at_once_and_the_fourth_waits(
         for name in ("one", "three", "four"):
             meeting.let_go(name)
 
-        assert {(await ended(butler, session.id)).status for session in sessions} == {Status.DONE}
+        assert {(await ended(butler, session.id)).status for session in sessions} == {SessionStatus.DONE}
 
 
 async def test_a_full_queue_refuses_and_stores_nothing(home: Path, tmp_path: Path, meeting: MeetingPlace) -> None:
@@ -157,7 +157,7 @@ async def test_a_session_that_takes_too_long_is_ended_with_everything_it_started
         await clock.advance(1.0)
         session = await waiting
 
-        assert session.status is Status.TIMED_OUT
+        assert session.status is SessionStatus.TIMED_OUT
         assert (session.error_class, session.error_message) == ("timeout", "the session was ended after 300 s")
         assert kill_stragglers(session.id) == 0
 
@@ -169,7 +169,7 @@ async def test_a_program_that_is_not_installed_is_named(home: Path, tmp_path: Pa
 
         session = await ended(butler, stored.id)
 
-        assert session.status is Status.FAILED
+        assert session.status is SessionStatus.FAILED
         assert session.error_class == "target_unavailable"
         assert "'codex' is not installed" in (session.error_message or "")
 
@@ -180,7 +180,7 @@ async def test_a_session_that_leaves_without_a_last_word_has_failed(home: Path, 
 
         session = await ended(butler, stored.id)
 
-        assert session.status is Status.FAILED
+        assert session.status is SessionStatus.FAILED
         assert session.error_message == "the program ended before the model had finished (exit code 0)"
         assert session.transcript is not None and session.transcript["tool_call_count"] == 1
 
@@ -273,7 +273,7 @@ async def test_stopping_in_good_order_puts_a_running_session_back(
         meeting.let_go("first")
         session = await ended(butler, stored.id)
 
-    assert (session.status, session.attempt, session.crashes) == (Status.DONE, 2, 0)
+    assert (session.status, session.attempt, session.crashes) == (SessionStatus.DONE, 2, 0)
 
 
 class Process:
@@ -318,7 +318,7 @@ async def test_killed_in_the_middle_a_session_begins_once_more_and_its_message_i
         session = await ended(butler, session_id)
         messages = await phone(butler)
 
-    assert (session.status, session.attempt, session.crashes) == (Status.DONE, 2, 1)
+    assert (session.status, session.attempt, session.crashes) == (SessionStatus.DONE, 2, 1)
     assert len(messages) == 1
 
 
@@ -338,6 +338,6 @@ async def test_killed_in_the_middle_twice_a_session_is_lost_and_says_so(
     async with butler_with_model(home, path, "codex", SessionLimits()) as butler:
         session = await ended(butler, session_id)
 
-    assert session.status is Status.LOST
+    assert session.status is SessionStatus.LOST
     assert "went down" in (session.error_message or "")
     assert kill_stragglers(session_id) == 0

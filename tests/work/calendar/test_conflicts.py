@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.work.calendar.conflicts import MOST_SLOTS, Daytime, free_slots, in_the_way
-from postroom.work.calendar.event import Event
+from postroom.work.calendar.event import CalendarEvent
 from postroom.work.calendar.span import Span, whole_days
 
 ZONES = st.sampled_from([ZoneInfo(name) for name in ("UTC", "Europe/Paris", "America/New_York", "Asia/Kathmandu")])
@@ -81,11 +81,11 @@ def test_whole_days_move_by_whole_days_over_a_change_of_clocks() -> None:
     ]
 
 
-def event(name: str, start_hour: int, end_hour: int, busy: bool = True) -> Event:
+def event(name: str, start_hour: int, end_hour: int, busy: bool = True) -> CalendarEvent:
     span = Span(
         start=MONDAY + timedelta(hours=start_hour), end=MONDAY + timedelta(hours=end_hour), zone=ZoneInfo("UTC")
     )
-    return Event(id=name, etag="", span=span, busy=busy, title=name)
+    return CalendarEvent(id=name, etag="", span=span, busy=busy, title=name)
 
 
 def test_touching_is_not_overlapping() -> None:

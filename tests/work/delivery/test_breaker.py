@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.domain.breaker import BreakerPolicy, Circuit, Report, State
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Report
 from postroom.domain.errors import (
     DeliveryTimeout,
     InternalError,
@@ -44,13 +44,13 @@ def test_only_the_provider_s_own_failures_count(error: PostroomError | None, rep
     ("circuit", "wait"),
     [
         (Circuit(), None),
-        (Circuit(state=State.OPEN, opened_at_us=NOW - 10_000_000), 50.0),
-        (Circuit(state=State.OPEN, opened_at_us=NOW - 90_000_000), 0.0),
-        (Circuit(state=State.HALF_OPEN), None),
-        (Circuit(state=State.HALF_OPEN, probes={"a": NOW + 9_000_000}), None),
-        (Circuit(state=State.HALF_OPEN, probes={"a": NOW + 9_000_000, "b": NOW + 500_000}), 0.5),
-        (Circuit(state=State.HALF_OPEN, probes={"a": NOW + 9_000_000, "b": NOW + 8_000_000}), 1.0),
-        (Circuit(state=State.HALF_OPEN, probes={"a": NOW + 9_000_000, "b": NOW - 1}), None),
+        (Circuit(state=CircuitState.OPEN, opened_at_us=NOW - 10_000_000), 50.0),
+        (Circuit(state=CircuitState.OPEN, opened_at_us=NOW - 90_000_000), 0.0),
+        (Circuit(state=CircuitState.HALF_OPEN), None),
+        (Circuit(state=CircuitState.HALF_OPEN, probes={"a": NOW + 9_000_000}), None),
+        (Circuit(state=CircuitState.HALF_OPEN, probes={"a": NOW + 9_000_000, "b": NOW + 500_000}), 0.5),
+        (Circuit(state=CircuitState.HALF_OPEN, probes={"a": NOW + 9_000_000, "b": NOW + 8_000_000}), 1.0),
+        (Circuit(state=CircuitState.HALF_OPEN, probes={"a": NOW + 9_000_000, "b": NOW - 1}), None),
     ],
     ids=str,
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.domain.enquiry import Page
+from postroom.domain.enquiry import RowPage
 from postroom.domain.errors import ValidationError
 from postroom.work.delivery.enquiries import (
     in_pages,
@@ -66,7 +66,7 @@ def test_a_limit_is_always_in_range(value: int) -> None:
 def test_a_cursor_names_the_last_row_shown_and_only_its_own_list_reads_it(ids: list[Any], limit: int) -> None:
     rows = [{"id": str(one)} for one in ids]
 
-    shown, cursor = in_pages("delivery", rows, Page(limit=limit), "id")
+    shown, cursor = in_pages("delivery", rows, RowPage(limit=limit), "id")
 
     assert shown == rows[:limit]
     assert (cursor is None) == (len(rows) <= limit)

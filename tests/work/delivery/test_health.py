@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.clock import START_US
 
-from postroom.domain.breaker import BreakerPolicy, Circuit, Report, State, acquire, as_of, report
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Report, acquire, as_of, report
 from postroom.domain.figures import Figures
 from postroom.domain.limits import Headroom, LimitType
 from postroom.domain.time import SECOND_US
@@ -52,7 +52,7 @@ def test_a_half_open_circuit_shows_its_probes() -> None:
 
     told = circuit_status(circuit, POLICY, now)
 
-    assert circuit.state is State.HALF_OPEN
+    assert circuit.state is CircuitState.HALF_OPEN
     assert (told["half_open_probes_running"], told["half_open_successes"]) == (1, 1)
 
 

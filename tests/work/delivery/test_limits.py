@@ -9,7 +9,7 @@ import pytest
 from postroom.app.policy import delivery_policy
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import OverloadRejected, ProviderThrottled
-from postroom.domain.limits import Decision, LimitType
+from postroom.domain.limits import AdmissionDecision, LimitType
 from postroom.system.settings import Settings
 from postroom.work.delivery.limits import LimitPolicy, admission, cost_millis, refusal, standing_tiers
 from postroom.world.channels.kinds import KINDS
@@ -61,7 +61,7 @@ def test_a_reply_is_cheaper(multiplier: float, intent: Intent, cost: int) -> Non
 
 @pytest.mark.parametrize("kind", LimitType, ids=str)
 def test_every_limit_has_its_own_words(kind: LimitType) -> None:
-    error = refusal(Decision(admitted=False, limit_type=kind, retry_after_seconds=3.0), "telegram")
+    error = refusal(AdmissionDecision(admitted=False, limit_type=kind, retry_after_seconds=3.0), "telegram")
 
     assert error is not None
     assert error.retry_after_seconds == 3.0
@@ -74,4 +74,4 @@ def test_every_limit_has_its_own_words(kind: LimitType) -> None:
 
 
 def test_an_admission_is_no_refusal() -> None:
-    assert refusal(Decision(admitted=True), "telegram") is None
+    assert refusal(AdmissionDecision(admitted=True), "telegram") is None

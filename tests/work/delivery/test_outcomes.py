@@ -14,7 +14,7 @@ from tests.system.counted import CountedLoops
 from tests.work.delivery.world import Parts, World, generous, living_world
 from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
 
-from postroom.domain.delivery import Event, Status
+from postroom.domain.delivery import DeliveryEvent, Status
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.work.delivery.outcomes import Outcomes
@@ -174,7 +174,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
             waiting = asyncio.create_task(outcomes.wait(claim.id, 600, look_first=True))
             await clock.parked()
 
-            await ledger.settle(ending(claim, Event.DELIVER))
+            await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
 
             found = await asyncio.wait_for(waiting, _SECONDS)
             assert found is not None

@@ -12,7 +12,7 @@ from tests.clock import FakeClock
 from tests.work.delivery.world import Parts, World, generous, living_world
 from tests.world.store.deadlock import deadlock
 
-from postroom.domain.breaker import BreakerPolicy, State
+from postroom.domain.breaker import BreakerPolicy, CircuitState
 from postroom.domain.delivery import OnUncertain, Status
 from postroom.domain.errors import (
     DeliveryTimeout,
@@ -376,14 +376,14 @@ async def test_the_fifth_failure_in_a_row_opens_the_circuit_and_validation_error
     world.telegram.script.extend([DOWN, DOWN, DOWN, DOWN, ValidationError("bad"), ProviderThrottled("429"), DOWN])
     for number in range(5):
         await world.send(recipient=str(number))
-    assert (await world.breakers.circuit("telegram")).state is State.CLOSED
+    assert (await world.breakers.circuit("telegram")).state is CircuitState.CLOSED
     await world.advance(0.5)
     assert (await world.breakers.circuit("telegram")).failures == 4
 
     await world.advance(0.6)
 
     circuit = await world.breakers.circuit("telegram")
-    assert (circuit.state, circuit.failures, circuit.reason) == (State.OPEN, 5, "the provider answered 503")
+    assert (circuit.state, circuit.failures, circuit.reason) == (CircuitState.OPEN, 5, "the provider answered 503")
 
 
 @pytest.mark.requirement("messenger:closed-to-open-transition", "messenger:recovery-via-half-open")
@@ -409,7 +409,7 @@ async def test_while_open_new_ones_are_refused_and_stored_ones_wait_without_losi
 
         await world.advance(31)
         assert {(row["status"], row["attempts"]) for row in await world.rows()} == {("delivered", 2)}
-        assert (await world.breakers.circuit("telegram")).state is State.CLOSED
+        assert (await world.breakers.circuit("telegram")).state is CircuitState.CLOSED
 
 
 @pytest.mark.requirement("messenger:recovery-via-half-open")
@@ -424,7 +424,7 @@ async def test_half_open_lets_two_of_twenty_through_at_a_time(tmp_path: Path, cl
         await asyncio.gather(first, *waiting)
         gate.set()
         await world.idle()
-        assert (await world.breakers.circuit("telegram")).state is State.OPEN
+        assert (await world.breakers.circuit("telegram")).state is CircuitState.OPEN
         calls, probe = len(world.telegram.calls), asyncio.Event()
         world.telegram.always = probe
         world.telegram.most_active = 0
@@ -436,7 +436,7 @@ async def test_half_open_lets_two_of_twenty_through_at_a_time(tmp_path: Path, cl
         probe.set()
         world.telegram.always = None
         await world.idle()
-        assert (await world.breakers.circuit("telegram")).state is State.CLOSED
+        assert (await world.breakers.circuit("telegram")).state is CircuitState.CLOSED
         await world.advance(70)
         assert {row["status"] for row in await world.rows()} == {"delivered"}
 
@@ -450,7 +450,7 @@ async def test_a_failed_probe_opens_the_circuit_again(tmp_path: Path, clock: Fak
         await world.advance(60)
         assert len(world.telegram.calls) == 2
         circuit = await world.breakers.circuit("telegram")
-        assert (circuit.state, circuit.opened_at_us) == (State.OPEN, world.telegram.calls[1].at_us)
+        assert (circuit.state, circuit.opened_at_us) == (CircuitState.OPEN, world.telegram.calls[1].at_us)
 
 
 async def test_an_open_circuit_is_still_open_after_a_restart(tmp_path: Path, clock: FakeClock) -> None:
@@ -459,7 +459,7 @@ async def test_an_open_circuit_is_still_open_after_a_restart(tmp_path: Path, clo
         before.telegram.script.append(DOWN)
         await before.send()
     async with living_world(tmp_path / "p.db", clock, Parts(policy=policy)) as after:
-        assert (await after.breakers.circuit("telegram")).state is State.OPEN
+        assert (await after.breakers.circuit("telegram")).state is CircuitState.OPEN
         assert (await after.send(recipient="2"))["error"]["type"] == "CircuitOpenError"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.domain.delivery import Event, OnUncertain, Priority, Verdict
+from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, OnUncertain, Priority
 from postroom.domain.errors import (
     CircuitOpenError,
     DeliveryTimeout,
@@ -24,7 +24,7 @@ from postroom.work.delivery.retry import RetryPolicy, after_failure, backoff_sec
 POLICY = RetryPolicy()
 
 
-def verdict(error: PostroomError, attempts: int = 1, **changes: object) -> Verdict:
+def verdict(error: PostroomError, attempts: int = 1, **changes: object) -> AttemptVerdict:
     values = {"dice": 0.5, "on_uncertain": OnUncertain.RESEND, **changes}
     return after_failure(POLICY, attempts=attempts, error=error, **values)  # type: ignore[arg-type]
 
@@ -33,40 +33,40 @@ def verdict(error: PostroomError, attempts: int = 1, **changes: object) -> Verdi
 @pytest.mark.parametrize(
     ("error", "attempts", "expected"),
     [
-        (ValidationError("x"), 1, Verdict(Event.REJECT)),
-        (InternalError("x"), 1, Verdict(Event.REJECT)),
-        (TargetUnavailable("x"), 1, Verdict(Event.RETRY, 1.0)),
-        (TargetUnavailable("x"), 2, Verdict(Event.RETRY, 2.0)),
-        (TargetUnavailable("x"), 3, Verdict(Event.EXHAUST)),
-        (TargetUnavailable("x"), 99, Verdict(Event.EXHAUST)),
-        (TargetUnavailable("x", retry_after_seconds=30), 1, Verdict(Event.RETRY, 30)),
-        (TargetUnavailable("x", retry_after_seconds=0.1), 1, Verdict(Event.RETRY, 1.0)),
-        (DeliveryTimeout("x"), 1, Verdict(Event.RETRY, 1.0)),
-        (OverloadRejected("x", limit_type="global", retry_after_seconds=5), 1, Verdict(Event.RETRY, 5)),
-        (CircuitOpenError("x"), 1, Verdict(Event.RETRY, 1.0)),
-        (StoreUnavailable("x"), 1, Verdict(Event.RETRY, 1.0)),
-        (ProviderThrottled("x", retry_after_seconds=35), 1, Verdict(Event.POSTPONE, 35)),
-        (ProviderThrottled("x", retry_after_seconds=10**9), 1, Verdict(Event.POSTPONE, 3600)),
-        (TargetUnavailable("x", retry_after_seconds=10**9), 1, Verdict(Event.RETRY, 3600)),
-        (ProviderThrottled("x"), 99, Verdict(Event.POSTPONE, 1.0)),
-        (OutcomeUncertain("x"), 1, Verdict(Event.RETRY, 1.0)),
-        (OutcomeUncertain("x"), 3, Verdict(Event.EXHAUST)),
+        (ValidationError("x"), 1, AttemptVerdict(DeliveryEvent.REJECT)),
+        (InternalError("x"), 1, AttemptVerdict(DeliveryEvent.REJECT)),
+        (TargetUnavailable("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (TargetUnavailable("x"), 2, AttemptVerdict(DeliveryEvent.RETRY, 2.0)),
+        (TargetUnavailable("x"), 3, AttemptVerdict(DeliveryEvent.EXHAUST)),
+        (TargetUnavailable("x"), 99, AttemptVerdict(DeliveryEvent.EXHAUST)),
+        (TargetUnavailable("x", retry_after_seconds=30), 1, AttemptVerdict(DeliveryEvent.RETRY, 30)),
+        (TargetUnavailable("x", retry_after_seconds=0.1), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (DeliveryTimeout("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (OverloadRejected("x", limit_type="global", retry_after_seconds=5), 1, AttemptVerdict(DeliveryEvent.RETRY, 5)),
+        (CircuitOpenError("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (StoreUnavailable("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (ProviderThrottled("x", retry_after_seconds=35), 1, AttemptVerdict(DeliveryEvent.POSTPONE, 35)),
+        (ProviderThrottled("x", retry_after_seconds=10**9), 1, AttemptVerdict(DeliveryEvent.POSTPONE, 3600)),
+        (TargetUnavailable("x", retry_after_seconds=10**9), 1, AttemptVerdict(DeliveryEvent.RETRY, 3600)),
+        (ProviderThrottled("x"), 99, AttemptVerdict(DeliveryEvent.POSTPONE, 1.0)),
+        (OutcomeUncertain("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (OutcomeUncertain("x"), 3, AttemptVerdict(DeliveryEvent.EXHAUST)),
     ],
     ids=str,
 )
-def test_each_error_leads_to_its_verdict(error: PostroomError, attempts: int, expected: Verdict) -> None:
+def test_each_error_leads_to_its_verdict(error: PostroomError, attempts: int, expected: AttemptVerdict) -> None:
     assert verdict(error, attempts) == expected
 
 
 def test_an_uncertain_outcome_is_held_when_the_policy_says_so() -> None:
-    assert verdict(OutcomeUncertain("x"), on_uncertain=OnUncertain.HOLD) == Verdict(Event.HOLD)
-    assert verdict(TargetUnavailable("x"), on_uncertain=OnUncertain.HOLD).event is Event.RETRY
+    assert verdict(OutcomeUncertain("x"), on_uncertain=OnUncertain.HOLD) == AttemptVerdict(DeliveryEvent.HOLD)
+    assert verdict(TargetUnavailable("x"), on_uncertain=OnUncertain.HOLD).event is DeliveryEvent.RETRY
 
 
 def test_a_priority_may_have_more_patience() -> None:
     policy = RetryPolicy(attempts_by_priority={Priority.HIGH: 10})
 
-    def event(attempts: int, priority: Priority) -> Event:
+    def event(attempts: int, priority: Priority) -> DeliveryEvent:
         return after_failure(
             policy,
             attempts=attempts,
@@ -77,9 +77,9 @@ def test_a_priority_may_have_more_patience() -> None:
         ).event
 
     assert [event(9, Priority.HIGH), event(10, Priority.HIGH), event(3, Priority.LOW)] == [
-        Event.RETRY,
-        Event.EXHAUST,
-        Event.EXHAUST,
+        DeliveryEvent.RETRY,
+        DeliveryEvent.EXHAUST,
+        DeliveryEvent.EXHAUST,
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.world.store.sample_deliveries import NOON_US, new_delivery
 
-from postroom.domain.delivery import AttemptResult, Event, OnUncertain, QuarantineReason, Status, Verdict
+from postroom.domain.delivery import AttemptResult, AttemptVerdict, DeliveryEvent, OnUncertain, QuarantineReason, Status
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.work.delivery.retry import RetryPolicy
 from postroom.work.delivery.settlement import delivered, failed, outcome_of, put_back
@@ -27,25 +27,32 @@ def test_a_success_keeps_an_earlier_doubt() -> None:
 @pytest.mark.parametrize(
     ("error", "event", "status", "attempts", "duplicate", "reason"),
     [
-        (TargetUnavailable("x"), Event.RETRY, Status.PENDING, 2, False, None),
-        (TargetUnavailable("x"), Event.POSTPONE, Status.PENDING, 1, False, None),
-        (TargetUnavailable("x"), Event.EXHAUST, Status.DEAD_LETTERED, 2, False, QuarantineReason.RETRIES_EXHAUSTED),
-        (ValidationError("x"), Event.REJECT, Status.FAILED, 2, False, None),
-        (UNCERTAIN, Event.RETRY, Status.PENDING, 2, True, None),
-        (UNCERTAIN, Event.HOLD, Status.DEAD_LETTERED, 2, False, QuarantineReason.OUTCOME_UNCERTAIN),
-        (UNCERTAIN, Event.EXHAUST, Status.DEAD_LETTERED, 2, False, QuarantineReason.OUTCOME_UNCERTAIN),
+        (TargetUnavailable("x"), DeliveryEvent.RETRY, Status.PENDING, 2, False, None),
+        (TargetUnavailable("x"), DeliveryEvent.POSTPONE, Status.PENDING, 1, False, None),
+        (
+            TargetUnavailable("x"),
+            DeliveryEvent.EXHAUST,
+            Status.DEAD_LETTERED,
+            2,
+            False,
+            QuarantineReason.RETRIES_EXHAUSTED,
+        ),
+        (ValidationError("x"), DeliveryEvent.REJECT, Status.FAILED, 2, False, None),
+        (UNCERTAIN, DeliveryEvent.RETRY, Status.PENDING, 2, True, None),
+        (UNCERTAIN, DeliveryEvent.HOLD, Status.DEAD_LETTERED, 2, False, QuarantineReason.OUTCOME_UNCERTAIN),
+        (UNCERTAIN, DeliveryEvent.EXHAUST, Status.DEAD_LETTERED, 2, False, QuarantineReason.OUTCOME_UNCERTAIN),
     ],
     ids=str,
 )
 def test_a_failure_is_written_as_its_verdict_says(
     error: PostroomError,
-    event: Event,
+    event: DeliveryEvent,
     status: Status,
     attempts: int,
     duplicate: bool,
     reason: QuarantineReason | None,
 ) -> None:
-    done = failed(CLAIM, error, Verdict(event, 2.5), started_us=NOON_US, now_us=NOON_US, dead_letter_id="dl")
+    done = failed(CLAIM, error, AttemptVerdict(event, 2.5), started_us=NOON_US, now_us=NOON_US, dead_letter_id="dl")
 
     assert (done.status, done.attempts, done.possible_duplicate) == (status, attempts, duplicate)
     assert (done.quarantine.reason if done.quarantine else None) is reason
@@ -55,7 +62,7 @@ def test_a_failure_is_written_as_its_verdict_says(
 
 def test_a_move_that_is_not_in_the_table_is_a_bug() -> None:
     with pytest.raises(KeyError):
-        put_back(CLAIM, Event.APPROVE, now_us=NOON_US, reason=None)
+        put_back(CLAIM, DeliveryEvent.APPROVE, now_us=NOON_US, reason=None)
 
 
 @pytest.mark.parametrize(

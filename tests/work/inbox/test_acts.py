@@ -13,7 +13,7 @@ from tests.opened_database import opened_file
 from tests.work.inbox.examples import MINT, a_notification
 
 from postroom.domain.errors import ValidationError
-from postroom.domain.notification import Change, Notification
+from postroom.domain.notification import Notification, NotificationChange
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.deferral import judge
 from postroom.world.channels.mailbox import mailbox
@@ -48,21 +48,21 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 async def test_a_change_is_written_and_told_to_those_who_watch(desk: Desk) -> None:
-    after = await desk.acts.change("ada", desk.note.id, Change.READ, LATER_US)
+    after = await desk.acts.change("ada", desk.note.id, NotificationChange.READ, LATER_US)
 
     assert after is not None and after.read_at_us == LATER_US
     assert desk.rung == ["ada"]
 
 
 async def test_what_lies_in_another_inbox_is_not_touched_and_nobody_is_rung(desk: Desk) -> None:
-    assert await desk.acts.change("bob", desk.note.id, Change.DISMISS, LATER_US) is None
+    assert await desk.acts.change("bob", desk.note.id, NotificationChange.DISMISS, LATER_US) is None
     assert await desk.acts.restore("bob", desk.note.id, LATER_US) is None
     assert desk.rung == []
     assert await desk.acts.read_all("ada", LATER_US) == 1
 
 
 async def test_what_was_dismissed_can_be_brought_back(desk: Desk) -> None:
-    await desk.acts.change("ada", desk.note.id, Change.DISMISS, LATER_US)
+    await desk.acts.change("ada", desk.note.id, NotificationChange.DISMISS, LATER_US)
 
     after = await desk.acts.restore("ada", desk.note.id, LATER_US + 1)
 

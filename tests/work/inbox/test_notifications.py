@@ -15,7 +15,7 @@ from tests.work.inbox.workshop import Workshop, workshop
 from tests.world.store.redis_server import fresh_prefix, own_redis
 
 from postroom.domain.ids import is_uuid
-from postroom.domain.notification import Page
+from postroom.domain.notification import NotificationQuery
 from postroom.work.inbox.request import Request
 from postroom.world.store.shared.hourly_cap_redis import RedisHourlyCap
 from postroom.world.store.shared.redis_script import connect
@@ -33,7 +33,7 @@ async def shop(home: Path, clock: FakeClock) -> AsyncIterator[Workshop]:
 async def test_a_notification_is_kept_for_its_owner_with_its_source(shop: Workshop) -> None:
     answer = await shop.send("Dentist at nine", type="reminder", conversation_id="c1", correlation_id="k1")
 
-    (kept,) = await shop.notes.page("ada", Page(), shop.clock.now_us())
+    (kept,) = await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us())
     assert answer == {
         "success": True,
         "action": "notification_created",
@@ -72,7 +72,7 @@ async def test_a_wrong_call_is_answered_and_leaves_nothing(shop: Workshop, wrong
 
     assert (answer["success"], answer["action"]) == (False, "validation_error")
     assert set(answer) == {"success", "action", "message"}
-    assert await shop.notes.page("ada", Page(), shop.clock.now_us()) == []
+    assert await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us()) == []
 
 
 @pytest.mark.requirement("inbox:validation-rate-limit", "inbox:response-rate-limited")
@@ -100,7 +100,7 @@ async def test_redis_may_die_and_come_back_empty_and_the_cap_still_holds(home: P
             server.start()
             await cap.reach.look()
             after = await asyncio.gather(*(shop.send(str(number)) for number in range(20)))
-            kept = await shop.notes.page("ada", Page(limit=100), clock.now_us())
+            kept = await shop.notes.page("ada", NotificationQuery(limit=100), clock.now_us())
         await client.aclose()
 
     assert all(answer["success"] for answer in before)

@@ -15,7 +15,7 @@ from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
 from tests.work.inbox.workshop import Workshop, workshop
 
 from postroom.domain.email_copy import Send
-from postroom.domain.notification import Change, DeliveryChannel
+from postroom.domain.notification import DeliveryChannel, NotificationChange
 from postroom.work.inbox.change import apply
 from postroom.work.inbox.letter import outgoing
 
@@ -69,7 +69,7 @@ async def test_in_the_morning_wishes_dismissals_and_the_window_are_looked_at_aga
         await shop.send(user_id=user_id)
     await shop.wish(AT_NIGHT)
     gone, _kept = [(await shop.send(word))["notification_id"] for word in ("Gone", "Kept")]
-    await shop.notes.change("ada", gone, partial(apply, change=Change.DISMISS, now_us=shop.clock.now_us()))
+    await shop.notes.change("ada", gone, partial(apply, change=NotificationChange.DISMISS, now_us=shop.clock.now_us()))
     await shop.wish(replace(AT_NIGHT, delivery_channel=DeliveryChannel.IN_APP), "leaving")
     assert AT_NIGHT.quiet_hours_end is not None
     await shop.wish(replace(AT_NIGHT, quiet_hours_end=AT_NIGHT.quiet_hours_end.replace(hour=8)), "later")
@@ -208,12 +208,12 @@ async def test_a_snooze_that_is_ended_early_frees_the_copy_that_waited_for_it(sh
     await shop.wish(BY_EMAIL)
     note = (await shop.send())["notification_id"]
     until_us = shop.clock.now_us() + 3_600_000_000
-    snooze = partial(apply, change=Change.SNOOZE, now_us=shop.clock.now_us(), until_us=until_us)
+    snooze = partial(apply, change=NotificationChange.SNOOZE, now_us=shop.clock.now_us(), until_us=until_us)
     await shop.notes.change("ada", note, snooze)
     await shop.releaser.release_due()
     assert [row["deliver_after"] for row in await shop.rows()] == [until_us]
 
-    await shop.notes.change("ada", note, partial(apply, change=Change.SNOOZE, now_us=shop.clock.now_us()))
+    await shop.notes.change("ada", note, partial(apply, change=NotificationChange.SNOOZE, now_us=shop.clock.now_us()))
 
     assert await shop.releaser.release_due() == 1
     assert len(await shop.mails(1)) == 1

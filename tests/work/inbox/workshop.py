@@ -23,7 +23,7 @@ from postroom.app.store import OpenedStore, open_store
 from postroom.domain.ids import IdMint
 from postroom.domain.notification import Preferences
 from postroom.domain.ports import Channel
-from postroom.programs.sandbox.records import Mail
+from postroom.programs.sandbox.records import ReceivedMail
 from postroom.programs.sandbox.server import Sandbox, serve
 from postroom.system.settings import Settings
 from postroom.system.settings.load import load
@@ -73,7 +73,7 @@ class Workshop:
             lambda connection: [dict(row) for row in connection.execute(found).mappings()]
         )
 
-    async def mails(self, count: int) -> list[Mail]:
+    async def mails(self, count: int) -> list[ReceivedMail]:
         """What the mail server holds, once it holds that many."""
         for _ in range(1_000):
             if len(found := self.received()) >= count:
@@ -81,7 +81,7 @@ class Workshop:
             await asyncio.sleep(0.01)
         raise AssertionError(f"only {len(found)} of {count} e-mails arrived")
 
-    def received(self) -> list[Mail]:
+    def received(self) -> list[ReceivedMail]:
         return [one.mail for one in self.sandbox.ledger.email.mails(from_person=False, since=0, limit=1000)]
 
 

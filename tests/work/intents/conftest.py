@@ -17,7 +17,7 @@ from tests.work.people.known_people import household_people, owner
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import OverloadRejected, TargetUnavailable
 from postroom.domain.ids import IdMint
-from postroom.domain.intent import Intent
+from postroom.domain.intent import AgentIntent
 from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import notify_error, read_response, read_routed
 from postroom.domain.outcome import Outcome
@@ -114,7 +114,7 @@ class Office:
 
     async def ask(
         self, to_agent: str, question: str = "Late?", *, sender: str = HOUSEHOLD_OWNER, **more: Any
-    ) -> Intent:
+    ) -> AgentIntent:
         """`more` goes to the submission where it has such a field, else into the payload."""
         now = self.clock.now_us()
         how = {name: more.pop(name) for name in ("reply_to", "deadline_at", "reminders") if name in more}
@@ -151,12 +151,12 @@ class Office:
         await self.clock.advance(seconds)
         await self.work()
 
-    async def now(self, intent: Intent) -> Intent:
+    async def now(self, intent: AgentIntent) -> AgentIntent:
         found = await self.store.get(intent.id)
         assert found is not None
         return found
 
-    async def events(self, intent: Intent) -> list[str]:
+    async def events(self, intent: AgentIntent) -> list[str]:
         found = await self.store.events(intent.id, since=0, limit=100)
         assert [event.seq for event in found] == list(range(1, len(found) + 1))
         return [str(event.event_type).removeprefix("intent.") for event in found]

@@ -11,7 +11,7 @@ from tests.work.intents.conftest import MINT, Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import StoreUnavailable
-from postroom.domain.intent import Change, Intent, IntentStatus, WaitingReason
+from postroom.domain.intent import AgentIntent, IntentChange, IntentStatus, WaitingReason
 from postroom.work.intents.threads import Acting
 from postroom.world.store.intents.intents import StoredIntents
 
@@ -24,14 +24,14 @@ class LostInBetween(StoredIntents):
 
     is_away = True
 
-    async def update(self, intent_id: str, decide: Callable[[Intent], Change]) -> Change:
+    async def update(self, intent_id: str, decide: Callable[[AgentIntent], IntentChange]) -> IntentChange:
         if self.is_away:
             self.is_away = False
             raise StoreUnavailable("gone for a moment")
         return await super().update(intent_id, decide)
 
 
-def answer_to(ask: Intent, **more: Any) -> dict[str, Any]:
+def answer_to(ask: AgentIntent, **more: Any) -> dict[str, Any]:
     return {
         "sender": ANN,
         "intent_type": "intent.reply.v1",

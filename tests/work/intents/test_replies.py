@@ -6,8 +6,8 @@ import pytest
 from tests.work.intents.conftest import MINT, Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
-from postroom.domain.intent import Intent, IntentStatus
-from postroom.work.intents.replies import InboundReply, Replies
+from postroom.domain.intent import AgentIntent, IntentStatus
+from postroom.work.intents.replies import InboundReply, IntentReplies
 
 GROUP = "-100500"
 APPROVAL = {"macro_id": "macro.approval.v1"}
@@ -23,8 +23,8 @@ class Sent:
         return self.intent_id if channel == "telegram" else None
 
 
-def replies(office: Office, intent: Intent) -> Replies:
-    return Replies(
+def replies(office: Office, intent: AgentIntent) -> IntentReplies:
+    return IntentReplies(
         store=office.store,
         sent=Sent(intent.id),
         directory=office.threads.directory,

@@ -18,13 +18,12 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.domain.intent import EventType, IntentStatus, WaitingReason
+from postroom.domain.intent import IntentEventType, IntentStatus, WaitingReason
 from postroom.domain.notify_response import notify_error
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.session import Event as SessionEvent
-from postroom.domain.session import NewSession, Outcome, SessionId
+from postroom.domain.session import NewSession, SessionEvent, SessionId, SessionOutcome
 from postroom.domain.time import seconds, to_text
-from postroom.work.intents.moves import Moment, unchanged
+from postroom.work.intents.moves import MoveContext, unchanged
 from postroom.work.intents.runner import followed, worked
 from postroom.work.intents.setbacks import MAX_TRIES
 from postroom.world.store.butlers.sessions import StoredSessions
@@ -299,7 +298,7 @@ async def test_words_that_were_kept_as_they_came_complete_the_ask_too(office: Of
     await sessions.add(new, most_queued=1)
     session = await sessions.claim("health", now_us=now)
     assert session is not None
-    await sessions.end(session, Outcome(event=SessionEvent.FINISH, transcript={"text": UNSTORABLE}), now_us=now)
+    await sessions.end(session, SessionOutcome(event=SessionEvent.FINISH, transcript={"text": UNSTORABLE}), now_us=now)
 
     await office.later(2)
 
@@ -464,7 +463,7 @@ async def test_what_becomes_of_a_butlers_session_becomes_of_the_ask(
     office.butlers.answers = [{"status": "accepted"}]
     intent = await office.ask("agent://butler/health")
     await office.work()
-    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+    moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
 
     change = worked(await office.now(intent), (*session, "health"), moment)
 
@@ -479,7 +478,7 @@ async def test_what_a_butler_said_is_the_butlers_word_whoever_else_was_asked(off
     intent = await office.ask("agent://user/ann", "Who knows?", workflow=workflow)
     await office.work()
 
-    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+    moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
     change = worked(await office.now(intent), ("done", "I do", None, "health"), moment)
 
     assert change.says == {"author": "agent://butler/health", "message": "I do"}
@@ -497,7 +496,7 @@ async def test_a_butler_decides_no_approval_that_was_stored_with_it_as_approver(
     await office.work()
 
     assert office.butlers.routes == []
-    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+    moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
     on_its_way = replace(old, carried=True, status=IntentStatus.IN_PROGRESS)
     assert worked(on_its_way, ("done", "approve", None, "health"), moment).intent.status is not IntentStatus.COMPLETED
     assert "decision" not in ((await office.now(intent)).result or {})
@@ -507,21 +506,21 @@ async def test_a_butler_decides_no_approval_that_was_stored_with_it_as_approver(
     ("statuses", "carried", "status", "event"),
     [
         ([Status.PENDING], True, IntentStatus.SUBMITTED, None),
-        ([Status.DELIVERED], False, IntentStatus.DELIVERED, EventType.DELIVERED),
-        ([Status.DEAD_LETTERED], False, IntentStatus.FAILED, EventType.FAILED),
-        ([Status.FAILED, Status.DELIVERED], False, IntentStatus.DELIVERED, EventType.DELIVERED),
-        ([Status.AWAITING_APPROVAL], True, IntentStatus.WAITING, EventType.WAITING),
+        ([Status.DELIVERED], False, IntentStatus.DELIVERED, IntentEventType.DELIVERED),
+        ([Status.DEAD_LETTERED], False, IntentStatus.FAILED, IntentEventType.FAILED),
+        ([Status.FAILED, Status.DELIVERED], False, IntentStatus.DELIVERED, IntentEventType.DELIVERED),
+        ([Status.AWAITING_APPROVAL], True, IntentStatus.WAITING, IntentEventType.WAITING),
         ([], True, IntentStatus.SUBMITTED, None),
     ],
 )
 async def test_what_becomes_of_a_delivery_becomes_of_the_ask(
-    office: Office, statuses: list[Status], carried: bool, status: IntentStatus, event: EventType | None
+    office: Office, statuses: list[Status], carried: bool, status: IntentStatus, event: IntentEventType | None
 ) -> None:
     bob = await office.person("Bob", telegram="2001")
     office.post.answers = [{"status": "accepted"}]
     intent = await office.ask(bob.agent_address)
     await office.work()
-    moment = Moment(office.clock.now_us(), "postroom", MINT.mint)
+    moment = MoveContext(office.clock.now_us(), "postroom", MINT.mint)
 
     change = followed(await office.now(intent), statuses, "timeout", moment)
 

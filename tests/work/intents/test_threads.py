@@ -7,7 +7,7 @@ from tests.work.intents.conftest import Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import Code, Refused
-from postroom.domain.intent import MAX_STEPS, Intent, IntentStatus
+from postroom.domain.intent import MAX_STEPS, AgentIntent, IntentStatus
 from postroom.work.intents.threads import Acting
 
 ANN = "agent://user/ann"
@@ -66,7 +66,7 @@ async def test_an_answer_ends_the_thread_and_stands_in_it(office: Office) -> Non
     ]
 
 
-Act = Callable[[Office, Acting, Intent], Awaitable[object]]
+Act = Callable[[Office, Acting, AgentIntent], Awaitable[object]]
 ACTS: dict[str, Act] = {
     "read": lambda office, acting, intent: office.threads.thread(acting, intent.id),
     "reply": lambda office, acting, intent: office.threads.reply(acting, intent.id, "x"),
@@ -236,7 +236,7 @@ async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_
     early = await office.ask(ANN, "Third", intent_id="00000000-58cc-4372-a567-0e02b2c3d479")
     last = await office.ask(ANN, "Fourth")
 
-    async def after(intent: Intent | None) -> list[str]:
+    async def after(intent: AgentIntent | None) -> list[str]:
         return [one.id for one in await office.threads.inbox.arrived(ANN, after=intent and intent.id, limit=10)]
 
     assert await after(None) == [first.id, foreign.id, early.id, last.id]

@@ -8,7 +8,7 @@ from tests.work.people.queries import AMBIGUOUS, NAMES, NEAR_MISSES, UNKNOWN, qu
 from postroom.domain.contact import DecisionMode, InputMode, MatchType
 from postroom.domain.contact_book import Entry
 from postroom.work.people.book import Book
-from postroom.work.people.decision import Verdict, decide
+from postroom.work.people.decision import MatchVerdict, decide
 from postroom.work.people.normalise import keys_of
 
 
@@ -16,7 +16,7 @@ def book_of(*names: str) -> Book:
     return Book(Entry(str(place), name, name, keys_of(name)) for place, name in enumerate(names))
 
 
-def asked(book: Book, query: str, input_mode: InputMode = InputMode.TEXT) -> Verdict:
+def asked(book: Book, query: str, input_mode: InputMode = InputMode.TEXT) -> MatchVerdict:
     return decide(book.search(keys_of(query)), query, input_mode)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.work.questions.sample_questions import new_question
 
 from postroom.domain.answer_attempt import Said
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.answer_words import answer_words
 
 CHOICE = new_question(options=[{"value": "y", "label": "Yes, ship"}, "no"]).wording
@@ -24,12 +24,12 @@ FORM = new_question(
 ).wording
 
 CASES = {
-    "label": (CHOICE, Answer(value="y"), "Yes, ship"),
-    "several": (CHOICE, Answer(selected=("y", "no")), "Yes, ship, no"),
-    "own words": (CHOICE, Answer(text="later"), "later"),
+    "label": (CHOICE, QuestionAnswer(value="y"), "Yes, ship"),
+    "several": (CHOICE, QuestionAnswer(selected=("y", "no")), "Yes, ship, no"),
+    "own words": (CHOICE, QuestionAnswer(text="later"), "later"),
     "form": (
         FORM,
-        Answer(fields={"many": 2, "warm": False, "days": ["Mon", "Tue"]}),
+        QuestionAnswer(fields={"many": 2, "warm": False, "days": ["Mon", "Tue"]}),
         "How many: 2; warm: no; days: Mon, Tue",
     ),
     "try": (CHOICE, Said(value="y"), "Yes, ship"),

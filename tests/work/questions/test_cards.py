@@ -14,7 +14,7 @@ from postroom.domain.delivery import Intent, Priority
 from postroom.domain.markup import ButtonStyle
 from postroom.domain.presentation import Presentation, TokenAction
 from postroom.domain.question import Preview, Question
-from postroom.domain.question_answer import BY_DEFAULT, Answer, AnsweredBy, Assurance
+from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.card_words import ending_line
@@ -108,7 +108,7 @@ def test_what_may_not_be_seen_on_a_lock_screen_is_not_on_the_card(channel: str, 
     assert "code" not in f"{card}" and "safe" not in f"{card}"
     assert card.markup is not None
     assert [one.url for one in card.markup.every_button] == [f"https://home.example/console/questions/{question.id}"]
-    ended = replace(question, status=QuestionStatus.ANSWERED, answer=Answer(text="1234"), ended_at_us=START_US)
+    ended = replace(question, status=QuestionStatus.ANSWERED, answer=QuestionAnswer(text="1234"), ended_at_us=START_US)
     assert "1234" not in MAKER.closing(ended, shown(channel)).message
 
 
@@ -138,20 +138,26 @@ BY = AnsweredBy(person_id="anna", name="Anna", channel="email", assurance=Assura
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"status": "answered", "answer": Answer(value="ship")}, "✅ Ship!: answered by Anna via email, 14:03 UTC"),
         (
-            {"status": "answered", "answer": Answer(selected=("ship", "wait"))},
+            {"status": "answered", "answer": QuestionAnswer(value="ship")},
+            "✅ Ship!: answered by Anna via email, 14:03 UTC",
+        ),
+        (
+            {"status": "answered", "answer": QuestionAnswer(selected=("ship", "wait"))},
             "✅ Ship!, wait: answered by Anna via email, 14:03 UTC",
         ),
         (
-            {"status": "answered", "answer": Answer(text="x\n" * 200)},
+            {"status": "answered", "answer": QuestionAnswer(text="x\n" * 200)},
             "✅ " + "x " * 99 + "x…: answered by Anna via email, 14:03 UTC",
         ),
-        ({"status": "answered", "answer": Answer(fields={"n": 1})}, "✅ n: 1: answered by Anna via email, 14:03 UTC"),
+        (
+            {"status": "answered", "answer": QuestionAnswer(fields={"n": 1})},
+            "✅ n: 1: answered by Anna via email, 14:03 UTC",
+        ),
         ({"status": "declined"}, "🚫 Anna would rather not answer, via email, 14:03 UTC"),
         ({"status": "expired", "answered_by": None}, "⌛ Not answered in time, 14:03 UTC"),
         (
-            {"status": "expired", "answered_by": BY_DEFAULT, "answer": Answer(value="wait")},
+            {"status": "expired", "answered_by": BY_DEFAULT, "answer": QuestionAnswer(value="wait")},
             "⌛ Not answered in time, so “wait” stands, 14:03 UTC",
         ),
         ({"status": "cancelled", "reason": "done"}, "✖️ Taken back (done), 14:03 UTC"),

@@ -15,7 +15,7 @@ from tests.work.questions.sample_questions import ANNA, BEN, HOUR_US, new_attemp
 from postroom.domain.answer_attempt import Attempt, Flag, Said, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
-from postroom.domain.question_answer import Answer, Assurance
+from postroom.domain.question_answer import Assurance, QuestionAnswer
 from postroom.domain.question_change import decided
 from postroom.domain.question_states import ENDED, QuestionStatus
 from postroom.domain.time import seconds
@@ -42,7 +42,11 @@ def judged(question: Question, now_us: int = NOW, *, shown: Presentation | None 
 def test_a_person_who_was_asked_answers() -> None:
     verdict = judged(new_question())
 
-    assert (verdict.kind, verdict.answer, verdict.declined) == (VerdictKind.ACCEPTED, Answer(value="ship"), False)
+    assert (verdict.kind, verdict.answer, verdict.declined) == (
+        VerdictKind.ACCEPTED,
+        QuestionAnswer(value="ship"),
+        False,
+    )
 
 
 def test_a_person_who_was_asked_may_rather_not_say() -> None:
@@ -114,7 +118,7 @@ def test_a_text_counts_from_when_it_was_sent_and_a_press_from_when_it_is_heard(
 def ended(status: QuestionStatus) -> Question:
     question = new_question()
     attempt = new_attempt(question, person_id="ben")
-    answer = Verdict(kind=VerdictKind.ACCEPTED, answer=Answer(value="wait"))
+    answer = Verdict(kind=VerdictKind.ACCEPTED, answer=QuestionAnswer(value="wait"))
     by = {
         QuestionStatus.ANSWERED: decided(question, attempt, answer),
         QuestionStatus.DECLINED: decided(question, attempt, replace(answer, declined=True)),
@@ -172,7 +176,7 @@ def test_what_is_too_risky_for_a_phone_is_decided_in_the_console() -> None:
     press = partial(new_attempt, question, Said(value="approve"))
 
     assert judge(question, press(), NOW, None, policy).code == "console_only"
-    assert judge(question, press(channel="console"), NOW, None, policy).answer == Answer(value="approve")
+    assert judge(question, press(channel="console"), NOW, None, policy).answer == QuestionAnswer(value="approve")
 
 
 def test_a_sender_that_could_be_forged_chooses_but_does_not_approve() -> None:
@@ -190,7 +194,7 @@ def test_ticking_decides_nothing_and_sending_takes_what_is_ticked() -> None:
     assert judged(question, said=Said(toggle="c"), shown=ticked).toggles == ()
     assert judged(question, said=Said(toggle="a"), shown=ticked).kind is VerdictKind.NOT_YET
     assert judged(question, said=Said(toggle="z"), shown=ticked).kind is VerdictKind.INVALID
-    assert judged(question, said=Said(send=True), shown=ticked).answer == Answer(selected=("c",))
+    assert judged(question, said=Said(send=True), shown=ticked).answer == QuestionAnswer(selected=("c",))
     assert judged(question, said=Said(send=True), shown=CARD).code == "nothing_selected"
     assert judged(new_question(), said=Said(toggle="ship"), shown=CARD).kind is VerdictKind.INVALID
 

@@ -8,7 +8,7 @@ import pytest
 from tests.clock import START_US
 from tests.work.questions.sample_questions import HOUR_US, new_question
 
-from postroom.domain.question_answer import BY_DEFAULT, Answer
+from postroom.domain.question_answer import BY_DEFAULT, QuestionAnswer
 from postroom.domain.question_change import QuestionEventType as Type
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
@@ -24,7 +24,7 @@ def test_silence_has_the_default_as_its_answer_and_says_that_no_person_acted() -
 
     assert (with_one.status, with_one.answer, with_one.answered_by) == (
         QuestionStatus.EXPIRED,
-        Answer(value="wait"),
+        QuestionAnswer(value="wait"),
         BY_DEFAULT,
     )
     assert (without.answer, without.answered_by, without.reason) == (None, None, None)

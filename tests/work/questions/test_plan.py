@@ -13,7 +13,7 @@ from tests.work.questions.sample_questions import HOUR_US, new_question
 
 from postroom.domain.time import seconds
 from postroom.work.questions import moves
-from postroom.work.questions.plan import CATCH_UP_SECONDS, Plan, Step, due, next_at
+from postroom.work.questions.plan import CATCH_UP_SECONDS, Plan, QuestionStep, due, next_at
 
 END = START_US + HOUR_US
 REMIND, ESCALATE = START_US + seconds(60), START_US + seconds(120)
@@ -28,9 +28,9 @@ def test_steps_come_at_their_times() -> None:
 
     assert next_at(question) == question.next_at_us == REMIND
     assert due(question, REMIND - 1) == Plan(next_at_us=REMIND)
-    assert due(question, REMIND) == Plan(steps=(Step.REMIND,), next_at_us=ESCALATE)
-    assert due(question, ESCALATE) == Plan(steps=(Step.REMIND, Step.ESCALATE), next_at_us=END)
-    assert due(question, END) == Plan(steps=(Step.EXPIRE,))
+    assert due(question, REMIND) == Plan(steps=(QuestionStep.REMIND,), next_at_us=ESCALATE)
+    assert due(question, ESCALATE) == Plan(steps=(QuestionStep.REMIND, QuestionStep.ESCALATE), next_at_us=END)
+    assert due(question, END) == Plan(steps=(QuestionStep.EXPIRE,))
 
 
 def test_a_step_is_taken_once() -> None:
@@ -56,8 +56,8 @@ def test_nothing_expires_before_what_was_sent_in_time_has_been_read_but_not_for_
 
     assert due(question, END, caught_up_until_us=END - 1) == Plan(next_at_us=END + seconds(1))
     assert due(question, latest - 5, caught_up_until_us=END - 1) == Plan(next_at_us=latest)
-    assert due(question, END + 5, caught_up_until_us=END) == Plan(steps=(Step.EXPIRE,))
-    assert due(question, latest, caught_up_until_us=0) == Plan(steps=(Step.EXPIRE,), caught_up=False)
+    assert due(question, END + 5, caught_up_until_us=END) == Plan(steps=(QuestionStep.EXPIRE,))
+    assert due(question, latest, caught_up_until_us=0) == Plan(steps=(QuestionStep.EXPIRE,), caught_up=False)
 
 
 @given(now_us=st.integers(START_US, END + HOUR_US), caught_up=st.none() | st.integers(START_US, END + HOUR_US))

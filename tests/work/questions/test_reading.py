@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postroom.domain.answer_attempt import Said
 from postroom.domain.question import Option, Wording
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.reading import MAX_ANSWER_CHARACTERS, read
 from postroom.work.questions.request import check
 
@@ -49,7 +49,7 @@ def wording(**arguments: Any) -> Wording:
     ],
 )
 def test_a_choice_is_read_by_label_value_or_number(words: str, value: str) -> None:
-    assert read(wording(**CHOICE), Said(text=words)).answer == Answer(value=value)
+    assert read(wording(**CHOICE), Said(text=words)).answer == QuestionAnswer(value=value)
 
 
 @pytest.mark.parametrize("words", ["3", "0", "-1", "ok", "ship", "1 2", "١", "", "  ", "\u200b", "9" * 400])
@@ -67,13 +67,13 @@ def test_a_label_comes_before_a_value_and_a_value_before_a_number() -> None:
         options=(Option(value="2", label="1"), Option(value="1", label="two"), Option(value="x", label="3rd")),
     )
 
-    assert read(question, Said(text="1")).answer == Answer(value="2")
-    assert read(question, Said(text="2")).answer == Answer(value="2")
-    assert read(question, Said(text="3")).answer == Answer(value="x")
+    assert read(question, Said(text="1")).answer == QuestionAnswer(value="2")
+    assert read(question, Said(text="2")).answer == QuestionAnswer(value="2")
+    assert read(question, Said(text="3")).answer == QuestionAnswer(value="x")
 
 
 def test_own_words_count_where_they_are_allowed() -> None:
-    assert read(wording(options=["a", "b"]), Said(text="neither")).answer == Answer(text="neither")
+    assert read(wording(options=["a", "b"]), Said(text="neither")).answer == QuestionAnswer(text="neither")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_own_words_count_where_they_are_allowed() -> None:
     [("1, 3", ("red", "blue")), ("blue; Red", ("red", "blue")), ("2", ("green",)), ("3,3,1", ("red", "blue"))],
 )
 def test_several_are_read_in_the_order_of_the_options(words: str, selected: tuple[str, ...]) -> None:
-    assert read(wording(**MULTIPLE), Said(text=words)).answer == Answer(selected=selected)
+    assert read(wording(**MULTIPLE), Said(text=words)).answer == QuestionAnswer(selected=selected)
 
 
 def test_several_with_one_that_is_not_there_are_no_answer() -> None:
@@ -93,7 +93,7 @@ def test_several_with_one_that_is_not_there_are_no_answer() -> None:
 @pytest.mark.requirement("ask:approve-exactly")
 @pytest.mark.parametrize(("words", "value"), [("Approve", "approve"), ("DENY ", "deny"), ("approve", "approve")])
 def test_an_approval_takes_the_very_words(words: str, value: str) -> None:
-    assert read(wording(kind="approve"), Said(text=words)).answer == Answer(value=value)
+    assert read(wording(kind="approve"), Said(text=words)).answer == QuestionAnswer(value=value)
 
 
 @pytest.mark.requirement("ask:approve-exactly")
@@ -112,12 +112,12 @@ def test_only_the_button_or_its_word_declines(said: Said) -> None:
 
 @pytest.mark.parametrize("words", ["no", "rather not say", "cancel", "decline"])
 def test_other_words_do_not_decline(words: str) -> None:
-    assert read(wording(), Said(text=words)).answer == Answer(text=words)
+    assert read(wording(), Said(text=words)).answer == QuestionAnswer(text=words)
 
 
 def test_a_text_is_kept_as_it_was_said() -> None:
-    assert read(wording(), Said(text=" two\nlines ")).answer == Answer(text="two\nlines")
-    assert read(wording(), Said(text="a\x00b")).answer == Answer(text="a\ufffdb")
+    assert read(wording(), Said(text=" two\nlines ")).answer == QuestionAnswer(text="two\nlines")
+    assert read(wording(), Said(text="a\x00b")).answer == QuestionAnswer(text="a\ufffdb")
     assert read(wording(), Said(text="x" * (MAX_ANSWER_CHARACTERS + 1))).problem
     assert read(wording(), Said(value="x")).problem
 
@@ -125,7 +125,7 @@ def test_a_text_is_kept_as_it_was_said() -> None:
 def test_a_form_is_read_line_by_line() -> None:
     words = "Your Name: Anna: the first\nAGE: 7\nsize: medium\ndays: 1, tue\nsure: yes"
 
-    assert read(wording(**FORM), Said(text=words)).answer == Answer(
+    assert read(wording(**FORM), Said(text=words)).answer == QuestionAnswer(
         fields={"name": "Anna: the first", "age": 7, "size": "m", "days": ["mon", "tue"], "sure": True}
     )
 
@@ -148,8 +148,8 @@ def test_what_is_wrong_with_a_form_is_said(words: str, problem: str) -> None:
 def test_a_form_with_one_field_takes_the_words_as_they_are() -> None:
     form = {"type": "object", "properties": {"weight": {"type": "number"}}}
 
-    assert read(wording(form=form), Said(text="7.5")).answer == Answer(fields={"weight": 7.5})
-    assert read(wording(form=form), Said(text="weight: 7")).answer == Answer(fields={"weight": 7})
+    assert read(wording(form=form), Said(text="7.5")).answer == QuestionAnswer(fields={"weight": 7.5})
+    assert read(wording(form=form), Said(text="weight: 7")).answer == QuestionAnswer(fields={"weight": 7})
     assert read(wording(form=form), Said(text="heavy")).problem == "weight: must be a number"
 
 

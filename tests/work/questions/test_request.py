@@ -8,7 +8,7 @@ import pytest
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.question import APPROVE_OPTIONS, Option, Preview, QuestionKind, Urgency
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.request import check
 
 FORM = {
@@ -70,7 +70,7 @@ def test_everything_given_is_kept() -> None:
     )
 
     assert (request.to, request.channels) == (("anna", "ben"), ("telegram",))
-    assert request.wording.default == Answer(selected=("a", "b"))
+    assert request.wording.default == QuestionAnswer(selected=("a", "b"))
     assert (request.deadline_seconds, request.wait_seconds, request.key) == (30, 280, "k")
     assert request.resume is not None
     assert (request.resume.prompt, request.resume.butler) == ("go on", None)
@@ -183,11 +183,11 @@ def test_a_default_that_no_person_could_have_answered_is_refused(arguments: dict
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ({"kind": "approve", "default": "deny"}, Answer(value="deny")),
-        ({"options": ["a", "b"], "default": "a"}, Answer(value="a")),
-        ({"default": "later"}, Answer(text="later")),
-        ({"form": FORM, "default": {"name": "x"}}, Answer(fields={"name": "x"})),
+        ({"kind": "approve", "default": "deny"}, QuestionAnswer(value="deny")),
+        ({"options": ["a", "b"], "default": "a"}, QuestionAnswer(value="a")),
+        ({"default": "later"}, QuestionAnswer(text="later")),
+        ({"form": FORM, "default": {"name": "x"}}, QuestionAnswer(fields={"name": "x"})),
     ],
 )
-def test_a_legal_default_is_kept_as_an_answer(arguments: dict[str, Any], answer: Answer) -> None:
+def test_a_legal_default_is_kept_as_an_answer(arguments: dict[str, Any], answer: QuestionAnswer) -> None:
     assert check({"question": "Well?", **arguments}).wording.default == answer

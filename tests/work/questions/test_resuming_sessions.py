@@ -22,7 +22,7 @@ from postroom.work.questions.follower import Follower
 from postroom.work.questions.judge import judge
 from postroom.work.questions.resuming import Resuming
 from postroom.world.runtimes.catalogue import RUNTIMES
-from postroom.world.runtimes.process import Programs
+from postroom.world.runtimes.process import ProcessPrograms
 from postroom.world.store.butlers.sessions import StoredSessions
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
@@ -44,7 +44,7 @@ class House:
         parts = SessionParts(
             store=StoredSessions(self.database),
             tokens=SessionTokens(butler, TokenFile(self.home / "tokens.json")),
-            programs=Programs(path="", clock=self.clock),
+            programs=ProcessPrograms(path="", clock=self.clock),
             clock=self.clock,
             mint=MINT.mint,
         )

@@ -9,7 +9,7 @@ from tests.work.questions.sample_questions import new_question
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.question import APPROVE_OPTIONS
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.revision_request import check_revision
 
 
@@ -20,7 +20,7 @@ def test_what_is_not_given_stays() -> None:
 
     assert (revision.wording.question, revision.deadline_seconds) == ("Ship it now?", 60)
     assert revision.wording.options == question.wording.options
-    assert (revision.wording.context, revision.wording.default) == ("long", Answer(value="wait"))
+    assert (revision.wording.context, revision.wording.default) == ("long", QuestionAnswer(value="wait"))
 
 
 @pytest.mark.parametrize(

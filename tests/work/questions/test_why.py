@@ -12,7 +12,7 @@ from tests.work.questions.sample_questions import ANNA, HOUR_US, new_attempt, ne
 from postroom.domain.answer_attempt import Attempt, KeptAttempt, Said, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
-from postroom.domain.question_answer import BY_DEFAULT, Answer, AnsweredBy, Assurance
+from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.view import QuestionStory, QuestionView
@@ -93,7 +93,7 @@ def test_it_is_said_when_no_one_was_reached() -> None:
 
 ENDS = {
     "answered": (
-        {"answer": Answer(value="ship"), "answered_by": BY_ANNA},
+        {"answer": QuestionAnswer(value="ship"), "answered_by": BY_ANNA},
         "Anna answered “ship” via telegram 1 minute ago.",
     ),
     "declined": ({"answered_by": BY_ANNA}, "Anna would rather not answer, said via telegram 1 minute ago."),
@@ -109,7 +109,7 @@ def test_every_end_has_its_sentence(status: str, changes: dict[str, Any], senten
 
 
 def test_a_default_is_no_persons_word() -> None:
-    over = ended(new_question(), QuestionStatus.EXPIRED, answer=Answer(value="wait"), answered_by=BY_DEFAULT)
+    over = ended(new_question(), QuestionStatus.EXPIRED, answer=QuestionAnswer(value="wait"), answered_by=BY_DEFAULT)
 
     assert "No one answered in time, so its default “wait” stands" in told(over)
 

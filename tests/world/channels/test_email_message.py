@@ -15,12 +15,12 @@ from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button, Markup, Revision
-from postroom.world.channels.email_message import Mail, as_data, build
+from postroom.world.channels.email_message import OutgoingMail, as_data, build
 
 NOW = datetime(2026, 3, 1, 13, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 
 
-def mail(**changes: Any) -> Mail:
+def mail(**changes: Any) -> OutgoingMail:
     given_fields: dict[str, Any] = {
         "delivery_id": DeliveryId("0198c0de-0000-7000-8000-000000000001"),
         "intent": Intent.SEND,

@@ -13,10 +13,10 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.world.channels.email_message import Mail
-from postroom.world.channels.smtp_visit import Server, Stage, Visit, read_loss, read_refusal
+from postroom.world.channels.email_message import OutgoingMail
+from postroom.world.channels.smtp_visit import Server, SmtpVisit, Stage, read_loss, read_refusal
 
-MAIL = Mail(
+MAIL = OutgoingMail(
     sender="bot@post.example",
     recipient="ada@example.org",
     message_id="<d1@post.example>",
@@ -83,7 +83,7 @@ def test_the_password_is_known_in_every_form_it_travels_in() -> None:
 
 async def test_a_leading_dot_survives_the_journey() -> None:
     async with MailServer() as provider:
-        await Visit(server(provider.port)).make(MAIL, 5.0)
+        await SmtpVisit(server(provider.port)).make(MAIL, 5.0)
 
     assert provider.received[0].content == MAIL.content
 
@@ -91,14 +91,14 @@ async def test_a_leading_dot_survives_the_journey() -> None:
 async def test_a_mail_that_was_accepted_is_not_delayed_by_a_server_that_will_not_say_goodbye() -> None:
     async with MailServer() as provider:
         provider.behave(Script(hang_at="QUIT"))
-        await Visit(server(provider.port)).make(MAIL, 5.0)
+        await SmtpVisit(server(provider.port)).make(MAIL, 5.0)
 
     assert provider.taken == 1
 
 
 async def test_a_visit_without_a_mail_sends_none() -> None:
     async with MailServer() as provider:
-        await Visit(server(provider.port)).make(None, 5.0)
+        await SmtpVisit(server(provider.port)).make(None, 5.0)
 
     assert provider.commands[:3] == ["EHLO", "AUTH", "NOOP"]
     assert "MAIL" not in provider.commands
@@ -116,4 +116,4 @@ class Chatterbox(Listener):
 async def test_an_endless_greeting_is_given_up() -> None:
     async with Chatterbox() as provider:
         with pytest.raises(TargetUnavailable):
-            await Visit(server(provider.port)).make(MAIL, 10.0)
+            await SmtpVisit(server(provider.port)).make(MAIL, 10.0)

@@ -13,12 +13,12 @@ from tests.contract.bot_api import BotApi
 from tests.contract.mail_server import MailServer
 
 from postroom.domain.errors import OutOfDescriptors
-from postroom.world.channels.email_message import Mail
-from postroom.world.channels.smtp_visit import Server, Visit
+from postroom.world.channels.email_message import OutgoingMail
+from postroom.world.channels.smtp_visit import Server, SmtpVisit
 from postroom.world.http.descriptors import out_of_descriptors
 from postroom.world.http.http_call import HttpCall
 
-MAIL = Mail(
+MAIL = OutgoingMail(
     sender="a@x.org", recipient="b@x.org", message_id="<1@x.org>", content=b"Subject: x\r\n\r\nx\r\n", private=()
 )
 
@@ -69,9 +69,9 @@ async def test_a_mail_likewise() -> None:
             tls_context=None,
             client_name="[127.0.0.1]",
         )
-        await refused(lambda: Visit(address).make(MAIL, 5.0))
+        await refused(lambda: SmtpVisit(address).make(MAIL, 5.0))
 
-        await Visit(address).make(MAIL, 5.0)
+        await SmtpVisit(address).make(MAIL, 5.0)
 
 
 def test_what_a_library_wrapped_is_recognised_and_anything_else_is_the_providers() -> None:

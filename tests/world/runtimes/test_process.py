@@ -12,7 +12,7 @@ from tests.world.runtimes.installed import MeetingPlace, meeting_place
 from postroom.domain.ports import Clock
 from postroom.domain.runtime import Ended, Launch
 from postroom.system.clock import SystemClock
-from postroom.world.runtimes.process import MAX_OUTPUT_BYTES, NotInstalled, Programs
+from postroom.world.runtimes.process import MAX_OUTPUT_BYTES, NotInstalled, ProcessPrograms
 from postroom.world.runtimes.stragglers import kill_stragglers
 
 SESSION = "0190-process-test"
@@ -24,7 +24,7 @@ def launch(tmp_path: Path, script: str, stdin: str = "") -> Launch:
 
 
 async def run(tmp_path: Path, script: str, stdin: str = "", secrets: tuple[str, ...] = ()) -> Ended:
-    programs = Programs(path=os.defpath, clock=SystemClock())
+    programs = ProcessPrograms(path=os.defpath, clock=SystemClock())
     return await programs.run(launch(tmp_path, script, stdin), timeout_seconds=60.0, secrets=secrets)
 
 
@@ -129,7 +129,7 @@ async def test_a_program_that_cannot_be_started_says_so(tmp_path: Path) -> None:
     environment = {"POSTROOM_SESSION_ID": f"{SESSION}-{tmp_path.name}"}
     wanted = Launch(argv=["model"], stdin="", environment=environment, work=tmp_path)
 
-    ended = await Programs(path=str(tmp_path), clock=SystemClock()).run(wanted, timeout_seconds=60.0, secrets=())
+    ended = await ProcessPrograms(path=str(tmp_path), clock=SystemClock()).run(wanted, timeout_seconds=60.0, secrets=())
 
     assert (ended.exit_code, ended.stderr) == (127, b"the program cannot be started (FileNotFoundError)\n")
 
@@ -178,13 +178,13 @@ async def test_when_the_household_stops_the_whole_tree_is_ended(
 
 def start(tmp_path: Path, clock: Clock, place: MeetingPlace, script: str) -> asyncio.Task[Ended]:
     wanted = launch(tmp_path, script.format(port=place.port))
-    programs = Programs(path=os.environ["PATH"], clock=clock)
+    programs = ProcessPrograms(path=os.environ["PATH"], clock=clock)
     return asyncio.create_task(programs.run(wanted, timeout_seconds=60.0, secrets=()))
 
 
 async def test_files_are_written_for_its_owner_alone(tmp_path: Path) -> None:
     file = tmp_path / "home" / "deep" / "settings.json"
-    programs = Programs(path=os.defpath, clock=SystemClock())
+    programs = ProcessPrograms(path=os.defpath, clock=SystemClock())
     wanted = Launch(
         argv=["cat", str(file)], stdin="", environment={"POSTROOM_SESSION_ID": "x"}, work=tmp_path, files={file: "{}"}
     )
@@ -196,7 +196,7 @@ async def test_files_are_written_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    programs = Programs(path=str(tmp_path), clock=SystemClock())
+    programs = ProcessPrograms(path=str(tmp_path), clock=SystemClock())
 
     with pytest.raises(NotInstalled, match="'sh' is not installed") as refusal:
         await programs.run(launch(tmp_path, "exit 0"), timeout_seconds=60.0, secrets=())

@@ -16,7 +16,7 @@ from tests.work.butlers.butler_with_model import butler_with_model
 from tests.world.runtimes.model_server import ARGUMENTS, LAST_WORDS, model_server
 
 from postroom.domain.principal import OPERATOR, Principal, Role
-from postroom.domain.session import Status
+from postroom.domain.session import SessionStatus
 from postroom.doors.guard.tokens import TokenFile
 from postroom.work.butlers.sessions import SessionLimits
 
@@ -54,7 +54,7 @@ async def test_the_real_program_sees_our_tools_only_and_calls_notify(name: str, 
         served = await tools_of(butler.url, home)
 
     assert session is not None
-    assert (session.status, session.error_message) == (Status.DONE, None)
+    assert (session.status, session.error_message) == (SessionStatus.DONE, None)
     assert session.transcript is not None and session.transcript["text"] == LAST_WORDS
     (call,) = session.transcript["tool_calls"]
     assert (call["tool"], call["ok"]) == ("notify", True)

@@ -19,12 +19,12 @@ HOUSEHOLD = """
 import asyncio, sys
 from pathlib import Path
 from postroom.system.clock import SystemClock
-from postroom.world.runtimes.process import Programs
+from postroom.world.runtimes.process import ProcessPrograms
 from postroom.domain.runtime import Launch
 
 script = f"env -i {sys.executable} leaver.py {sys.argv[1]} >/dev/null 2>&1 </dev/null; sleep 1000"
 launch = Launch(argv=["sh", "-c", script], stdin="", environment={"POSTROOM_SESSION_ID": "s"}, work=Path.cwd())
-asyncio.run(Programs(path="/usr/bin:/bin", clock=SystemClock()).run(launch, timeout_seconds=600.0, secrets=()))
+asyncio.run(ProcessPrograms(path="/usr/bin:/bin", clock=SystemClock()).run(launch, timeout_seconds=600.0, secrets=()))
 """
 """A process that runs one session, so that it can be killed."""
 

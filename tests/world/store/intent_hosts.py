@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
 from postroom.domain.ids import IdMint
-from postroom.domain.intent import Change, EventType, Intent, IntentStatus, Step, StepKind
-from postroom.work.intents.moves import Moment, noted, opened
+from postroom.domain.intent import AgentIntent, IntentChange, IntentEventType, IntentStatus, Step, StepKind
+from postroom.work.intents.moves import MoveContext, noted, opened
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
@@ -23,7 +23,7 @@ MINUTE = 60_000_000
 Result = TypeVar("Result")
 
 
-def an_intent(now_us: int, ids: IdMint, *, to_agent: str, **more: Any) -> Intent:
+def an_intent(now_us: int, ids: IdMint, *, to_agent: str, **more: Any) -> AgentIntent:
     """An ask from Bob, not yet opened."""
     values: dict[str, Any] = {
         "id": ids.mint(now_us),
@@ -51,7 +51,7 @@ def an_intent(now_us: int, ids: IdMint, *, to_agent: str, **more: Any) -> Intent
         "created_at_us": now_us,
         "updated_at_us": now_us,
     }
-    return Intent(**values | more)
+    return AgentIntent(**values | more)
 
 
 @dataclass
@@ -66,23 +66,23 @@ class Host:
     def store(self) -> StoredIntents:
         return StoredIntents(self.database, self.mint.mint)
 
-    def moment(self, actor: str = BOB) -> Moment:
+    def moment(self, actor: str = BOB) -> MoveContext:
         self.clock_us += 1_000
-        return Moment(self.clock_us, actor, self.mint.mint)
+        return MoveContext(self.clock_us, actor, self.mint.mint)
 
-    def new(self, to: str = ANN, **more: Any) -> Change:
+    def new(self, to: str = ANN, **more: Any) -> IntentChange:
         moment = self.moment()
         return opened(an_intent(moment.now_us, self.mint, to_agent=to, **more), moment)
 
-    async def ask(self, to: str = ANN, **more: Any) -> Intent:
+    async def ask(self, to: str = ANN, **more: Any) -> AgentIntent:
         return (await self.store.insert(self.new(to, **more)))[0]
 
-    async def remind(self, intent: Intent) -> None:
-        await self.store.update(intent.id, lambda found: noted(found, EventType.REMINDER, self.moment()))
+    async def remind(self, intent: AgentIntent) -> None:
+        await self.store.update(intent.id, lambda found: noted(found, IntentEventType.REMINDER, self.moment()))
 
-    async def delegate(self, intent: Intent, to: str) -> None:
-        def hand_over(found: Intent) -> Change:
-            return noted(replace(found, handler=to), EventType.TRANSFER, self.moment(), {"delegate_to": to})
+    async def delegate(self, intent: AgentIntent, to: str) -> None:
+        def hand_over(found: AgentIntent) -> IntentChange:
+            return noted(replace(found, handler=to), IntentEventType.TRANSFER, self.moment(), {"delegate_to": to})
 
         await self.store.update(intent.id, hand_over)
 

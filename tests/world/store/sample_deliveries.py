@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from postroom.domain.delivery import Event, Intent, OnUncertain, Priority, Verdict
+from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, Intent, OnUncertain, Priority
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
@@ -21,11 +21,11 @@ AT_ONCE = Lease(until_us=LEASE_US, sending=True)
 _mint = IdMint()
 _count = itertools.count(1)
 
-ERRORS: dict[Event, PostroomError] = {
-    Event.RETRY: TargetUnavailable("the provider answered 503"),
-    Event.REJECT: ValidationError("chat not found"),
-    Event.EXHAUST: TargetUnavailable("the provider answered 503"),
-    Event.HOLD: OutcomeUncertain("no answer"),
+ERRORS: dict[DeliveryEvent, PostroomError] = {
+    DeliveryEvent.RETRY: TargetUnavailable("the provider answered 503"),
+    DeliveryEvent.REJECT: ValidationError("chat not found"),
+    DeliveryEvent.EXHAUST: TargetUnavailable("the provider answered 503"),
+    DeliveryEvent.HOLD: OutcomeUncertain("no answer"),
 }
 
 
@@ -57,13 +57,13 @@ def new_delivery(**changes: Any) -> NewDelivery:
     return replace(plain, **changes)
 
 
-def ending(claim: Claim, event: Event, *, now_us: int = NOON_US, delay_seconds: float = 0.0) -> Settlement:
+def ending(claim: Claim, event: DeliveryEvent, *, now_us: int = NOON_US, delay_seconds: float = 0.0) -> Settlement:
     """The settlement that follows an event, as the pipeline would write it."""
     match event:
-        case Event.DELIVER:
+        case DeliveryEvent.DELIVER:
             return delivered(claim, "77", started_us=now_us, now_us=now_us + 1000)
-        case Event.RELEASE | Event.POSTPONE:
+        case DeliveryEvent.RELEASE | DeliveryEvent.POSTPONE:
             return put_back(claim, event, now_us=now_us, delay_seconds=delay_seconds, reason=f"because of {event}")
         case _:
-            verdict = Verdict(event, delay_seconds)
+            verdict = AttemptVerdict(event, delay_seconds)
             return failed(claim, ERRORS[event], verdict, started_us=now_us, now_us=now_us, dead_letter_id=mint())

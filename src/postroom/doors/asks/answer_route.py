@@ -17,7 +17,7 @@ from postroom.doors.guard.depends import Caller, ReservedId, allowing
 from postroom.doors.guard.tool_policy import Rule
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.given import check_given
-from postroom.work.questions.view import Heard
+from postroom.work.questions.view import HeardAnswer
 
 CHANNEL: Final = "api"
 Place = Annotated[
@@ -55,7 +55,7 @@ def add_answering(router: APIRouter, asking: Asking, may_answer: Rule, new_id: C
         return _answer(heard, body)
 
 
-def _answer(heard: Heard, body: Mapping[str, Any]) -> dict[str, Any] | JSONResponse:
+def _answer(heard: HeardAnswer, body: Mapping[str, Any]) -> dict[str, Any] | JSONResponse:
     verdict, view = heard.verdict, shown(heard.view)
     match verdict.kind:
         case VerdictKind.ACCEPTED:

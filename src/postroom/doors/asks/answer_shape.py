@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question
-from postroom.domain.question_answer import BY_DEFAULT, Answer, AnsweredBy
+from postroom.domain.question_answer import BY_DEFAULT, AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.time import to_text
 
@@ -67,7 +67,7 @@ def _while_open(question: Question, shown: Sequence[Presentation]) -> str:
     )
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: QuestionAnswer) -> dict[str, Any]:
     return {
         "value": answer.value,
         "text": answer.text,

@@ -19,7 +19,7 @@ from postroom.doors.asks.link_page import HEADERS, confirm_page, plain_page, que
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.work.questions.given import Given
 from postroom.work.questions.links import PATH, Links
-from postroom.work.questions.view import Heard, OpenedLink
+from postroom.work.questions.view import HeardAnswer, OpenedLink
 
 _GONE: Final = "This link is not good any more: the question was answered, changed or taken back, or never existed."
 _THANKS: Final = "Thank you. Your answer was noted; this page can be closed."
@@ -103,7 +103,7 @@ class _Pages:
             return _answer(plain_page(_AWAY), 503)
         return self._told(token, opened, heard)
 
-    def _told(self, token: str, opened: OpenedLink, heard: Heard) -> HTMLResponse:
+    def _told(self, token: str, opened: OpenedLink, heard: HeardAnswer) -> HTMLResponse:
         verdict = heard.verdict
         if verdict.kind is VerdictKind.ACCEPTED:
             return _answer(plain_page(_THANKS))

@@ -12,7 +12,7 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.doors.asks.render import shown
-from postroom.doors.guard.event_stream import End, Event, EventStream
+from postroom.doors.guard.event_stream import End, EventStream, StreamEvent
 from postroom.system.signal import Signal
 from postroom.work.questions.feed import QuestionFeed
 
@@ -32,14 +32,14 @@ async def stream(
     """Where it begins is fixed before the first byte is sent."""
     at = await feed.newest() if position is None else position
 
-    async def look(_: Signal) -> AsyncGenerator[Event | End, None]:
+    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
         nonlocal at
         try:
             while lines := await feed.since(reader, at):
                 for line in lines:
                     at = line.position
                     if line.view is not None:
-                        yield Event(name=str(line.type), id=str(at), data=shown(line.view))
+                        yield StreamEvent(name=str(line.type), id=str(at), data=shown(line.view))
         except StoreUnavailable:
             return  # the next look will do
 
@@ -48,5 +48,5 @@ async def stream(
         listening=nullcontext(signal),
         clock=clock,
         pause_seconds=_LOOK_AGAIN_SECONDS,
-        first=Event(retry_ms=1000),
+        first=StreamEvent(retry_ms=1000),
     ).response()

@@ -24,7 +24,7 @@ from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import JsonRoute, answer_in_one_shape, failures
 from postroom.work.intents.adapt import Adapter, GatewayPort, RegistryPort
 from postroom.work.intents.agency import Agency
-from postroom.work.intents.envelope import Call
+from postroom.work.intents.envelope import AssistantCall
 from postroom.work.intents.schemas import complaints_of, refuse, unsendable, validator
 
 # Open to the guard, because these answer "no token" in the adapters' own shape.
@@ -33,14 +33,14 @@ _PUBLIC: Final = ("/health", "/openapi.json", _ADAPT, "/v1/resolve")
 _REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
 
 
-class Household(RegistryPort, GatewayPort, Protocol):
+class AssistantHousehold(RegistryPort, GatewayPort, Protocol):
     """Its contacts and its intents, as one caller may use them."""
 
 
 class HouseholdAt(Protocol):
     """Where the household is: in this process, or at an address."""
 
-    def under(self, caller: Principal, token: str, *, key: str | None = None) -> Household: ...
+    def under(self, caller: Principal, token: str, *, key: str | None = None) -> AssistantHousehold: ...
 
     async def close(self) -> None: ...
 
@@ -135,7 +135,7 @@ async def _answer(
         raise error.renamed(partial(_field, face)) from None
 
 
-def _keyed(call: Call, caller: Principal, key: str) -> Call:
+def _keyed(call: AssistantCall, caller: Principal, key: str) -> AssistantCall:
     """The same call again has the same key and belongs to the same conversation."""
     conversation = str(uuid5(NAMESPACE_URL, f"postroom:{caller}:{call.from_agent}:{key}"))
     return replace(

@@ -6,18 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from postroom.doors.people.models import CandidateBody
+
 MatchName = Literal["explicit", "memory", "exact", "fuzzy", "smart_fuzzy"]
-
-
-class CandidateBody(BaseModel):
-    agent_address: str
-    display_name: str
-    alias: str
-    match_type: MatchName
-    score: float
-    hint: str
-    why: str
-    resolution_token: str | None = None
 
 
 class ResolutionBody(BaseModel):

@@ -22,7 +22,7 @@ from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.tool_policy import Rule
 from postroom.doors.intents.parts import GatewayParts
 from postroom.work.intents.adapt import Adapter
-from postroom.work.intents.envelope import Call
+from postroom.work.intents.envelope import AssistantCall
 from postroom.work.intents.receipt import intent_document
 from postroom.work.intents.schemas import refuse, unsendable
 from postroom.work.people.confirm import Confirmation, Confirmer
@@ -143,7 +143,7 @@ def _add_send(server: MCPServer[Any], parts: AssistantParts) -> None:
         principal = caller(context, parts.verifier)
         _check_texts(message=message, recipient_name=recipient_name, resolution_token=resolution_token)
         sender = parts.gateway.agency.sender(principal, on_behalf_of, "on_behalf_of")
-        call = Call(
+        call = AssistantCall(
             from_agent=sender,
             to_agent=recipient_address,
             recipient_name=recipient_name,

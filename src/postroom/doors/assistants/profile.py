@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.domain.contact import InputMode
-from postroom.work.intents.envelope import Call, intent_type_of
+from postroom.work.intents.envelope import AssistantCall, intent_type_of
 
 _ADDRESS: Final = {"type": "string", "minLength": 3, "maxLength": 255}
 
@@ -114,13 +114,13 @@ class Face:
             "properties": {self.wire(rule.name): {**rule.schema, "description": rule.description} for rule in rules},
         }
 
-    def call(self, body: Mapping[str, Any], from_agent: str) -> Call:
+    def call(self, body: Mapping[str, Any], from_agent: str) -> AssistantCall:
         """A body that satisfies the schema, in our words."""
         ours = {rule.name: body[self.wire(rule.name)] for rule in FIELDS if self.wire(rule.name) in body}
         ours["from_agent"] = from_agent
         ours["intent_type"] = intent_type_of(ours.get("intent_type"))
         ours["input_mode"] = InputMode(ours.get("input_mode", InputMode.TEXT))
-        return Call(**ours, connector=self.name)
+        return AssistantCall(**ours, connector=self.name)
 
 
 CHATGPT: Final = Face(

@@ -12,7 +12,7 @@ from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notify_response import argument_error, notify_error
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
-from postroom.domain.session import Session, Status
+from postroom.domain.session import Session, SessionStatus
 from postroom.domain.time import SECOND_US
 from postroom.doors.butler.notify import Notifier, NotifyArguments
 from postroom.doors.butler.notify_status import notify_status
@@ -23,7 +23,7 @@ from postroom.system.roster.config import ButlerConfig
 from postroom.work.butlers.scheduler import Scheduler
 
 
-class State(Protocol):
+class ButlerState(Protocol):
     async def get(self, key: str) -> dict[str, Any] | None: ...
 
     async def set(self, key: str, value: Any, *, expected_version: int | None, now_us: int) -> int | None: ...
@@ -48,7 +48,7 @@ class ButlerSessions(Protocol):
     ) -> Session: ...
 
     async def newest(
-        self, *, status: Status | None = None, before: str | None = None, limit: int = 50
+        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
     ) -> Sequence[Session]: ...
 
     async def get(self, session_id: str) -> Session | None: ...
@@ -69,7 +69,7 @@ class Butler:
     config: ButlerConfig
     port: int
     notifier: Notifier
-    state: State
+    state: ButlerState
     sessions: ButlerSessions
     modules: Modules
     verifier: Verifier

@@ -20,11 +20,11 @@ from postroom.doors.console.cookies import session_secret
 from postroom.doors.console.form import Form, FormRefused, check_token, read_form
 from postroom.doors.console.headers import Protected
 from postroom.doors.console.message import message
-from postroom.doors.console.ports import Sessions
+from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sign_in import sign_in_routes, sign_out_page, theme_page
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 _SIGN_IN = ("Sign in", "Run “postroom login” in a terminal and open the link it prints.")
 _REFUSED = ("Nothing was done", "")
@@ -36,9 +36,9 @@ _BROKEN = ("Something went wrong", "The error is ours and has been written to th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleParts:
-    sections: Sequence[Section]
-    more_pages: Sequence[Page]
-    sessions: Sessions
+    sections: Sequence[ConsoleSection]
+    more_pages: Sequence[ConsolePage]
+    sessions: ConsoleSessions
     clock: Clock
 
 
@@ -64,7 +64,7 @@ class _Doors:
         self._parts = parts
         self._templates = templates
 
-    def to(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+    def to(self, page: ConsolePage) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             secret, now_us = session_secret(request), self._parts.clock.now_us()
             session = await self._parts.sessions.find(secret, now_us) if secret else None

@@ -89,12 +89,12 @@ async def _do(work: Work, names: Sequence[str], step: Step) -> None:
         for name in waiting:
             if work.stopped:
                 return
-            work.note(name, await _told(step, name))
+            work.note(name, await _problem_of(step, name))
 
     await asyncio.gather(*(hand() for _ in range(_AT_ONCE)))
 
 
-async def _told(step: Step, name: str) -> str | None:
+async def _problem_of(step: Step, name: str) -> str | None:
     """A mistake of ours is a problem with this one; the others are done, and the work ends."""
     try:
         return await step(name)

@@ -13,8 +13,8 @@ from postroom.domain.errors import Refused, StoreUnavailable
 from postroom.domain.person import NewPerson
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_page import book_of, has_book
-from postroom.doors.console.visit import Page, Visit
-from postroom.work.people.import_cards import Cards, read_csv, read_vcards
+from postroom.doors.console.visit import ConsolePage, Visit
+from postroom.work.people.import_cards import ImportedCards, read_csv, read_vcards
 
 _AT_ONCE: Final = 100
 
@@ -77,15 +77,15 @@ class ImportPages:
         return visit.show("contacts_import.html", work=work, found=found, complaint="", text="")
 
 
-def import_pages(pages: ImportPages) -> Sequence[Page]:
+def import_pages(pages: ImportPages) -> Sequence[ConsolePage]:
     return (
-        Page("/contacts/import", pages.blank, open_to=has_book),
-        Page("/contacts/import", pages.begin, "POST", open_to=has_book),
-        Page("/contacts/import/{id}", pages.progress, open_to=has_book),
+        ConsolePage("/contacts/import", pages.blank, open_to=has_book),
+        ConsolePage("/contacts/import", pages.begin, "POST", open_to=has_book),
+        ConsolePage("/contacts/import/{id}", pages.progress, open_to=has_book),
     )
 
 
-def _cards(text: str) -> Cards:
+def _cards(text: str) -> ImportedCards:
     return read_vcards(text) if "BEGIN:VCARD" in text.upper() else read_csv(text)
 
 

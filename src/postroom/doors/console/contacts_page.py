@@ -17,7 +17,7 @@ from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.people.people import People
 
 PAGE_SIZE: Final = 50
@@ -29,7 +29,7 @@ class WordSearch(Protocol):
     async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
 
 
-class Choices(Protocol):
+class RememberedChoices(Protocol):
     async def listed(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Remembered]: ...
 
     async def forget(self, owner_agent: str, memory_id: str) -> bool: ...
@@ -39,7 +39,7 @@ class Choices(Protocol):
 class ContactPages:
     people: People
     search: WordSearch
-    choices: Choices
+    choices: RememberedChoices
 
     async def show(self, visit: Visit) -> Response:
         book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
@@ -140,18 +140,18 @@ def _complaints(error: Refused | None) -> dict[str, str]:
     return found
 
 
-def contacts_section(pages: ContactPages, more: Sequence[Page] = ()) -> Section:
-    return Section(
+def contacts_section(pages: ContactPages, more: Sequence[ConsolePage] = ()) -> ConsoleSection:
+    return ConsoleSection(
         name="People",
         pages=(
-            Page("/contacts", pages.show, open_to=has_book),
-            Page("/contacts", pages.add, "POST", open_to=has_book),
-            Page("/contacts/new", pages.blank, open_to=has_book),
+            ConsolePage("/contacts", pages.show, open_to=has_book),
+            ConsolePage("/contacts", pages.add, "POST", open_to=has_book),
+            ConsolePage("/contacts/new", pages.blank, open_to=has_book),
             *more,  # before the page of one person, whose path would swallow theirs
-            Page("/contacts/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
-            Page("/contacts/{id}", pages.one, open_to=has_book),
-            Page("/contacts/{id}", pages.change, "POST", open_to=has_book),
-            Page("/contacts/{id}/delete", pages.delete, "POST", open_to=has_book),
+            ConsolePage("/contacts/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
+            ConsolePage("/contacts/{id}", pages.one, open_to=has_book),
+            ConsolePage("/contacts/{id}", pages.change, "POST", open_to=has_book),
+            ConsolePage("/contacts/{id}/delete", pages.delete, "POST", open_to=has_book),
         ),
     )
 

@@ -11,14 +11,14 @@ from starlette.responses import Response
 
 from postroom.domain.dead_letter import DeadLetter
 from postroom.domain.enquiry import DeadLetterQuery
-from postroom.domain.enquiry import Page as Limits
+from postroom.domain.enquiry import RowPage as Limits
 from postroom.domain.errors import ErrorClass, PostroomError, ValidationError
 from postroom.domain.ids import DeadLetterId, is_uuid
 from postroom.domain.principal import Principal
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.delivery.dead_letters import objections
 from postroom.work.delivery.enquiries import read_choice, read_reason, read_uuid, read_word
 
@@ -37,17 +37,17 @@ class DeadLetterReader(Protocol):
     async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None: ...
 
 
-def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> Section:
+def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> ConsoleSection:
     pages = _Pages(reader, tools, bulk)
-    return Section(
+    return ConsoleSection(
         name="Dead letters",
         pages=(
-            Page(_HOME, pages.show_list),
-            Page(f"{_HOME}/all", pages.act_on_many, "POST"),
-            Page(f"{_HOME}/progress/{{id}}", pages.show_work),
-            Page(f"{_HOME}/{{id}}", pages.show_one),
-            Page(f"{_HOME}/{{id}}/replay", pages.replay, "POST"),
-            Page(f"{_HOME}/{{id}}/discard", pages.discard, "POST"),
+            ConsolePage(_HOME, pages.show_list),
+            ConsolePage(f"{_HOME}/all", pages.act_on_many, "POST"),
+            ConsolePage(f"{_HOME}/progress/{{id}}", pages.show_work),
+            ConsolePage(f"{_HOME}/{{id}}", pages.show_one),
+            ConsolePage(f"{_HOME}/{{id}}/replay", pages.replay, "POST"),
+            ConsolePage(f"{_HOME}/{{id}}/discard", pages.discard, "POST"),
         ),
     )
 

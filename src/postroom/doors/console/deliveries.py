@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from postroom.domain.delivery import Intent, Priority, Status
 from postroom.domain.enquiry import DeliveryQuery
-from postroom.domain.enquiry import Page as Limits
+from postroom.domain.enquiry import RowPage as Limits
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import is_uuid
 from postroom.domain.time import to_us
@@ -21,7 +21,7 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.timeline import timeline
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.doors.console.words import state_word
 from postroom.work.delivery.enquiries import read_choice, read_uuid, read_word
 from postroom.work.delivery.why import Around, why
@@ -67,7 +67,7 @@ class Surroundings:
         return waits[channel]["retry_after_seconds"] if channel in waits else None
 
 
-def deliveries_section(reader: DeliveryReader, tools: Tools) -> Section:
+def deliveries_section(reader: DeliveryReader, tools: Tools) -> ConsoleSection:
     async def show_list(visit: Visit) -> Response:
         wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
         if wanted["q"] and (known := await reader.identified(wanted["q"])):
@@ -108,7 +108,9 @@ def deliveries_section(reader: DeliveryReader, tools: Tools) -> Section:
             moments=timeline(file, visit.now_us),
         )
 
-    return Section(name="Deliveries", pages=(Page("/deliveries", show_list), Page("/deliveries/{id}", show_one)))
+    return ConsoleSection(
+        name="Deliveries", pages=(ConsolePage("/deliveries", show_list), ConsolePage("/deliveries/{id}", show_one))
+    )
 
 
 def _around(file: Mapping[str, Any], now: Surroundings, max_attempts: int) -> Around:

@@ -9,13 +9,13 @@ from starlette.responses import Response
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ports import Clock
 from postroom.doors.console.changes import Changes, Ear
-from postroom.doors.console.ports import Sessions
-from postroom.doors.console.visit import Page, Visit, anybody
-from postroom.doors.guard.event_stream import End, Event, EventStream
+from postroom.doors.console.ports import ConsoleSessions
+from postroom.doors.console.visit import ConsolePage, Visit, anybody
+from postroom.doors.guard.event_stream import End, EventStream, StreamEvent
 from postroom.work.inbox.owner import inbox_of
 
 
-def events_page(changes: Changes, clock: Clock, sessions: Sessions) -> Page:
+def events_page(changes: Changes, clock: Clock, sessions: ConsoleSessions) -> ConsolePage:
     async def stream(visit: Visit) -> Response:
         async def is_signed_in() -> bool:
             try:
@@ -23,7 +23,7 @@ def events_page(changes: Changes, clock: Clock, sessions: Sessions) -> Page:
             except StoreUnavailable:
                 return False
 
-        async def look(ear: Ear) -> AsyncGenerator[Event | End, None]:
+        async def look(ear: Ear) -> AsyncGenerator[StreamEvent | End, None]:
             """
             A topic and nothing else: what is shown is always read again, by the page, with its own rights.
 
@@ -32,13 +32,13 @@ def events_page(changes: Changes, clock: Clock, sessions: Sessions) -> Page:
             if not await is_signed_in():
                 yield End()
             for topic in ear.take():
-                yield Event(name=topic, data="-")
+                yield StreamEvent(name=topic, data="-")
 
         return EventStream(
             look=look,
             listening=changes.listening(inbox_of(visit.principal) or ""),
             clock=clock,
-            first=Event(retry_ms=2000, name="listening", data="-"),
+            first=StreamEvent(retry_ms=2000, name="listening", data="-"),
         ).response()
 
-    return Page("/events", stream, open_to=anybody)
+    return ConsolePage("/events", stream, open_to=anybody)

@@ -16,7 +16,7 @@ from postroom.domain.time import SECOND_US, seconds
 from postroom.doors.console.asking import asked
 from postroom.doors.console.charts import Bar, bars, lines, round_top
 from postroom.doors.console.ports import Tools
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 _HOURS: Final = 24
 SAMPLE: Final = 500
@@ -50,7 +50,7 @@ class Charts:
         return not any(one.looked_at for one in self.slices)
 
 
-def health_section(reader: HealthReader, tools: Tools) -> Section:
+def health_section(reader: HealthReader, tools: Tools) -> ConsoleSection:
     async def health(visit: Visit) -> Response:
         circuits = await asked(tools, visit.principal, "messenger_circuit_status", {})
         return visit.show(
@@ -64,7 +64,7 @@ def health_section(reader: HealthReader, tools: Tools) -> Section:
             sample=SAMPLE,
         )
 
-    return Section(name="Health", pages=(Page("/health", health),))
+    return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
 
 
 def charts_of(slices: Sequence[Slice]) -> Charts:

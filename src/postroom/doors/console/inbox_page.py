@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import Shelf
-from postroom.domain.notification import Change, Cursor, Notification
+from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
 from postroom.doors.console.questions_here import QuestionsHere
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.cursor import cursor_after, parse_cursor
 from postroom.work.inbox.owner import inbox_of
@@ -26,13 +26,13 @@ PAGE_SIZE: Final = 20
 _GONE: Final = "There is no such notification in your inbox any more."
 
 # What a person may do, and how the page says that it was done.
-_CHANGES: Final[Mapping[str, tuple[Change, str]]] = {
-    "read": (Change.READ, "Marked as read."),
-    "unread": (Change.UNREAD, "Marked as unread."),
-    "archive": (Change.ARCHIVE, "Put away."),
-    "unarchive": (Change.UNARCHIVE, "Taken out again."),
-    "dismiss": (Change.DISMISS, "Dismissed. You find it under Dismissed."),
-    "wake": (Change.SNOOZE, "Back in the inbox."),
+_CHANGES: Final[Mapping[str, tuple[NotificationChange, str]]] = {
+    "read": (NotificationChange.READ, "Marked as read."),
+    "unread": (NotificationChange.UNREAD, "Marked as unread."),
+    "archive": (NotificationChange.ARCHIVE, "Put away."),
+    "unarchive": (NotificationChange.UNARCHIVE, "Taken out again."),
+    "dismiss": (NotificationChange.DISMISS, "Dismissed. You find it under Dismissed."),
+    "wake": (NotificationChange.SNOOZE, "Back in the inbox."),
 }
 
 
@@ -87,7 +87,7 @@ class InboxPages:
             "notification.html", note=found, shelf=shelf_of(found, visit.now_us), zone=preferences.quiet_hours_timezone
         )
 
-    async def change(self, visit: Visit, what: Change, said: str) -> Response:
+    async def change(self, visit: Visit, what: NotificationChange, said: str) -> Response:
         return _done(visit, await self.acts.change(own_inbox(visit), visit.path["id"], what, visit.now_us), said)
 
     async def restore(self, visit: Visit) -> Response:
@@ -102,7 +102,9 @@ class InboxPages:
             return visit.go(f"/inbox/{visit.path['id']}", f"Not snoozed: the time {error.fields[0].error}.", "bad")
         except ValueError:
             raise HTTPException(404) from None
-        after = await self.acts.change(own_inbox(visit), visit.path["id"], Change.SNOOZE, visit.now_us, until_us)
+        after = await self.acts.change(
+            own_inbox(visit), visit.path["id"], NotificationChange.SNOOZE, visit.now_us, until_us
+        )
         return _done(visit, after, "Snoozed. You find it under Snoozed until then.")
 
     async def read_all(self, visit: Visit) -> Response:
@@ -116,25 +118,25 @@ class InboxPages:
         return wanted
 
 
-def inbox_section(pages: InboxPages, more: Sequence[Page] = ()) -> Section:
-    def changing(name: str) -> Page:
+def inbox_section(pages: InboxPages, more: Sequence[ConsolePage] = ()) -> ConsoleSection:
+    def changing(name: str) -> ConsolePage:
         what, said = _CHANGES[name]
 
         async def act(visit: Visit) -> Response:
             return await pages.change(visit, what, said)
 
-        return Page(f"/inbox/{{id}}/{name}", act, "POST", open_to=has_inbox)
+        return ConsolePage(f"/inbox/{{id}}/{name}", act, "POST", open_to=has_inbox)
 
-    return Section(
+    return ConsoleSection(
         name="Inbox",
         pages=(
-            Page("/inbox", pages.show, open_to=has_inbox),
+            ConsolePage("/inbox", pages.show, open_to=has_inbox),
             *more,  # before the page of one notification, whose path would swallow theirs
-            Page("/inbox/read-all", pages.read_all, "POST", open_to=has_inbox),
-            Page("/inbox/{id}", pages.one, open_to=has_inbox),
+            ConsolePage("/inbox/read-all", pages.read_all, "POST", open_to=has_inbox),
+            ConsolePage("/inbox/{id}", pages.one, open_to=has_inbox),
             *(changing(name) for name in _CHANGES),
-            Page("/inbox/{id}/snooze", pages.snooze, "POST", open_to=has_inbox),
-            Page("/inbox/{id}/restore", pages.restore, "POST", open_to=has_inbox),
+            ConsolePage("/inbox/{id}/snooze", pages.snooze, "POST", open_to=has_inbox),
+            ConsolePage("/inbox/{id}/restore", pages.restore, "POST", open_to=has_inbox),
         ),
     )
 

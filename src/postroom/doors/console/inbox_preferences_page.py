@@ -13,7 +13,7 @@ from postroom.domain.notification import DeliveryChannel
 from postroom.domain.principal import Role
 from postroom.domain.zone import zone_names
 from postroom.doors.console.inbox_page import has_inbox, own_inbox
-from postroom.doors.console.visit import Page, Visit
+from postroom.doors.console.visit import ConsolePage, Visit
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.ports import PreferenceBook
 from postroom.work.inbox.preferences import warnings_of
@@ -49,10 +49,10 @@ class PreferencePages:
         return visit.go("/inbox/preferences", "Saved.")
 
 
-def preference_pages(pages: PreferencePages) -> Sequence[Page]:
+def preference_pages(pages: PreferencePages) -> Sequence[ConsolePage]:
     return (
-        Page("/inbox/preferences", pages.show, open_to=has_inbox),
-        Page("/inbox/preferences", pages.save, "POST", open_to=has_inbox),
+        ConsolePage("/inbox/preferences", pages.show, open_to=has_inbox),
+        ConsolePage("/inbox/preferences", pages.save, "POST", open_to=has_inbox),
     )
 
 

@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.domain.console_session import Session
+from postroom.domain.console_session import ConsoleSession
 from postroom.domain.principal import Principal
 
 
-class Sessions(Protocol):
+class ConsoleSessions(Protocol):
     async def redeem(self, link_secret: str, now_us: int) -> str | None:
         """The secret of a new session; None when the link is unknown, used or too old."""
         ...
 
-    async def find(self, secret: str, now_us: int) -> Session | None: ...
+    async def find(self, secret: str, now_us: int) -> ConsoleSession | None: ...
 
     async def end(self, secret: str, now_us: int) -> None: ...
 

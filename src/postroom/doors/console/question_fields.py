@@ -18,7 +18,7 @@ _SECONDS: Final = len("2026-12-24T18:00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormField:
+class QuestionField:
     """`shape` is how it is offered: radios, select, ticks, or an input of that type; `value` is what is in it."""
 
     name: str
@@ -41,14 +41,14 @@ class FormField:
         return self.value[0] if self.value else ""
 
 
-def form_fields(wording: Wording, typed: Form | None = None) -> Sequence[FormField]:
+def form_fields(wording: Wording, typed: Form | None = None) -> Sequence[QuestionField]:
     """Filled with what was typed before; at first with the form's own defaults. A secret is never filled in."""
     form = wording.form
     if form is None:
         return ()
     required = form.get("required", [])
     return [
-        FormField(
+        QuestionField(
             name=name,
             title=str(field.get("title") or name),
             hint=_hint(field),

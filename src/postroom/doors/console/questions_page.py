@@ -16,8 +16,8 @@ from postroom.domain.question import Question
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.form import Form
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
-from postroom.doors.console.question_fields import FormField, form_fields
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.question_fields import QuestionField, form_fields
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.approvals.visible import findings
 from postroom.work.questions.answer_words import answer_words
 from postroom.work.questions.asked_people import person_id_of
@@ -25,7 +25,7 @@ from postroom.work.questions.asking import Asking
 from postroom.work.questions.card_words import asker_name, one_line
 from postroom.work.questions.judge import CONSOLE
 from postroom.work.questions.may_answer import may_answer
-from postroom.work.questions.view import Heard, QuestionView
+from postroom.work.questions.view import HeardAnswer, QuestionView
 from postroom.work.questions.why import ending, name_of, sentences
 
 PAGE_SIZE: Final = 20
@@ -37,7 +37,7 @@ _MOST_SAID: Final = 200
 _BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
 
 
-class Figures(Protocol):
+class QuestionCounts(Protocol):
     async def waiting_for(self, person_id: str) -> int: ...
 
 
@@ -61,7 +61,7 @@ class QuestionCard:
         return ", ".join(person.name for person in self.question.people)
 
     @property
-    def fields(self) -> Sequence[FormField]:
+    def fields(self) -> Sequence[QuestionField]:
         return form_fields(self.question.wording, self.typed)
 
     @property
@@ -100,7 +100,7 @@ class QuestionCard:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionPages:
     asking: Asking
-    figures: Figures
+    figures: QuestionCounts
 
     async def waiting(self, who: Principal) -> int:
         person_id = person_id_of(who)
@@ -149,7 +149,7 @@ class QuestionPages:
                 reason = heard.verdict.reason
                 return visit.go(path, f"{reason[:1].upper()}{reason[1:]}. Your answer changed nothing.", "bad")
 
-    async def _heard(self, visit: Visit, view: QuestionView) -> Heard:
+    async def _heard(self, visit: Visit, view: QuestionView) -> HeardAnswer:
         question = view.question
         try:
             return await self.asking.answer(
@@ -180,13 +180,13 @@ class QuestionPages:
             raise _page_of(error) from None
 
 
-def questions_section(pages: QuestionPages) -> Section:
-    return Section(
+def questions_section(pages: QuestionPages) -> ConsoleSection:
+    return ConsoleSection(
         name="Questions",
         pages=(
-            Page("/questions", pages.show, open_to=can_be_asked),
-            Page("/questions/{id}", pages.one, open_to=can_be_asked),
-            Page("/questions/{id}/answer", pages.answer, "POST", open_to=can_be_asked),
+            ConsolePage("/questions", pages.show, open_to=can_be_asked),
+            ConsolePage("/questions/{id}", pages.one, open_to=can_be_asked),
+            ConsolePage("/questions/{id}/answer", pages.answer, "POST", open_to=can_be_asked),
         ),
     )
 
@@ -207,7 +207,7 @@ def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint
     )
 
 
-def _thanks(heard: Heard) -> str:
+def _thanks(heard: HeardAnswer) -> str:
     question = heard.view.question
     if question.status is QuestionStatus.DECLINED:
         return f"You would rather not answer. {asker_name(question)} will hear so."

@@ -14,7 +14,7 @@ from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
 from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,22 +68,24 @@ class RulePages:
             raise HTTPException(404)
 
 
-def approvals_section(pages: ApprovalPages, rules: RulePages, may_decide: Callable[[Principal], bool]) -> Section:
+def approvals_section(
+    pages: ApprovalPages, rules: RulePages, may_decide: Callable[[Principal], bool]
+) -> ConsoleSection:
     """
     Rules come first: the page of one action would swallow their path.
 
     Reading what waits is part of deciding on it, so both are for the same people.
     """
-    return Section(
+    return ConsoleSection(
         name="Approvals",
         pages=(
-            Page("/approvals", pages.show, open_to=may_decide),
-            Page("/approvals/rules", rules.show, open_to=may_decide),
-            Page("/approvals/rules", rules.make, "POST", open_to=may_decide),
-            Page("/approvals/rules/{id}/revoke", rules.revoke, "POST", open_to=may_decide),
-            Page("/approvals/{id}", pages.one, open_to=may_decide),
-            Page("/approvals/{id}/compare", pages.compare, "POST", open_to=may_decide),
-            Page("/approvals/{id}/approve", pages.approve, "POST", open_to=may_decide),
-            Page("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),
+            ConsolePage("/approvals", pages.show, open_to=may_decide),
+            ConsolePage("/approvals/rules", rules.show, open_to=may_decide),
+            ConsolePage("/approvals/rules", rules.make, "POST", open_to=may_decide),
+            ConsolePage("/approvals/rules/{id}/revoke", rules.revoke, "POST", open_to=may_decide),
+            ConsolePage("/approvals/{id}", pages.one, open_to=may_decide),
+            ConsolePage("/approvals/{id}/compare", pages.compare, "POST", open_to=may_decide),
+            ConsolePage("/approvals/{id}/approve", pages.approve, "POST", open_to=may_decide),
+            ConsolePage("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),
         ),
     )

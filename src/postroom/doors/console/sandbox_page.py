@@ -14,7 +14,7 @@ from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sandbox_keys import linked
 from postroom.doors.console.sandbox_view import MOST_SHOWN, Bubble, Phone, awaited, fingerprint, letters, phone
-from postroom.doors.console.visit import Page, Section, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 EMOJI: Final = ("👍", "❤", "🎉", "😢")
 _LONGEST_MESSAGE: Final = 4096
@@ -88,16 +88,16 @@ class SandboxPages:
         return visit.go(back, said)
 
 
-def sandbox_section(door: SandboxDoor) -> Section:
+def sandbox_section(door: SandboxDoor) -> ConsoleSection:
     pages = SandboxPages(door=door)
-    return Section(
+    return ConsoleSection(
         name="Sandbox",
         pages=(
-            Page("/sandbox", pages.show),
-            Page("/sandbox/message", pages.type_message, "POST"),
-            Page("/sandbox/reaction", pages.tap, "POST"),
-            Page("/sandbox/press", pages.press, "POST"),
-            Page("/sandbox/mail", pages.write, "POST"),
+            ConsolePage("/sandbox", pages.show),
+            ConsolePage("/sandbox/message", pages.type_message, "POST"),
+            ConsolePage("/sandbox/reaction", pages.tap, "POST"),
+            ConsolePage("/sandbox/press", pages.press, "POST"),
+            ConsolePage("/sandbox/mail", pages.write, "POST"),
         ),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.domain.approval import EventType
+from postroom.domain.approval import ApprovalEventType
 from postroom.domain.delivery import Status
 from postroom.domain.time import parse_text
 from postroom.doors.console.words import milliseconds, state_tone, state_word
@@ -15,18 +15,18 @@ from postroom.work.delivery.why import why_refused
 Row = Mapping[str, Any]
 
 _DECISIONS: Final = {
-    EventType.ACTION_QUEUED: ("Parked for approval", "ask"),
-    EventType.ACTION_AUTO_APPROVED: ("Approved by a standing rule", "good"),
-    EventType.ACTION_APPROVED: ("Approved", "good"),
-    EventType.ACTION_REJECTED: ("Rejected", "bad"),
-    EventType.ACTION_EXPIRED: ("Nobody answered in time", "bad"),
-    EventType.DECISION_REFUSED: ("A decision came too late", "warn"),
-    EventType.RULE_CREATED: ("A standing rule was made from it", "plain"),
+    ApprovalEventType.ACTION_QUEUED: ("Parked for approval", "ask"),
+    ApprovalEventType.ACTION_AUTO_APPROVED: ("Approved by a standing rule", "good"),
+    ApprovalEventType.ACTION_APPROVED: ("Approved", "good"),
+    ApprovalEventType.ACTION_REJECTED: ("Rejected", "bad"),
+    ApprovalEventType.ACTION_EXPIRED: ("Nobody answered in time", "bad"),
+    ApprovalEventType.DECISION_REFUSED: ("A decision came too late", "warn"),
+    ApprovalEventType.RULE_CREATED: ("A standing rule was made from it", "plain"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class TimelineMoment:
     """One line; `delivery_id` is another delivery it leads to."""
 
     at_us: int
@@ -36,7 +36,7 @@ class Moment:
     delivery_id: str | None = None
 
 
-def timeline(file: Row, now_us: int) -> list[Moment]:
+def timeline(file: Row, now_us: int) -> list[TimelineMoment]:
     """Sorted by time; what happened at the same moment keeps the order of cause and effect."""
     moments = [
         *_hops(file),
@@ -53,10 +53,10 @@ def timeline(file: Row, now_us: int) -> list[Moment]:
     return sorted(moments, key=lambda one: one.at_us)
 
 
-def _hops(file: Row) -> Iterator[Moment]:
+def _hops(file: Row) -> Iterator[TimelineMoment]:
     for hop in file["hops"]:
         error = f": {hop['error_message']}" if hop["error_message"] else ""
-        yield Moment(
+        yield TimelineMoment(
             at_us=parse_text(hop["created_at"]),
             title=f"{hop['source_butler']} asked for it",
             detail=f"The switchboard answered “{hop['status']}” after {milliseconds(hop['duration_ms'])}{error}.",
@@ -64,9 +64,9 @@ def _hops(file: Row) -> Iterator[Moment]:
         )
 
 
-def _refusals(file: Row, now_us: int) -> Iterator[Moment]:
+def _refusals(file: Row, now_us: int) -> Iterator[TimelineMoment]:
     for refusal in file["refusals"]:
-        yield Moment(
+        yield TimelineMoment(
             at_us=parse_text(refusal["created_at"]),
             title="Refused by a limit" if refusal["limit_type"] != "circuit" else "Refused by the circuit",
             detail=why_refused(refusal, now_us),
@@ -74,33 +74,35 @@ def _refusals(file: Row, now_us: int) -> Iterator[Moment]:
         )
 
 
-def _stored(file: Row) -> Iterator[Moment]:
+def _stored(file: Row) -> Iterator[TimelineMoment]:
     delivery = file["delivery"]
     if delivery["replay_of"]:
         title, detail = f"Replay {delivery['replay_number']} was stored", "The same content, sent once more."
     else:
         title = "Admitted and stored"
         detail = f"Every limit had room and the circuit of {delivery['channel']} let it through."
-    yield Moment(
+    yield TimelineMoment(
         at_us=parse_text(delivery["created_at"]), title=title, detail=detail, delivery_id=delivery["replay_of"]
     )
 
 
-def _decisions(file: Row) -> Iterator[Moment]:
+def _decisions(file: Row) -> Iterator[TimelineMoment]:
     for event in file["approval_events"]:
         title, tone = _DECISIONS.get(event["type"], (state_word(event["type"]), "plain"))
         reason = f" {event['reason']}" if event["reason"] else ""
-        yield Moment(at_us=parse_text(event["at"]), title=title, detail=f"By {event['actor']}.{reason}", tone=tone)
+        yield TimelineMoment(
+            at_us=parse_text(event["at"]), title=title, detail=f"By {event['actor']}.{reason}", tone=tone
+        )
 
 
-def _attempts(file: Row) -> Iterator[Moment]:
+def _attempts(file: Row) -> Iterator[TimelineMoment]:
     for attempt in file["attempts"]:
         told = [f"The call took {milliseconds(attempt['latency_ms'])}."]
         if attempt["error_class"]:
             told.append(f"{attempt['error_class']}: {attempt['error_message']}")
         if attempt["provider_response"]:
             told.append(f"The provider said: {attempt['provider_response']}")
-        yield Moment(
+        yield TimelineMoment(
             at_us=parse_text(attempt["started_at"]),
             title=f"Attempt {attempt['attempt_number']}: {state_word(attempt['outcome'])}",
             detail=" ".join(told),
@@ -108,9 +110,9 @@ def _attempts(file: Row) -> Iterator[Moment]:
         )
 
 
-def _receipts(file: Row) -> Iterator[Moment]:
+def _receipts(file: Row) -> Iterator[TimelineMoment]:
     for receipt in file["delivery"]["receipts"]:
-        yield Moment(
+        yield TimelineMoment(
             at_us=parse_text(receipt["received_at"]),
             title="Receipt",
             detail=f"Part {receipt['part']} is known to the provider as {receipt['provider_delivery_id']}.",
@@ -118,13 +120,13 @@ def _receipts(file: Row) -> Iterator[Moment]:
         )
 
 
-def _ending(file: Row) -> Iterator[Moment]:
+def _ending(file: Row) -> Iterator[TimelineMoment]:
     delivery = file["delivery"]
     if delivery["terminal_at"]:
         told = delivery["terminal_error_message"] or ""
         if delivery["provider_delivery_id"] and delivery["status"] == Status.DELIVERED:
             told = f"The provider's receipt is {delivery['provider_delivery_id']}."
-        yield Moment(
+        yield TimelineMoment(
             at_us=parse_text(delivery["terminal_at"]),
             title=state_word(delivery["status"]),
             detail=told,
@@ -132,16 +134,18 @@ def _ending(file: Row) -> Iterator[Moment]:
         )
 
 
-def _dead_letter(file: Row) -> Iterator[Moment]:
+def _dead_letter(file: Row) -> Iterator[TimelineMoment]:
     letter = file["delivery"]["dead_letter"]
     if letter and letter["discarded_at"]:
-        yield Moment(at_us=parse_text(letter["discarded_at"]), title="Discarded", detail=letter["discard_reason"] or "")
+        yield TimelineMoment(
+            at_us=parse_text(letter["discarded_at"]), title="Discarded", detail=letter["discard_reason"] or ""
+        )
 
 
-def _replays(file: Row) -> Iterator[Moment]:
+def _replays(file: Row) -> Iterator[TimelineMoment]:
     for one in file["siblings"]:
         if one["replay_of"] == file["delivery"]["delivery_id"]:
-            yield Moment(
+            yield TimelineMoment(
                 at_us=parse_text(one["created_at"]),
                 title=f"Replay {one['replay_number']}: {state_word(one['status'])}",
                 tone=state_tone(one["status"]),
@@ -149,10 +153,10 @@ def _replays(file: Row) -> Iterator[Moment]:
             )
 
 
-def _next(file: Row, now_us: int) -> Iterator[Moment]:
+def _next(file: Row, now_us: int) -> Iterator[TimelineMoment]:
     delivery = file["delivery"]
     if delivery["status"] == Status.PENDING and parse_text(delivery["not_before"]) > now_us:
-        yield Moment(
+        yield TimelineMoment(
             at_us=parse_text(delivery["not_before"]),
             title="The next try",
             detail=delivery["waiting_reason"] or "",

@@ -8,15 +8,15 @@ from typing import Any, Final, Protocol, TypeVar
 
 from starlette.responses import Response
 
-from postroom.domain.breaker import Circuit, State
+from postroom.domain.breaker import Circuit, CircuitState
 from postroom.domain.delivery import Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.figures import Depth
-from postroom.domain.overview import Tally, Trouble
+from postroom.domain.overview import DeadLetterCounts, Tally
 from postroom.domain.principal import Principal
 from postroom.domain.time import seconds
 from postroom.doors.console.questions_here import QuestionsHere
-from postroom.doors.console.visit import Page, Section, Visit, anybody
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 
 _DAY_SECONDS: Final = 24 * 3600.0
 _LATEST: Final = 8
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 class Overview(Protocol):
     async def tallies(self, since_us: int) -> Sequence[Tally]: ...
 
-    async def trouble(self) -> Trouble: ...
+    async def trouble(self) -> DeadLetterCounts: ...
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]: ...
 
@@ -35,7 +35,7 @@ class Overview(Protocol):
     async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]: ...
 
 
-class Waiting(Protocol):
+class WaitingCounts(Protocol):
     async def approvals(self, now_us: int) -> int | None:
         """How many wait for a decision; None while approvals are switched off."""
         ...
@@ -60,7 +60,7 @@ class Day:
     """Each part stands alone: None is a source that did not answer, and never counts as nothing."""
 
     tallies: Sequence[Tally] | None
-    trouble: Trouble | None
+    trouble: DeadLetterCounts | None
     circuits: Mapping[str, Circuit] | None
     depth: Depth | None
     latest: Sequence[Mapping[str, Any]] | None
@@ -81,7 +81,7 @@ class Day:
     def open_circuits(self) -> Sequence[str] | None:
         if self.circuits is None:
             return None
-        return [name for name, circuit in self.circuits.items() if circuit.state is not State.CLOSED]
+        return [name for name, circuit in self.circuits.items() if circuit.state is not CircuitState.CLOSED]
 
     @property
     def channels(self) -> Sequence[ChannelHealth] | None:
@@ -99,7 +99,7 @@ class Day:
         return self.trouble is not None and not (self.trouble.given_up or self.trouble.held or self.open_circuits != [])
 
 
-def today_section(overview: Overview, waiting: Waiting, questions: QuestionsHere) -> Section:
+def today_section(overview: Overview, waiting: WaitingCounts, questions: QuestionsHere) -> ConsoleSection:
     async def today(visit: Visit) -> Response:
         day = await _day(overview, visit.now_us) if visit.is_operator else None
         approvals = await _answered(waiting.approvals(visit.now_us), default=_AWAY)
@@ -113,7 +113,7 @@ def today_section(overview: Overview, waiting: Waiting, questions: QuestionsHere
             questions=await _answered(questions.cards(visit), default=()),
         )
 
-    return Section(name="Today", pages=(Page("/", today, open_to=anybody),))
+    return ConsoleSection(name="Today", pages=(ConsolePage("/", today, open_to=anybody),))
 
 
 _AWAY: Final[Any] = object()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom.domain.console_session import Session
-from postroom.doors.console.ports import Sessions
+from postroom.domain.console_session import ConsoleSession
+from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.guard.tokens import TokenFile
 
 
@@ -13,14 +13,14 @@ from postroom.doors.guard.tokens import TokenFile
 class TokenSessions:
     """Asks the token file at every request, so that a revoked token counts at once, whoever revoked it and how."""
 
-    stored: Sessions
+    stored: ConsoleSessions
     tokens: TokenFile
 
     async def redeem(self, link_secret: str, now_us: int) -> str | None:
         secret = await self.stored.redeem(link_secret, now_us)
         return secret if secret and await self.find(secret, now_us) else None
 
-    async def find(self, secret: str, now_us: int) -> Session | None:
+    async def find(self, secret: str, now_us: int) -> ConsoleSession | None:
         session = await self.stored.find(secret, now_us)
         return session if session and self.tokens.still_holds(session.token_ids) else None
 

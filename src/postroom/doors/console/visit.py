@@ -84,7 +84,7 @@ Handler = Callable[[Visit], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ConsolePage:
     """`path` is below /console; a POST is checked before the handler sees it."""
 
     path: str
@@ -94,11 +94,11 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class ConsoleSection:
     """An entry of the navigation with the pages behind it; shown to those its first page is open to."""
 
     name: str
-    pages: Sequence[Page]
+    pages: Sequence[ConsolePage]
 
     @property
     def path(self) -> str:

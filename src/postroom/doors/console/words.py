@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from postroom.domain.breaker import State
+from postroom.domain.breaker import CircuitState
 from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
 from postroom.domain.spoken_time import duration, relative
@@ -26,9 +26,9 @@ STATES: Final[dict[str, tuple[str, str]]] = {
     AttemptResult.RETRYABLE_ERROR: ("Failed, may be retried", "warn"),
     AttemptResult.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
     AttemptResult.UNCERTAIN: ("No clear answer", "warn"),
-    State.CLOSED: ("Working", "good"),
-    State.OPEN: ("Circuit open", "bad"),
-    State.HALF_OPEN: ("Trying again", "warn"),
+    CircuitState.CLOSED: ("Working", "good"),
+    CircuitState.OPEN: ("Circuit open", "bad"),
+    CircuitState.HALF_OPEN: ("Trying again", "warn"),
 }
 
 

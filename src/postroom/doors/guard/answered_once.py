@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.domain.errors import Code, PostroomError, Refused, StoreUnavailable
-from postroom.domain.idempotency_key import HEADER, MAX_KEY_CHARACTERS, Claim, KeptAnswer, KeyedCall, checked_key
+from postroom.domain.idempotency_key import HEADER, MAX_KEY_CHARACTERS, KeptAnswer, KeyClaim, KeyedCall, checked_key
 from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal
 from postroom.doors.guard.http import RESERVED_ID, read_body, replayed
@@ -33,7 +33,7 @@ _PARAMETER: Final = {
 
 
 class IdempotencyKeys(Protocol):
-    async def claim(self, call: KeyedCall, reserved_id: str, now_us: int) -> Claim: ...
+    async def claim(self, call: KeyedCall, reserved_id: str, now_us: int) -> KeyClaim: ...
 
     async def keep(self, call: KeyedCall, answer: KeptAnswer) -> None: ...
 

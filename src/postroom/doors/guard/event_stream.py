@@ -26,7 +26,7 @@ Heard = TypeVar("Heard", bound=Signal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class StreamEvent:
     name: str | None = None
     data: Mapping[str, Any] | str | None = None  # text as it is, anything else as one line of strict JSON
     id: str | None = None
@@ -41,13 +41,13 @@ class End:
 class EventStream(Generic[Heard]):
     """Every look yields what is new; the next one follows when the signal rings or the pause is over."""
 
-    look: Callable[[Heard], AsyncGenerator[Event | End, None]]
+    look: Callable[[Heard], AsyncGenerator[StreamEvent | End, None]]
     listening: AbstractContextManager[Heard]
     clock: Clock
     life_seconds: float = LIFE_SECONDS
     pause_seconds: float = HEARTBEAT_SECONDS
-    first: Event | None = None
-    last: Event | None = None  # when the time is up or the house stops
+    first: StreamEvent | None = None
+    last: StreamEvent | None = None  # when the time is up or the house stops
     has_heartbeat: bool = True
 
     def response(self) -> StreamingResponse:
@@ -80,11 +80,11 @@ class EventStream(Generic[Heard]):
                 yield framed(self.last)
 
 
-def framed(event: Event) -> str:
+def framed(event: StreamEvent) -> str:
     return "".join(f"{line}\n" for line in _lines(event)) + "\n"
 
 
-def _lines(event: Event) -> Iterator[str]:
+def _lines(event: StreamEvent) -> Iterator[str]:
     """Of data every line for itself, so nothing a message holds can end the event or begin another."""
     if event.retry_ms is not None:
         yield f"retry: {event.retry_ms}"

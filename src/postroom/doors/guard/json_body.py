@@ -21,3 +21,7 @@ Agent = Annotated[Text, Field(min_length=3, max_length=255, examples=["agent://h
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Done(BaseModel):
+    ok: bool

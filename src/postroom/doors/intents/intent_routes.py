@@ -10,15 +10,15 @@ from fastapi.responses import StreamingResponse
 from postroom.domain.idempotency_key import agreed_key
 from postroom.domain.intent import IntentStatus
 from postroom.doors.guard.depends import Caller, IdempotencyKey
-from postroom.doors.guard.event_stream import Event
+from postroom.doors.guard.event_stream import StreamEvent
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.intents.arguments import REFUSALS, UUID, Id, OwnAgent, Since, Wait
 from postroom.doors.intents.models import (
     EventsAnswer,
     IntentAnswer,
     MacrosAnswer,
-    ResolveAnswer,
-    ResolveRequest,
+    ResolveIntentAnswer,
+    ResolveIntentRequest,
     ResumeRequest,
     SubmitAnswer,
     SubmitRequest,
@@ -109,13 +109,15 @@ def _add_events(router: APIRouter, parts: GatewayParts) -> None:
         await parts.threads.visible(parts.acting(caller, owner), intent_id)
         seen = since
 
-        async def fetch() -> tuple[list[Event], bool]:
+        async def fetch() -> tuple[list[StreamEvent], bool]:
             nonlocal seen
             found = await parts.threads.store.events(intent_id, since=seen, limit=_PAGE)
             seen = found[-1].seq if found else seen
             intent = await parts.threads.store.get(intent_id)
             ended = intent is None or (not intent.is_open and seen >= intent.seq)
-            return [Event(name=str(one.event_type), id=str(one.seq), data=event_document(one)) for one in found], ended
+            return [
+                StreamEvent(name=str(one.event_type), id=str(one.seq), data=event_document(one)) for one in found
+            ], ended
 
         return stream(fetch, parts.signal, parts.clock, wait_seconds)
 
@@ -125,9 +127,11 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         "/v1/intents/{intent_id}/resolve",
         operation_id="resolveIntent",
         summary="End an intent: completed or failed by whoever was asked, canceled by the sender",
-        response_model=ResolveAnswer,
+        response_model=ResolveIntentAnswer,
     )
-    async def resolve(intent_id: Id, body: ResolveRequest, caller: Caller, owner: OwnAgent = None) -> dict[str, Any]:
+    async def resolve(
+        intent_id: Id, body: ResolveIntentRequest, caller: Caller, owner: OwnAgent = None
+    ) -> dict[str, Any]:
         change = await parts.threads.resolve(
             parts.acting(caller, owner), intent_id, IntentStatus(body.status), _outcome(body)
         )
@@ -149,7 +153,7 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
         return {"ok": True, "intent": intent_document(intent)}
 
 
-def _outcome(body: ResolveRequest) -> dict[str, Any]:
+def _outcome(body: ResolveIntentRequest) -> dict[str, Any]:
     refuse(unsendable(body.result, "result") + unsendable(body.error, "error"))
     match body.status:
         case "COMPLETED":
@@ -179,11 +183,13 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         agent = parts.agency.sender(caller, checked_address(f"agent://{address}", "address"), "address")
         seen = since.lower() if since else None
 
-        async def fetch() -> tuple[list[Event], bool]:
+        async def fetch() -> tuple[list[StreamEvent], bool]:
             nonlocal seen
             found = await parts.threads.inbox.arrived(agent, after=seen, limit=_PAGE)
             seen = found[-1].id if found else seen
             delivered = [await parts.threads.fetched(agent, one) for one in found]
-            return [Event(name="intent.submitted", id=one.id, data=intent_document(one)) for one in delivered], False
+            return [
+                StreamEvent(name="intent.submitted", id=one.id, data=intent_document(one)) for one in delivered
+            ], False
 
         return stream(fetch, parts.signal, parts.clock, wait_seconds)

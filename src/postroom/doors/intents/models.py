@@ -102,14 +102,14 @@ class EventsAnswer(BaseModel):
     events: list[EventBody]
 
 
-class ResolveRequest(Strict):
+class ResolveIntentRequest(Strict):
     status: Literal["COMPLETED", "FAILED", "CANCELED"]
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
     reason: Annotated[Text | None, Field(max_length=2000)] = None
 
 
-class ResolveAnswer(BaseModel):
+class ResolveIntentAnswer(BaseModel):
     ok: bool
     intent: IntentBody
     event: EventBody
@@ -262,7 +262,3 @@ class MacroBody(BaseModel):
 class MacrosAnswer(BaseModel):
     ok: bool
     macros: list[MacroBody]
-
-
-class Done(BaseModel):
-    ok: bool

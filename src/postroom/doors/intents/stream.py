@@ -9,23 +9,23 @@ from typing import Final
 from fastapi.responses import StreamingResponse
 
 from postroom.domain.ports import Clock
-from postroom.doors.guard.event_stream import End, Event, EventStream
+from postroom.doors.guard.event_stream import End, EventStream, StreamEvent
 from postroom.system.signal import Signal
 
 _LOOK_AGAIN_SECONDS: Final = 2.0  # another process may have news that rings nothing here
 
-Fetch = Callable[[], Awaitable[tuple[Sequence[Event], bool]]]  # what is new, and whether nothing more will come
+Fetch = Callable[[], Awaitable[tuple[Sequence[StreamEvent], bool]]]  # what is new, and whether nothing more will come
 
 
 def stream(fetch: Fetch, signal: Signal, clock: Clock, wait_seconds: float) -> StreamingResponse:
     """News as it comes; `stream.end` when there can be no more, `stream.timeout` when the time is up."""
 
-    async def look(_: Signal) -> AsyncGenerator[Event | End, None]:
+    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
         events, has_ended = await fetch()
         for event in events:
             yield event
         if has_ended:
-            yield Event(name="stream.end", data={})
+            yield StreamEvent(name="stream.end", data={})
             yield End()
 
     return EventStream(
@@ -34,6 +34,6 @@ def stream(fetch: Fetch, signal: Signal, clock: Clock, wait_seconds: float) -> S
         clock=clock,
         life_seconds=wait_seconds,
         pause_seconds=_LOOK_AGAIN_SECONDS,
-        last=Event(name="stream.timeout", data={}),
+        last=StreamEvent(name="stream.timeout", data={}),
         has_heartbeat=False,
     ).response()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroom.domain.intent import Intent
+from postroom.domain.intent import AgentIntent
 from postroom.domain.principal import Principal
 from postroom.domain.time import to_text
 from postroom.doors.intents.parts import GatewayParts
@@ -15,7 +15,7 @@ from postroom.work.intents.intake import Submission
 _REMINDERS = ("remind_after_seconds", "remind_interval_seconds", "max_reminders", "escalate_to")
 
 
-async def submit(parts: GatewayParts, caller: Principal, body: Mapping[str, Any]) -> Intent:
+async def submit(parts: GatewayParts, caller: Principal, body: Mapping[str, Any]) -> AgentIntent:
     """The sender comes from the token; the body may only repeat it."""
     sender = parts.agency.sender(caller, body.get("from_agent"))
     workflow = body["payload"].get("workflow")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from postroom.domain.intent import Intent
+from postroom.domain.intent import AgentIntent
 from postroom.doors.guard.depends import Caller
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.intents.arguments import REFUSALS, Cursor, Id, Limit, OwnAgent
@@ -110,5 +110,5 @@ def _add_answering(router: APIRouter, parts: GatewayParts) -> None:
         return _shown(await parts.threads.delegate(parts.acting(caller, owner), thread_id, to, body.note))
 
 
-def _shown(intent: Intent) -> dict[str, Any]:
+def _shown(intent: AgentIntent) -> dict[str, Any]:
     return {"ok": True, "intent": intent_document(intent)}

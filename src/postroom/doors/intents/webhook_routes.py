@@ -10,15 +10,10 @@ from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.principal import Principal
 from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.doors.guard.depends import Caller, ReservedId
+from postroom.doors.guard.json_body import Done
 from postroom.doors.guard.json_door import JsonRoute, failures
 from postroom.doors.intents.arguments import Id, OwnAgent
-from postroom.doors.intents.models import (
-    Done,
-    SubscriptionAnswer,
-    SubscriptionBody,
-    SubscriptionRequest,
-    SubscriptionsAnswer,
-)
+from postroom.doors.intents.models import SubscriptionAnswer, SubscriptionBody, SubscriptionRequest, SubscriptionsAnswer
 from postroom.doors.intents.parts import GatewayParts
 
 _REFUSALS = failures(400, 401, 403, 404, 409, 413, 422, 503)

@@ -12,7 +12,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 
-class Attempt(TypedDict):
+class AttemptBody(TypedDict):
     """One call to a provider."""
 
     attempt_number: int
@@ -25,7 +25,7 @@ class Attempt(TypedDict):
     provider_response: str | None
 
 
-class Receipt(TypedDict):
+class ReceiptBody(TypedDict):
     part: int
     provider_delivery_id: str
     receipt_type: str
@@ -73,7 +73,7 @@ class DeliveryStatus(TypedDict, total=False):
     waiting_reason: str | None
     next_attempt_at: str | None
     provider_delivery_id: str | None
-    latest_attempt: Attempt | None
+    latest_attempt: AttemptBody | None
     terminal_error_class: str | None
     terminal_error_message: str | None
     dead_letter_id: str | None
@@ -96,7 +96,7 @@ class DeliverySearch(TypedDict, total=False):
 class DeliveryAttempts(TypedDict, total=False):
     error: str
     delivery_id: str
-    attempts: list[Attempt]
+    attempts: list[AttemptBody]
     total_attempts: int
 
 
@@ -149,7 +149,7 @@ class Assessment(TypedDict):
     current_replay_count: int
 
 
-class EarlierReplay(TypedDict):
+class EarlierReplayBody(TypedDict):
     delivery_id: str
     replay_number: int
     status: str
@@ -173,11 +173,11 @@ class DeadLetterInspection(TypedDict, total=False):
     first_attempt_at: str | None
     last_attempt_at: str | None
     original_request_envelope: dict[str, Any]
-    all_attempt_outcomes: list[Attempt]
+    all_attempt_outcomes: list[AttemptBody]
     replay_eligible: bool
     requires_accept_duplicate: bool
     replay_count: int
-    replays: list[EarlierReplay]
+    replays: list[EarlierReplayBody]
     replay_eligibility_assessment: Assessment
     discarded_at: str | None
     discard_reason: str | None
@@ -206,7 +206,7 @@ class DeadLetterDiscard(TypedDict, total=False):
     message: str
 
 
-class FieldError(TypedDict):
+class FieldErrorBody(TypedDict):
     field: str
     error: str
     code: str
@@ -215,7 +215,7 @@ class FieldError(TypedDict):
 class Validation(TypedDict, total=False):
     error: str
     valid: bool
-    errors: list[FieldError]
+    errors: list[FieldErrorBody]
 
 
 class DuplicateOf(TypedDict):
@@ -226,7 +226,7 @@ class DuplicateOf(TypedDict):
 class DryRunAnswer(TypedDict, total=False):
     error: str
     valid: bool
-    errors: list[FieldError]
+    errors: list[FieldErrorBody]
     intent: str
     channel_adapter: str
     target_identity: str
@@ -239,14 +239,14 @@ class DryRunAnswer(TypedDict, total=False):
     refusal: dict[str, Any]
 
 
-class Recovery(TypedDict):
+class RecoveryBody(TypedDict):
     failure_threshold: int
     recovery_timeout_seconds: float
     half_open_max_probes: int
     half_open_success_threshold: int
 
 
-class Circuit(TypedDict):
+class CircuitBody(TypedDict):
     configured: bool
     state: str
     consecutive_failures: int
@@ -257,12 +257,12 @@ class Circuit(TypedDict):
     last_error_message: str | None
     half_open_probes_running: int
     half_open_successes: int
-    recovery: Recovery
+    recovery: RecoveryBody
 
 
 class CircuitStatus(TypedDict, total=False):
     error: str
-    circuits: dict[str, Circuit]
+    circuits: dict[str, CircuitBody]
 
 
 class Bucket(TypedDict):
@@ -314,7 +314,7 @@ class TimeWindow(TypedDict):
     until: str
 
 
-class Figures(TypedDict):
+class FiguresBody(TypedDict):
     total_deliveries: int
     success_count: int
     failed_count: int
@@ -341,7 +341,7 @@ class DeliveryStats(TypedDict, total=False):
     p50_latency_ms: float | None
     p95_latency_ms: float | None
     group_by: str
-    groups: dict[str, Figures]
+    groups: dict[str, FiguresBody]
 
 
 class NotifyResponse(TypedDict, total=False):

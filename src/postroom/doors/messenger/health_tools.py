@@ -20,7 +20,7 @@ from postroom.doors.messenger.answers import (
 )
 from postroom.doors.messenger.arguments import ChannelName, Envelope, GroupName, Moment, ScopeName
 from postroom.work.delivery.dry_run import DryRun, validate
-from postroom.work.delivery.health import Health
+from postroom.work.delivery.health import DeliveryHealth
 
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
@@ -52,7 +52,7 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
         server.add_tool(tool, description=getdoc(tool), annotations=_READS)
 
 
-def add_health_tools(server: MCPServer[Any], health: Health) -> None:
+def add_health_tools(server: MCPServer[Any], health: DeliveryHealth) -> None:
     @answered(error_sentence)
     async def messenger_circuit_status(channel: ChannelName = None) -> CircuitStatus:
         """

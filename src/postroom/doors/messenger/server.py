@@ -25,7 +25,7 @@ from postroom.doors.messenger.tracking_tools import add_tracking_tools
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.delivery.dead_letters import DeadLetters
 from postroom.work.delivery.dry_run import DryRun
-from postroom.work.delivery.health import Health
+from postroom.work.delivery.health import DeliveryHealth
 from postroom.work.delivery.tracking import Tracking
 
 DESCRIPTION = "Outbound delivery execution plane for Telegram and Email"
@@ -39,7 +39,7 @@ class MessengerParts:
     channel_tools: ChannelTools
     tracking: Tracking
     dead_letters: DeadLetters
-    health: Health
+    health: DeliveryHealth
     dry_run: DryRun
     verifier: Verifier
     approvals: Approvals | None = None

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPBearer
 
 from postroom.domain.errors import FieldError, ValidationError
-from postroom.domain.notification import Change, Notification, NotificationType, Page, View
+from postroom.domain.notification import Notification, NotificationChange, NotificationQuery, NotificationType, View
 from postroom.domain.ports import Clock
 from postroom.domain.time import parse_text
 from postroom.doors.notifications.models import NotificationList, NotificationOut, SnoozeBody, UnreadCount, UpdatedCount
@@ -73,7 +73,7 @@ def _add_reading(router: APIRouter, parts: InboxParts) -> None:
         limit: Limit = 20,
         cursor: CursorText = None,
     ) -> NotificationList:
-        page = Page(
+        page = NotificationQuery(
             view=view,
             type=type,
             is_read=is_read,
@@ -114,30 +114,32 @@ def _add_everything_at_once(router: APIRouter, parts: InboxParts) -> None:
 
 
 def _add_changes(router: APIRouter, parts: InboxParts) -> None:
-    async def change(person: str, notification_id: str, what: Change, until_us: int | None = None) -> Notification:
+    async def change(
+        person: str, notification_id: str, what: NotificationChange, until_us: int | None = None
+    ) -> Notification:
         changed = await parts.acts.change(person, notification_id.lower(), what, parts.clock.now_us(), until_us)
         if changed is None:
             raise HTTPException(404, "there is no such notification")
         return changed
 
-    def add(what: Change, summary: str) -> None:
+    def add(what: NotificationChange, summary: str) -> None:
         @router.patch(
             f"/{{notification_id}}/{what}", operation_id=f"{what}Notification", summary=summary, responses=_MISSING
         )
         async def change_one(person: Myself, notification_id: Id) -> NotificationOut:
             return NotificationOut.of(await change(person, notification_id, what))
 
-    add(Change.READ, "Mark as read")
-    add(Change.UNREAD, "Mark as unread again")
-    add(Change.ARCHIVE, "Put away")
-    add(Change.UNARCHIVE, "Take out again")
+    add(NotificationChange.READ, "Mark as read")
+    add(NotificationChange.UNREAD, "Mark as unread again")
+    add(NotificationChange.ARCHIVE, "Put away")
+    add(NotificationChange.UNARCHIVE, "Take out again")
 
     @router.patch(
         "/{notification_id}/snooze", operation_id="snoozeNotification", summary="Hide until later", responses=_MISSING
     )
     async def snooze(person: Myself, notification_id: Id, body: SnoozeBody) -> NotificationOut:
         until_us = _until_us(body.until, parts.clock.now_us())
-        return NotificationOut.of(await change(person, notification_id, Change.SNOOZE, until_us))
+        return NotificationOut.of(await change(person, notification_id, NotificationChange.SNOOZE, until_us))
 
     @router.delete(
         "/{notification_id}",
@@ -147,7 +149,7 @@ def _add_changes(router: APIRouter, parts: InboxParts) -> None:
         responses=_MISSING,
     )
     async def dismiss(person: Myself, notification_id: Id) -> None:
-        await change(person, notification_id, Change.DISMISS)
+        await change(person, notification_id, NotificationChange.DISMISS)
 
 
 def _until_us(text: str | None, now_us: int) -> int | None:

@@ -12,7 +12,7 @@ from postroom.domain.notification import Notification
 from postroom.domain.ports import Clock
 from postroom.domain.strict_json import strict_json
 from postroom.domain.time import seconds
-from postroom.doors.guard.event_stream import End, Event, EventStream
+from postroom.doors.guard.event_stream import End, EventStream, StreamEvent
 from postroom.doors.notifications.models import NotificationOut
 from postroom.system.signal import Signal
 from postroom.work.inbox.feed import Feed
@@ -63,7 +63,7 @@ def stream(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: 
     coming: Arrivals | None = None
     shown_count = -1
 
-    async def look(_: Signal) -> AsyncGenerator[Event | End, None]:
+    async def look(_: Signal) -> AsyncGenerator[StreamEvent | End, None]:
         nonlocal coming, shown_count
         coming = coming or await arrivals(notes, user_id, last_event_id, clock.now_us())
         try:
@@ -75,11 +75,13 @@ def stream(notes: Notes, feed: Feed, clock: Clock, user_id: str, last_event_id: 
             return  # the next look will do
         if count != shown_count:
             shown_count = count
-            yield Event(name="unread", data={"count": count})
+            yield StreamEvent(name="unread", data={"count": count})
 
-    return EventStream(look=look, listening=feed.listening(user_id), clock=clock, first=Event(retry_ms=1000)).response()
+    return EventStream(
+        look=look, listening=feed.listening(user_id), clock=clock, first=StreamEvent(retry_ms=1000)
+    ).response()
 
 
-def _notification(one: Notification) -> Event:
+def _notification(one: Notification) -> StreamEvent:
     body = NotificationOut.of(one).model_dump(mode="json")
-    return Event(name="notification", id=f"{one.created_at_us}.{one.id}", data=strict_json(body))
+    return StreamEvent(name="notification", id=f"{one.created_at_us}.{one.id}", data=strict_json(body))

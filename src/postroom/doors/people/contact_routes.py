@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import NewPerson, Person
 from postroom.doors.guard.depends import Caller, ReservedId
+from postroom.doors.guard.json_body import Done
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.people.models import (
     AliasRequest,
@@ -18,7 +19,6 @@ from postroom.doors.people.models import (
     ContactBody,
     ContactPage,
     ContactRequest,
-    Done,
     ImportAnswer,
     ImportRequest,
     SkippedCard,

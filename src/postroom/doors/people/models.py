@@ -144,10 +144,6 @@ class ContactPage(BaseModel):
     next_cursor: str | None
 
 
-class Done(BaseModel):
-    ok: bool
-
-
 class ImportRequest(Strict):
     format: Literal["vcard", "csv"]
     content: Annotated[str, Field(min_length=1, max_length=250_000)]

@@ -51,7 +51,7 @@ class ContactStore(Protocol):
     ) -> tuple[int, int]: ...
 
 
-class MemoryStore(Protocol):
+class MemoryRecord(Protocol):
     async def listed(self, owner_agent: str, *, after: str | None, limit: int) -> Sequence[Remembered]: ...
 
     async def forget(self, owner_agent: str, memory_id: str) -> bool: ...
@@ -62,7 +62,7 @@ class RegistryParts:
     resolver: Resolver
     confirmer: Confirmer
     contacts: ContactStore
-    memory: MemoryStore
+    memory: MemoryRecord
     agency: Agency
     clock: Clock
 

@@ -10,8 +10,8 @@ from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import PersonRole
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller, ReservedId, allowing
+from postroom.doors.guard.json_body import Done
 from postroom.doors.guard.json_door import JsonRoute
-from postroom.doors.people.models import Done
 from postroom.doors.people.parts import REFUSALS, Limit
 from postroom.doors.people.person_models import (
     HistoryPage,

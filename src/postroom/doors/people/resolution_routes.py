@@ -11,11 +11,11 @@ from postroom.domain.contact_book import ConfirmSource
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.principal import Principal
 from postroom.doors.guard.depends import Caller
+from postroom.doors.guard.json_body import Done
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.people.models import (
     ConfirmAnswer,
     ConfirmRequest,
-    Done,
     MemoryBody,
     MemoryPage,
     ResolveAnswer,

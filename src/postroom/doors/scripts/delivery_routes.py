@@ -15,13 +15,13 @@ from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller
 from postroom.doors.guard.json_door import JsonRoute, failures
 from postroom.doors.guard.sender import sender_of
+from postroom.work.delivery.history import DeliveryReason as Explanation
 from postroom.work.delivery.history import NothingKnown, SeveralMeant
-from postroom.work.delivery.history import Reason as Explanation
 
 Identifier = Annotated[str, Path(max_length=128, description="Of a delivery or its request; its unique beginning.")]
 
 
-class Record(Protocol):
+class TraceReader(Protocol):
     """With an `origin`, only what that sender has sent is known; raises NothingKnown for anything else."""
 
     async def why(self, identifier: str, origin: str | None) -> list[Explanation]: ...
@@ -44,7 +44,7 @@ class TraceAnswer(BaseModel):
     trace: dict[str, Any]
 
 
-def delivery_router(record: Record) -> APIRouter:
+def delivery_router(record: TraceReader) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["deliveries"], responses=failures(401, 403, 404, 422, 503))
 
     @router.get(

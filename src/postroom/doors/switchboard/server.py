@@ -23,7 +23,7 @@ from postroom.doors.guard.tool_policy import Rule, any_butler, operator
 from postroom.doors.switchboard.deliver import Deliver
 from postroom.doors.switchboard.registry import Registry
 from postroom.doors.switchboard.route import Router
-from postroom.doors.switchboard.status import DeliveryStatus
+from postroom.doors.switchboard.status import StatusRelay
 
 RULES: dict[str, Rule] = {
     "deliver": any_butler,
@@ -42,7 +42,7 @@ class Switchboard:
     """`endpoint_of` is the household's word on where a butler lives; a butler cannot say so itself."""
 
     deliver: Deliver
-    status: DeliveryStatus
+    status: StatusRelay
     router: Router
     registry: Registry
     endpoint_of: Callable[[str], str | None]
@@ -69,7 +69,7 @@ class OwnOutbound:
 class OwnSwitchboard:
     """The switchboard's own `notify` and `notify_status` need no wire to itself."""
 
-    def __init__(self, deliver: Deliver, status: DeliveryStatus, caller: Principal) -> None:
+    def __init__(self, deliver: Deliver, status: StatusRelay, caller: Principal) -> None:
         self._deliver = deliver
         self._status = status
         self._caller = caller

@@ -20,7 +20,7 @@ _TOOL: Final = "delivery_status"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryStatus:
+class StatusRelay:
     messenger: Peer
     registry: Registry
     clock: Clock

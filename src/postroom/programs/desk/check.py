@@ -14,9 +14,9 @@ from postroom.programs.desk.appearance import palette_for
 from postroom.programs.desk.child import WindowProcess
 from postroom.programs.desk.chimes import player
 from postroom.programs.desk.household_address import HouseholdAddress
-from postroom.programs.desk.outcome import Ending, Outcome, answer
+from postroom.programs.desk.outcome import PopupEnding, PopupOutcome, answer
 from postroom.programs.desk.question import DEFAULT_TITLE
-from postroom.programs.desk.settings import DeskSettings, Toolkit
+from postroom.programs.desk.settings import PopupSettings, Toolkit
 from postroom.programs.desk.system import System, ThisSystem
 from postroom.programs.desk.toolkit import choose, screen_reader_is_on
 from postroom.programs.desk.who import Who
@@ -30,13 +30,13 @@ _HISTORY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
-    outcome: Outcome
+class PopupPreview:
+    outcome: PopupOutcome
     milliseconds: int
 
 
 def check(
-    settings: DeskSettings,
+    settings: PopupSettings,
     *,
     screenshot: Path | None = None,
     system: System | None = None,
@@ -50,13 +50,18 @@ def check(
     for line in _report(settings, system, toolkit, palette, preview, screenshot):
         sys.stdout.write(line + "\n")
     sys.stdout.write(f"questions      {f'of {household.url}' if household else 'none: no household is named here'}\n")
-    return 0 if preview.outcome is Outcome.DISPLAYED else 1
+    return 0 if preview.outcome is PopupOutcome.DISPLAYED else 1
 
 
 def _report(
-    settings: DeskSettings, system: System, toolkit: Toolkit, palette: str, preview: Preview, screenshot: Path | None
+    settings: PopupSettings,
+    system: System,
+    toolkit: Toolkit,
+    palette: str,
+    preview: PopupPreview,
+    screenshot: Path | None,
 ) -> Iterator[str]:
-    shown = preview.outcome is Outcome.DISPLAYED
+    shown = preview.outcome is PopupOutcome.DISPLAYED
     yield f"popup          {f'shown after {preview.milliseconds} ms' if shown else _why_not(preview, toolkit)}"
     if shown and screenshot:
         yield f"screenshot     {screenshot}"
@@ -71,13 +76,13 @@ def _report(
     yield f"drafts         {settings.drafts}"
 
 
-def _why_not(preview: Preview, toolkit: Toolkit) -> str:
-    if toolkit is Toolkit.QT and preview.outcome in (Outcome.CRASHED, Outcome.NO_TOOLKIT):
+def _why_not(preview: PopupPreview, toolkit: Toolkit) -> str:
+    if toolkit is Toolkit.QT and preview.outcome in (PopupOutcome.CRASHED, PopupOutcome.NO_TOOLKIT):
         return "Qt does not start here; popups use Tk instead"
-    return answer(Ending(outcome=preview.outcome))
+    return answer(PopupEnding(outcome=preview.outcome))
 
 
-async def _preview(settings: DeskSettings, toolkit: Toolkit, palette: str, screenshot: Path | None) -> Preview:
+async def _preview(settings: PopupSettings, toolkit: Toolkit, palette: str, screenshot: Path | None) -> PopupPreview:
     """Logs nothing and takes no other popup's turn."""
     started = time.monotonic()
     window = WindowProcess(toolkit)
@@ -91,15 +96,17 @@ async def _preview(settings: DeskSettings, toolkit: Toolkit, palette: str, scree
                         case {"event": "mapped"}:
                             appeared = time.monotonic()
                         case {"event": "ended"}:
-                            return Preview(outcome=Outcome.DISPLAYED, milliseconds=round((appeared - started) * 1000))
+                            return PopupPreview(
+                                outcome=PopupOutcome.DISPLAYED, milliseconds=round((appeared - started) * 1000)
+                            )
                         case {"event": "failed", "reason": "no_toolkit"}:
-                            return Preview(outcome=Outcome.NO_TOOLKIT, milliseconds=0)
+                            return PopupPreview(outcome=PopupOutcome.NO_TOOLKIT, milliseconds=0)
                         case {"event": "failed"}:
-                            return Preview(outcome=Outcome.HEADLESS, milliseconds=0)
+                            return PopupPreview(outcome=PopupOutcome.HEADLESS, milliseconds=0)
         except TimeoutError:
             window.kill()
-            return Preview(outcome=Outcome.HEADLESS, milliseconds=0)
-    return Preview(outcome=Outcome.CRASHED, milliseconds=0)
+            return PopupPreview(outcome=PopupOutcome.HEADLESS, milliseconds=0)
+    return PopupPreview(outcome=PopupOutcome.CRASHED, milliseconds=0)
 
 
 def _sheet(folder: Path, palette: str, screenshot: Path | None) -> Sheet:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from random import Random
 
-from postroom.programs.desk.records import Record
+from postroom.programs.desk.records import ConversationRecord
 from postroom.programs.desk.who import Who
 
 GAP = timedelta(minutes=5)
@@ -20,7 +20,7 @@ class Line:
     text: str = field(repr=False)
 
 
-def conversation_id(records: Sequence[Record], *, project_path: str, now: datetime, dice: Random) -> str:
+def conversation_id(records: Sequence[ConversationRecord], *, project_path: str, now: datetime, dice: Random) -> str:
     """The id of the newest record of this project if it is fresh enough, otherwise a new one."""
     for record in reversed(records):
         if record.project_path == project_path:
@@ -30,9 +30,9 @@ def conversation_id(records: Sequence[Record], *, project_path: str, now: dateti
     return f"conv_{now:%Y%m%d_%H%M%S}_" + "".join(dice.choices(_ALPHABET, k=6))
 
 
-def joined(records: Sequence[Record]) -> list[Record]:
+def joined(records: Sequence[ConversationRecord]) -> list[ConversationRecord]:
     """A long text that was logged in two parts, as one again."""
-    whole: list[Record] = []
+    whole: list[ConversationRecord] = []
     for record in records:
         last = whole[-1] if whole else None
         if record.part > 1 and last is not None and last.who == record.who and last.part == record.part - 1:
@@ -42,7 +42,7 @@ def joined(records: Sequence[Record]) -> list[Record]:
     return whole
 
 
-def history(records: Sequence[Record], *, project_path: str, limit: int) -> tuple[Line, ...]:
+def history(records: Sequence[ConversationRecord], *, project_path: str, limit: int) -> tuple[Line, ...]:
     """
     The last exchanges of this project, spoken or typed.
 

@@ -19,9 +19,9 @@ from postroom.programs.desk.appearance import palette_for
 from postroom.programs.desk.child import WindowProcess
 from postroom.programs.desk.chimes import Chimes
 from postroom.programs.desk.log import ConversationLog
-from postroom.programs.desk.outcome import Ending, Outcome
-from postroom.programs.desk.question import REPLY_LIMIT, Question
-from postroom.programs.desk.settings import DeskSettings, Toolkit
+from postroom.programs.desk.outcome import PopupEnding, PopupOutcome
+from postroom.programs.desk.question import REPLY_LIMIT, PopupQuestion
+from postroom.programs.desk.settings import PopupSettings, Toolkit
 from postroom.programs.desk.system import System, ThisSystem
 from postroom.programs.desk.toolkit import choose
 from postroom.programs.desk.who import Who
@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 Progress = Callable[[float], Awaitable[None]]
 """Told now and then how many seconds the call has been waiting."""
 
-_FAILED = {"no_display": Outcome.HEADLESS, "no_toolkit": Outcome.NO_TOOLKIT}
-_NOT_EVEN_SHOWN = frozenset({Outcome.NEVER_SHOWN, Outcome.NO_TOOLKIT})
+_FAILED = {"no_display": PopupOutcome.HEADLESS, "no_toolkit": PopupOutcome.NO_TOOLKIT}
+_NOT_EVEN_SHOWN = frozenset({PopupOutcome.NEVER_SHOWN, PopupOutcome.NO_TOOLKIT})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,7 +68,7 @@ async def _tell_no_client(_seconds: float) -> None:
 class Desk:
     def __init__(
         self,
-        settings: DeskSettings,
+        settings: PopupSettings,
         *,
         system: System | None = None,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
@@ -84,7 +84,7 @@ class Desk:
         self._calls = 0
         self._calling = 0
 
-    async def notify(self, question: Question, progress: Progress) -> Ending:
+    async def notify(self, question: PopupQuestion, progress: Progress) -> PopupEnding:
         """Cancelling the call closes its window; what was typed stays as a draft."""
         self._calls += 1
         self._calling += 1
@@ -97,40 +97,43 @@ class Desk:
         """Whether no popup has the screen, of this server or of another one."""
         return not self._calling and turn.is_free(self._settings.turn)
 
-    async def show(self, sheet_for: SheetFor) -> Ending:
+    async def show(self, sheet_for: SheetFor) -> PopupEnding:
         """What is not a call and so takes no call's place: REPLACED at once unless the screen is free."""
         return await self._by_best_toolkit(partial(self._show, sheet_for))
 
-    async def _by_best_toolkit(self, attempt: Callable[[Toolkit], Awaitable[Ending]]) -> Ending:
+    async def _by_best_toolkit(self, attempt: Callable[[Toolkit], Awaitable[PopupEnding]]) -> PopupEnding:
         toolkit = await asyncio.to_thread(choose, self._settings.toolkit, self._system)
         ending = await attempt(toolkit)
         if toolkit is Toolkit.QT and ending.outcome in _NOT_EVEN_SHOWN:
             logger.warning("the Qt window did not come up, using Tk instead")
             ending = await attempt(Toolkit.TK)
-        return Ending(outcome=Outcome.CRASHED) if ending.outcome is Outcome.NEVER_SHOWN else ending
+        return PopupEnding(outcome=PopupOutcome.CRASHED) if ending.outcome is PopupOutcome.NEVER_SHOWN else ending
 
-    async def _ask(self, call: int, question: Question, progress: Progress, toolkit: Toolkit) -> Ending:
+    async def _ask(self, call: int, question: PopupQuestion, progress: Progress, toolkit: Toolkit) -> PopupEnding:
         if call != self._calls:
-            return Ending(outcome=Outcome.REPLACED)
+            return PopupEnding(outcome=PopupOutcome.REPLACED)
 
-        async def then(popup: _Popup, sheet: Sheet) -> Ending:
+        async def then(popup: _Popup, sheet: Sheet) -> PopupEnding:
             return await self._conversation(popup, sheet, question, progress)
 
         return await self._in_window(toolkit, partial(self._sheet, question), then)
 
-    async def _show(self, sheet_for: SheetFor, toolkit: Toolkit) -> Ending:
+    async def _show(self, sheet_for: SheetFor, toolkit: Toolkit) -> PopupEnding:
         if not self.is_free():
-            return Ending(outcome=Outcome.REPLACED)
+            return PopupEnding(outcome=PopupOutcome.REPLACED)
 
-        async def then(popup: _Popup, sheet: Sheet) -> Ending:
+        async def then(popup: _Popup, sheet: Sheet) -> PopupEnding:
             waits = sheet.wait_for_response
-            return await self._end_of(popup, _tell_no_client) if waits else Ending(outcome=Outcome.DISPLAYED)
+            return await self._end_of(popup, _tell_no_client) if waits else PopupEnding(outcome=PopupOutcome.DISPLAYED)
 
         return await self._in_window(toolkit, lambda token: sheet_for(self._look(token)), then)
 
     async def _in_window(
-        self, toolkit: Toolkit, sheet_for: Callable[[str], Sheet], then: Callable[[_Popup, Sheet], Awaitable[Ending]]
-    ) -> Ending:
+        self,
+        toolkit: Toolkit,
+        sheet_for: Callable[[str], Sheet],
+        then: Callable[[_Popup, Sheet], Awaitable[PopupEnding]],
+    ) -> PopupEnding:
         popup = self._open(toolkit)
         try:
             sheet = await asyncio.to_thread(sheet_for, popup.token)
@@ -160,7 +163,7 @@ class Desk:
         self._current = _Popup(token=token, process=WindowProcess(toolkit))
         return self._current
 
-    def _sheet(self, question: Question, token: str) -> Sheet:
+    def _sheet(self, question: PopupQuestion, token: str) -> Sheet:
         settings = self._settings
         folder = drafts.folder_for(settings.drafts, settings.project_path, question.project)
         drafts.prune(folder)
@@ -191,7 +194,7 @@ class Desk:
         except OSError as error:
             logger.warning("the desk's own folder cannot be written: %s", error.strerror)
 
-    async def _appearance_of(self, popup: _Popup) -> Ending | None:
+    async def _appearance_of(self, popup: _Popup) -> PopupEnding | None:
         """None as soon as the window is to be seen."""
         try:
             async with asyncio.timeout(self._settings.show_seconds):
@@ -199,20 +202,22 @@ class Desk:
                     if event["event"] == "mapped":
                         return None
                     if event["event"] == "failed":
-                        return Ending(outcome=_FAILED.get(event["reason"], Outcome.NEVER_SHOWN))
+                        return PopupEnding(outcome=_FAILED.get(event["reason"], PopupOutcome.NEVER_SHOWN))
         except TimeoutError:
             popup.process.kill()
-            return Ending(outcome=Outcome.HEADLESS)
-        return Ending(outcome=Outcome.REPLACED if popup.replaced else Outcome.NEVER_SHOWN)
+            return PopupEnding(outcome=PopupOutcome.HEADLESS)
+        return PopupEnding(outcome=PopupOutcome.REPLACED if popup.replaced else PopupOutcome.NEVER_SHOWN)
 
-    async def _conversation(self, popup: _Popup, sheet: Sheet, question: Question, progress: Progress) -> Ending:
+    async def _conversation(
+        self, popup: _Popup, sheet: Sheet, question: PopupQuestion, progress: Progress
+    ) -> PopupEnding:
         if question.chime_enabled:
             self._chimes.start()
         conversation = await self._record(Who.ASSISTANT, question.message, None)
         if not question.wait_for_response:
-            return Ending(outcome=Outcome.DISPLAYED)
+            return PopupEnding(outcome=PopupOutcome.DISPLAYED)
         ending = await self._end_of(popup, progress)
-        if ending.outcome is Outcome.SUBMITTED:
+        if ending.outcome is PopupOutcome.SUBMITTED:
             if question.chime_enabled:
                 self._chimes.end()
             if not question.secret:
@@ -220,7 +225,7 @@ class Desk:
             drafts.discard(Path(sheet.draft_file))
         return ending
 
-    async def _end_of(self, popup: _Popup, progress: Progress) -> Ending:
+    async def _end_of(self, popup: _Popup, progress: Progress) -> PopupEnding:
         clock = asyncio.get_running_loop().time
         opened = heard = clock()
         report_at = opened + self._settings.progress_seconds
@@ -236,12 +241,12 @@ class Desk:
                 popup.process.kill()
                 event = None
             if event is None or event["event"] == "failed":
-                return Ending(outcome=Outcome.REPLACED if popup.replaced else Outcome.CRASHED)
+                return PopupEnding(outcome=PopupOutcome.REPLACED if popup.replaced else PopupOutcome.CRASHED)
             heard = clock()
             if event["event"] == "ended":
-                outcome = Outcome(event["outcome"])
+                outcome = PopupOutcome(event["outcome"])
                 fields = {name: tuple(values) for name, values in event["fields"].items()}
-                return Ending(outcome=outcome, text=event["text"], chosen=tuple(event["chosen"]), fields=fields)
+                return PopupEnding(outcome=outcome, text=event["text"], chosen=tuple(event["chosen"]), fields=fields)
 
     async def _record(self, who: Who, text: str, conversation: str | None) -> str | None:
         """A log that cannot be written never costs the person's answer."""

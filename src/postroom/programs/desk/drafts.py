@@ -12,7 +12,7 @@ KEPT = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class ReplyDraft:
     file: Path
     text: str = field(repr=False)
 
@@ -42,12 +42,12 @@ def discard(file: Path) -> None:
         file.unlink()
 
 
-def waiting(folder: Path) -> list[Draft]:
+def waiting(folder: Path) -> list[ReplyDraft]:
     """Newest first; names are time-ordered. A file that cannot be read is left alone."""
     found = []
     for file in sorted(folder.glob("*.json"), reverse=True):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            found.append(Draft(file=file, text=str(json.loads(file.read_text(encoding="utf-8"))["text"])))
+            found.append(ReplyDraft(file=file, text=str(json.loads(file.read_text(encoding="utf-8"))["text"])))
     return found
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from postroom.programs.desk.conversation import Line, conversation_id, history
-from postroom.programs.desk.records import NEWEST_VERSION, OLDEST_VERSION, Record, decode, encode, split
+from postroom.programs.desk.records import NEWEST_VERSION, OLDEST_VERSION, ConversationRecord, decode, encode, split
 from postroom.programs.desk.who import Who
 
 try:
@@ -39,7 +39,7 @@ class ConversationLog:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with _locked(self._file(now)) as descriptor:
             recent = self._recent(now)
-            record = Record(
+            record = ConversationRecord(
                 version=_version(recent),
                 timestamp=now,
                 conversation_id=conversation
@@ -51,7 +51,7 @@ class ConversationLog:
             os.write(descriptor, _line_break(self._file(now)) + b"".join(map(encode, split(record))))
         return record.conversation_id
 
-    def _recent(self, now: datetime) -> list[Record]:
+    def _recent(self, now: datetime) -> list[ConversationRecord]:
         """Yesterday's and today's records: a conversation may run past midnight."""
         return [record for day in (now - timedelta(days=1), now) for record in _records(self._file(day))]
 
@@ -59,7 +59,7 @@ class ConversationLog:
         return self._folder / f"exchanges_{day:%Y-%m-%d}.jsonl"
 
 
-def _records(file: Path) -> Iterator[Record]:
+def _records(file: Path) -> Iterator[ConversationRecord]:
     try:
         lines = file.read_bytes().split(b"\n")
     except OSError:
@@ -70,7 +70,7 @@ def _records(file: Path) -> Iterator[Record]:
             yield record
 
 
-def _version(records: list[Record]) -> int:
+def _version(records: list[ConversationRecord]) -> int:
     """What VoiceMode writes here now, as far as we know that version."""
     newest = records[-1].version if records else OLDEST_VERSION
     return min(max(newest, OLDEST_VERSION), NEWEST_VERSION)

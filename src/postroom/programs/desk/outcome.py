@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import assert_never
 
 
-class Outcome(StrEnum):
+class PopupOutcome(StrEnum):
     SUBMITTED = "submitted"
     EMPTY = "empty"
     DISPLAYED = "displayed"
@@ -25,12 +25,12 @@ class Outcome(StrEnum):
     CRASHED = "crashed"
 
 
-FAILURES = frozenset({Outcome.HEADLESS, Outcome.NO_TOOLKIT, Outcome.NEVER_SHOWN, Outcome.CRASHED})
+FAILURES = frozenset({PopupOutcome.HEADLESS, PopupOutcome.NO_TOOLKIT, PopupOutcome.NEVER_SHOWN, PopupOutcome.CRASHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    outcome: Outcome
+class PopupEnding:
+    outcome: PopupOutcome
     text: str = ""
     chosen: tuple[str, ...] = ()
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -44,29 +44,29 @@ class Ending:
         return "\n".join([*self.chosen, *([self.text] if self.text.strip() or not self.chosen else [])])
 
 
-def answer(ending: Ending, timeout_seconds: float | None = None) -> str:
+def answer(ending: PopupEnding, timeout_seconds: float | None = None) -> str:
     match ending.outcome:
-        case Outcome.SUBMITTED:
+        case PopupOutcome.SUBMITTED:
             return f"User response: {ending.reply}"
-        case Outcome.EMPTY:
+        case PopupOutcome.EMPTY:
             return "User submitted empty response"
-        case Outcome.DISPLAYED:
+        case PopupOutcome.DISPLAYED:
             return "✓ Message displayed successfully"
-        case Outcome.CANCELLED | Outcome.DECLINED:
+        case PopupOutcome.CANCELLED | PopupOutcome.DECLINED:
             return "User cancelled the popup"
-        case Outcome.DISMISSED:
+        case PopupOutcome.DISMISSED:
             return "User dismissed the popup"
-        case Outcome.TIMEOUT:
+        case PopupOutcome.TIMEOUT:
             return f"No response within {timeout_seconds:.15g}s timeout"
-        case Outcome.REPLACED:
+        case PopupOutcome.REPLACED:
             return "User cancelled or dismissed the popup"
-        case Outcome.HEADLESS:
+        case PopupOutcome.HEADLESS:
             return "Error: Cannot display popup - no display available. This feature requires a graphical environment."
-        case Outcome.NO_TOOLKIT:
+        case PopupOutcome.NO_TOOLKIT:
             return (
                 "Error: Cannot display popup - Python's tkinter is not installed (on Debian: apt install python3-tk)."
             )
-        case Outcome.NEVER_SHOWN | Outcome.CRASHED:
+        case PopupOutcome.NEVER_SHOWN | PopupOutcome.CRASHED:
             return "Error: The popup window failed before it was answered. What was typed is kept for the next popup."
         case _ as never:
             assert_never(never)

@@ -19,7 +19,7 @@ OPTION_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PopupQuestion:
     message: str = field(repr=False)
     wait_for_response: bool = True
     timeout: float | None = None
@@ -33,7 +33,7 @@ class Question:
     project: str = ""
 
 
-def parse(arguments: Mapping[str, Any]) -> Question:
+def parse(arguments: Mapping[str, Any]) -> PopupQuestion:
     """Every field error at once; an argument that is null counts as not given."""
     values: dict[str, Any] = {}
     errors: list[FieldError] = []
@@ -52,7 +52,7 @@ def parse(arguments: Mapping[str, Any]) -> Question:
         errors.insert(0, FieldError(field="message", error=f"is required ({_MESSAGE_RANGE})", code="missing"))
     if errors:
         raise ValidationError.of(errors)
-    return Question(**values)
+    return PopupQuestion(**values)
 
 
 _MESSAGE_RANGE = f"1 to {MESSAGE_LIMIT} characters"

@@ -23,7 +23,7 @@ _SILENCE = frozenset({"", "[no speech detected]", "[empty]"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class ConversationRecord:
     version: int
     timestamp: datetime
     conversation_id: str
@@ -38,7 +38,7 @@ class Record:
         return self.text.strip() in _SILENCE
 
 
-def encode(record: Record) -> bytes:
+def encode(record: ConversationRecord) -> bytes:
     """ASCII only: a reader that cuts the file at a byte must never meet half a character."""
     metadata: dict[str, Any] = {
         "voice_mode_version": "postroom",
@@ -60,13 +60,13 @@ def encode(record: Record) -> bytes:
     return json.dumps(line, ensure_ascii=True).encode("ascii") + b"\n"
 
 
-def decode(line: bytes) -> Record | None:
+def decode(line: bytes) -> ConversationRecord | None:
     """None for a line that is not a complete record."""
     try:
         raw = json.loads(line)
         timestamp = datetime.fromisoformat(raw["timestamp"])
         metadata = raw.get("metadata") or {}
-        return Record(
+        return ConversationRecord(
             version=int(raw.get("version", OLDEST_VERSION)),
             timestamp=timestamp if timestamp.tzinfo else timestamp.astimezone(),
             conversation_id=str(raw["conversation_id"]),
@@ -85,13 +85,13 @@ def _count(metadata: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) and value > 0 else 1
 
 
-def split(record: Record) -> tuple[Record, ...]:
+def split(record: ConversationRecord) -> tuple[ConversationRecord, ...]:
     """As one line when it is short enough to end the file with, otherwise as a head and a short tail."""
     if len(encode(record)) <= LINE_BYTES:
         return (record,)
     cut = _tail_start(record)
     return tuple(
-        Record(
+        ConversationRecord(
             version=record.version,
             timestamp=record.timestamp,
             conversation_id=record.conversation_id,
@@ -105,9 +105,9 @@ def split(record: Record) -> tuple[Record, ...]:
     )
 
 
-def _tail_start(record: Record) -> int:
+def _tail_start(record: ConversationRecord) -> int:
     """As far to the left as the tail's line allows; everything else goes into the head."""
-    frame = len(encode(Record(**_fields(record) | {"text": "", "part": 2, "parts": 2})))
+    frame = len(encode(ConversationRecord(**_fields(record) | {"text": "", "part": 2, "parts": 2})))
     room, start = LINE_BYTES - frame, len(record.text)
     while start > 0:
         room -= len(json.dumps(record.text[start - 1])) - 2
@@ -117,5 +117,5 @@ def _tail_start(record: Record) -> int:
     return start
 
 
-def _fields(record: Record) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in Record.__slots__}
+def _fields(record: ConversationRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in ConversationRecord.__slots__}

@@ -20,7 +20,7 @@ from postroom.domain.web_address import in_url
 from postroom.programs.desk.asks.watching import watching
 from postroom.programs.desk.desk import Desk
 from postroom.programs.desk.household_address import HouseholdAddress
-from postroom.programs.desk.settings import DEFAULT_PORT, DeskSettings
+from postroom.programs.desk.settings import DEFAULT_PORT, PopupSettings
 from postroom.programs.desk.tool import notify_tool
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.settings import SettingsError
@@ -46,7 +46,7 @@ _OPENAPI = {
 }
 
 
-def build_server(settings: DeskSettings, desk: Desk | None = None) -> MCPServer[Any]:
+def build_server(settings: PopupSettings, desk: Desk | None = None) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "postroom-desk",
         version=package_version(),
@@ -59,7 +59,7 @@ def build_server(settings: DeskSettings, desk: Desk | None = None) -> MCPServer[
     return server
 
 
-def run_stdio(settings: DeskSettings, household: HouseholdAddress | None = None) -> None:
+def run_stdio(settings: PopupSettings, household: HouseholdAddress | None = None) -> None:
     async def run() -> None:
         desk = Desk(settings)
         async with watching(desk, settings, household):
@@ -69,7 +69,7 @@ def run_stdio(settings: DeskSettings, household: HouseholdAddress | None = None)
 
 
 def http_app(
-    settings: DeskSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT, desk: Desk | None = None
+    settings: PopupSettings, *, host: str = "127.0.0.1", port: int = DEFAULT_PORT, desk: Desk | None = None
 ) -> ASGIApp:
     """MCP at `/mcp`. Only requests addressed to this host pass, and with a token only those that bear it."""
     names = {in_url(host), "127.0.0.1", "localhost", "[::1]"}
@@ -82,7 +82,7 @@ def http_app(
     return BearerOnly(app, settings.token.reveal()) if settings.token else app
 
 
-def run_http(settings: DeskSettings, *, host: str, port: int, household: HouseholdAddress | None = None) -> None:
+def run_http(settings: PopupSettings, *, host: str, port: int, household: HouseholdAddress | None = None) -> None:
     """Raises SettingsError rather than let other machines ask the person at this screen for anything."""
     import uvicorn
 

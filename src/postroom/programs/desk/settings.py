@@ -21,7 +21,7 @@ class Toolkit(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeskSettings:
+class PopupSettings:
     home: Path
     voicemode: Path
     """VoiceMode's base folder, whose conversation log the desk shares."""
@@ -55,10 +55,10 @@ class DeskSettings:
 
 def from_settings(
     settings: Settings, environ: Mapping[str, str], *, working_directory: Path, user_home: Path
-) -> DeskSettings:
+) -> PopupSettings:
     """The household's settings, and VoiceMode's own word on where its log is."""
     section = dict(settings.desk)
-    return DeskSettings(
+    return PopupSettings(
         home=settings.home,
         voicemode=voicemode_directory(environ, working_directory=working_directory, user_home=user_home),
         project_path=str(working_directory),

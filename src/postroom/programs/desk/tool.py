@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from postroom.domain.errors import ValidationError
 from postroom.programs.desk.desk import Desk
-from postroom.programs.desk.outcome import FAILURES, Ending, Outcome, answer
+from postroom.programs.desk.outcome import FAILURES, PopupEnding, PopupOutcome, answer
 from postroom.programs.desk.question import (
     DEFAULT_TITLE,
     MESSAGE_LIMIT,
@@ -17,7 +17,7 @@ from postroom.programs.desk.question import (
     OPTIONS_LIMIT,
     THEMES,
     TIMEOUT_SECONDS,
-    Question,
+    PopupQuestion,
     parse,
 )
 from postroom.system.mcp_sdk.tools import Tool, unchecked_tool
@@ -115,9 +115,9 @@ def notify_tool(desk: Desk) -> Tool:
     )
 
 
-def result_of(ending: Ending, question: Question) -> CallToolResult:
+def result_of(ending: PopupEnding, question: PopupQuestion) -> CallToolResult:
     result = _text(answer(ending, question.timeout), is_error=ending.outcome in FAILURES)
-    if question.options and ending.outcome is Outcome.SUBMITTED:
+    if question.options and ending.outcome is PopupOutcome.SUBMITTED:
         result.structured_content = {"options": list(ending.chosen), "text": ending.text}
     return result
 

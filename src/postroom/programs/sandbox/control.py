@@ -15,7 +15,7 @@ from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.keyboards import pressed_data
-from postroom.programs.sandbox.ledger import Ledger
+from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.listings import callback_listing, mail_listing, message_listing, reaction_listing
 from postroom.programs.sandbox.openapi import DOCUMENT
 from postroom.programs.sandbox.page import PAGE_HEADERS, render
@@ -31,7 +31,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class ListWindow:
     """Which part of a list was asked for."""
 
     since: int | None
@@ -42,7 +42,7 @@ class Control:
     def __init__(
         self,
         *,
-        ledger: Ledger,
+        ledger: SandboxLedger,
         faults: ArmedFaults,
         clock: Clock,
         news: Signal,
@@ -255,7 +255,7 @@ def invalid(field: str, error: str, code: str) -> ValidationError:
     return ValidationError.of([FieldError(field, error, code)])
 
 
-def asked_window(request: web.Request) -> Window:
+def asked_window(request: web.Request) -> ListWindow:
     since, limit = request.query.get("since"), request.query.get("limit", str(DEFAULT_LIMIT))
     complaints = []
     if since is not None and not _is_number(since):
@@ -264,7 +264,7 @@ def asked_window(request: web.Request) -> Window:
         complaints.append(FieldError("limit", f"must be between 1 and {MAX_LIMIT}", "out_of_range"))
     if complaints:
         raise ValidationError.of(complaints)
-    return Window(since=None if since is None else int(since), limit=int(limit))
+    return ListWindow(since=None if since is None else int(since), limit=int(limit))
 
 
 async def read_json(request: web.Request) -> object:

@@ -9,7 +9,7 @@ import sqlite3
 from typing import Any, Final
 
 from postroom.programs.sandbox.ledger_file import LedgerFile
-from postroom.programs.sandbox.records import Mail, StoredMail
+from postroom.programs.sandbox.records import ReceivedMail, StoredMail
 
 KEPT_MAILS: Final = 10_000
 
@@ -39,7 +39,7 @@ class EmailLedger:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
 
-    def keep(self, mail: Mail, *, from_person: bool, now_us: int) -> StoredMail:
+    def keep(self, mail: ReceivedMail, *, from_person: bool, now_us: int) -> StoredMail:
         """A mail from the person that names no Message-ID gets one, so that it can be answered."""
         with self._file.writing() as connection:
             email_id = self._insert(connection, mail, from_person=from_person, now_us=now_us)
@@ -75,7 +75,7 @@ class EmailLedger:
     def clear(self, connection: sqlite3.Connection) -> None:
         connection.execute("delete from emails")
 
-    def _insert(self, connection: sqlite3.Connection, mail: Mail, *, from_person: bool, now_us: int) -> int:
+    def _insert(self, connection: sqlite3.Connection, mail: ReceivedMail, *, from_person: bool, now_us: int) -> int:
         cursor = connection.execute(
             "insert into emails (from_person, sender, recipients, subject, body, message_id, in_reply_to,"
             " thread_references, headers, raw, received_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -99,7 +99,7 @@ class EmailLedger:
 
 def _stored(row: tuple[Any, ...]) -> StoredMail:
     email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, references, headers = row
-    mail = Mail(
+    mail = ReceivedMail(
         sender=sender,
         recipients=tuple(json.loads(recipients)),
         subject=subject,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from postroom.domain.fields import Fields, text_problem
 from postroom.programs.sandbox.bot_methods import TEXT_LIMIT_UTF16, looks_like_emoji, utf16_units
-from postroom.programs.sandbox.records import Mail, Writer
+from postroom.programs.sandbox.records import ReceivedMail, Writer
 from postroom.programs.sandbox.telegram_objects import canonical_chat
 
 _MAX_ADDRESS = 320
@@ -120,11 +120,11 @@ def pressed(payload: object) -> Pressed:
     return read
 
 
-def written(payload: object) -> Mail:
+def written(payload: object) -> ReceivedMail:
     fields = Fields(payload)
     fields.refuse_unknown({"from", "to", "subject", "body", "in_reply_to", "headers"})
     thread = _line(fields, "in_reply_to", _MAX_LINE, required=False) or None
-    mail = Mail(
+    mail = ReceivedMail(
         sender=_line(fields, "from", _MAX_ADDRESS),
         recipients=(_line(fields, "to", _MAX_ADDRESS),),
         subject=_line(fields, "subject", _MAX_LINE, required=False),

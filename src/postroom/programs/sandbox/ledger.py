@@ -16,7 +16,7 @@ from postroom.programs.sandbox.telegram_ledger import TELEGRAM_COLUMNS, TELEGRAM
 from postroom.programs.sandbox.update_queue import UPDATE_COLUMNS, UPDATE_TABLES, UpdateQueue
 
 
-class Ledger:
+class SandboxLedger:
     def __init__(self, path: Path | None = None) -> None:
         self._file = LedgerFile(
             path, TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES, (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS)

@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from email.header import decode_header
 from email.message import Message
 
-from postroom.programs.sandbox.records import Mail
+from postroom.programs.sandbox.records import ReceivedMail
 
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
 
 
-def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> Mail:
+def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> ReceivedMail:
     """`sender` and `recipients` are the envelope's: what SMTP said, not what a header claims."""
     message = email.message_from_bytes(raw)
-    return Mail(
+    return ReceivedMail(
         sender=shown(sender),
         recipients=tuple(shown(recipient) for recipient in recipients),
         subject=header(message, "Subject") or "",

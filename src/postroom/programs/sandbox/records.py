@@ -77,7 +77,7 @@ class Callback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mail:
+class ReceivedMail:
     """One mail, read; `raw` is the bytes as they came."""
 
     sender: str
@@ -95,4 +95,4 @@ class Mail:
 class StoredMail:
     email_id: int
     received_us: int
-    mail: Mail
+    mail: ReceivedMail

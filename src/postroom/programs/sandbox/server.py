@@ -19,7 +19,7 @@ from postroom.programs.sandbox.application import build_application
 from postroom.programs.sandbox.bot_api import SANDBOX_TOKEN, BotApi
 from postroom.programs.sandbox.control import Control
 from postroom.programs.sandbox.faults import ArmedFaults
-from postroom.programs.sandbox.ledger import Ledger
+from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.logs import http_logger
 from postroom.programs.sandbox.smtp import Mailroom, SmtpServer
 from postroom.system.clock import SystemClock
@@ -57,7 +57,7 @@ class SandboxOptions:
 class Sandbox:
     def __init__(self, options: SandboxOptions, clock: Clock | None = None) -> None:
         self.options = options
-        self.ledger = Ledger(options.ledger_path)
+        self.ledger = SandboxLedger(options.ledger_path)
         self.faults = ArmedFaults()
         self.bot_api_port = 0
         self.smtp_port = 0

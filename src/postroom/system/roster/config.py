@@ -28,18 +28,18 @@ class RosterError(UserError):
     """What is wrong with the roster, naming file and key."""
 
 
-class Strict(BaseModel):
+class RosterTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class DatabasePlace(Strict):
+class DatabasePlace(RosterTable):
     name: str = "butlers"
     """Recorded only: `database_url` of the settings chooses the database."""
     schema_name: Annotated[str, Field(alias="schema", pattern=r"^[a-z_][a-z0-9_]{0,62}$")]
     """Recorded only: the migrations decide which schema a table stands in."""
 
 
-class RuntimeLimits(Strict):
+class RuntimeLimits(RosterTable):
     model: str | None = None
     """The model; unset: whatever the program chooses."""
     max_concurrent_sessions: Annotated[int, Field(ge=1, le=100)] = 1
@@ -52,12 +52,12 @@ class RuntimeLimits(Strict):
     """More arguments for the program."""
 
 
-class SwitchboardPlace(Strict):
+class SwitchboardPlace(RosterTable):
     url: str
     """Where this butler's switchboard is, if it is not the household's own: https://…/mcp."""
 
 
-class NotifyTask(Strict):
+class NotifyTask(RosterTable):
     channel: str
     """`telegram` or `email`."""
     message: Annotated[str, Field(min_length=1)]
@@ -70,7 +70,7 @@ class NotifyTask(Strict):
     """`high`, `medium` or `low`."""
 
 
-class Schedule(Strict):
+class Schedule(RosterTable):
     """Either a prompt for a session, or a message that needs no model at all."""
 
     name: Annotated[str, Field(pattern=_NAME)]
@@ -111,7 +111,7 @@ class Schedule(Strict):
         return self
 
 
-class EnvironmentNames(Strict):
+class EnvironmentNames(RosterTable):
     """Variables a butler's model is given; nothing else of the environment reaches it."""
 
     required: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class EnvironmentNames(Strict):
     """Variables it is given if they are set."""
 
 
-class ButlerSection(Strict):
+class ButlerSection(RosterTable):
     name: Annotated[str, Field(pattern=_NAME)]
     """As its folder is called."""
     port: Annotated[int, Field(ge=0, le=65535)]
@@ -134,12 +134,12 @@ class ButlerSection(Strict):
     schedule: tuple[Schedule, ...] = ()
 
 
-class RuntimeKind(Strict):
+class RuntimeKind(RosterTable):
     type: Literal["codex", "claude", "gemini", "none"] = "none"
     """The program a model runs in; `none`: this butler has no model."""
 
 
-class ButlerConfig(Strict):
+class ButlerConfig(RosterTable):
     butler: ButlerSection
     runtime: RuntimeKind = RuntimeKind()
     modules: dict[str, dict[str, Any]] = Field(default_factory=dict)

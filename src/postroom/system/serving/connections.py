@@ -41,7 +41,7 @@ def room_for_callers() -> int:
     return max(16, soft - max(_OWN_DESCRIPTORS, soft // 4)) if soft != resource.RLIM_INFINITY else 10**6
 
 
-class Connections:
+class CallerConnections:
     """
     Every caller of this process, the oldest first.
 
@@ -93,7 +93,7 @@ def _longest_idle(callers: Iterable[BoundedHttp]) -> BoundedHttp | None:
 class BoundedHttp(HttpToolsProtocol):
     """One caller's connection."""
 
-    def __init__(self, *arguments: Any, connections: Connections, **named: Any) -> None:
+    def __init__(self, *arguments: Any, connections: CallerConnections, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._callers = connections
         self._deadline: asyncio.TimerHandle | None = None
@@ -154,10 +154,10 @@ class BoundedHttp(HttpToolsProtocol):
             self.transport.close()
 
 
-def bounds_of(settings: ServingSettings) -> tuple[Connections, SessionBounds]:
+def bounds_of(settings: ServingSettings) -> tuple[CallerConnections, SessionBounds]:
     """One count of connections for the whole process; sessions are counted port by port."""
     bounds = Bounds(
         total=settings.connections, per_peer=settings.connections_per_peer, head_seconds=settings.head_seconds
     )
     sessions = SessionBounds(total=settings.mcp_sessions, per_caller=settings.mcp_sessions_per_caller)
-    return Connections(bounds), sessions
+    return CallerConnections(bounds), sessions

@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from postroom.domain.errors import UserError
-from postroom.system.serving.connections import UNCROWDED, BoundedHttp, Connections
+from postroom.system.serving.connections import UNCROWDED, BoundedHttp, CallerConnections
 from postroom.system.settings import Ports
 
 _BACKLOG = 2048
@@ -98,10 +98,10 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def serving(
-    app: ASGIApp, listener: socket.socket, connections: Connections | None = None
+    app: ASGIApp, listener: socket.socket, connections: CallerConnections | None = None
 ) -> AsyncIterator[uvicorn.Server]:
     """`connections` are those of the whole process, when several servers share their bounds."""
-    shared = connections or Connections(UNCROWDED)
+    shared = connections or CallerConnections(UNCROWDED)
     config = uvicorn.Config(
         app,
         http=cast(type[asyncio.Protocol], partial(BoundedHttp, connections=shared)),

@@ -7,10 +7,10 @@ from postroom.system.settings.gather import SettingsError
 from postroom.system.settings.secret import Secret, SecretUrl
 
 if TYPE_CHECKING:
-    from postroom.system.settings.model import Contact, Owner, Ports, Settings
+    from postroom.system.settings.model import ContactSettings, Owner, Ports, Settings
     from postroom.system.settings.serving import ServingSettings
 
-__all__ = ["Contact", "Owner", "Ports", "Secret", "SecretUrl", "ServingSettings", "Settings", "SettingsError"]
+__all__ = ["ContactSettings", "Owner", "Ports", "Secret", "SecretUrl", "ServingSettings", "Settings", "SettingsError"]
 
 
 def __getattr__(name: str) -> Any:

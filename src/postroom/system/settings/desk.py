@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from postroom.system.settings.secret import Secret
-from postroom.system.settings.section import Seconds, Section
+from postroom.system.settings.section import Seconds, SettingsSection
 
 
-class DeskSettings(Section):
+class DeskSettings(SettingsSection):
     """The popup at the person's own screen."""
 
     history_limit: Annotated[int, Field(ge=0, le=100)] = 5

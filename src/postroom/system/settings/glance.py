@@ -42,7 +42,7 @@ _API_PORT: Final = 40200  # as in the model of all settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glance:
+class SettingsGlance:
     home: Path
     url: str = ""
     token: Secret = field(default_factory=lambda: Secret(""))
@@ -77,7 +77,7 @@ class Glance:
         return f"{web_address(self.host, port)}/mcp" if isinstance(port, int) and port and "/" not in butler else None
 
 
-def glance(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Glance:
+def glance(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> SettingsGlance:
     """What is not plainly right is left to the model, which knows what to say about it."""
     values = gather(environment, overrides).values
     try:
@@ -90,12 +90,12 @@ def glance(environment: Mapping[str, str], overrides: Mapping[str, Any]) -> Glan
     return of_settings(load(environment, overrides)[0])
 
 
-def glance_from_process(overrides: Mapping[str, Any]) -> Glance:
+def glance_from_process(overrides: Mapping[str, Any]) -> SettingsGlance:
     return glance(os.environ, overrides)
 
 
-def of_settings(settings: Settings) -> Glance:
-    return Glance(
+def of_settings(settings: Settings) -> SettingsGlance:
+    return SettingsGlance(
         home=settings.home,
         url=settings.url,
         token=settings.token,
@@ -108,7 +108,7 @@ def of_settings(settings: Settings) -> Glance:
     )
 
 
-def _glanced(values: Mapping[str, Any]) -> Glance:
+def _glanced(values: Mapping[str, Any]) -> SettingsGlance:
     delivery, channels = _table(values, "delivery"), _table(values, "channels")
     found: dict[str, Any] = {name: _text(values[name]) for name in ("url", "host") if name in values}
     if "token" in values:
@@ -117,7 +117,7 @@ def _glanced(values: Mapping[str, Any]) -> Glance:
         found["roster"] = Path(_text(values["roster"]))
     if "notify_wait_seconds" in delivery:
         found["notify_wait_seconds"] = _wait(delivery["notify_wait_seconds"])
-    return Glance(
+    return SettingsGlance(
         home=values["home"],
         endpoints={name: _text(url) for name, url in _table(values, "endpoints").items()},
         ports={name: _port(port) for name, port in _table(values, "ports").items()},

@@ -14,7 +14,7 @@ from postroom.domain.delivery import OnUncertain, Priority
 from postroom.domain.web_address import in_url, web_address
 from postroom.system.settings.desk import DeskSettings
 from postroom.system.settings.secret import Secret, SecretUrl
-from postroom.system.settings.section import Positive, Seconds, Section
+from postroom.system.settings.section import Positive, Seconds, SettingsSection
 from postroom.system.settings.serving import ServingSettings
 from postroom.system.settings.shipped import SHIPPED
 
@@ -23,7 +23,7 @@ ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML a
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
-class LimitSettings(Section):
+class LimitSettings(SettingsSection):
     """How many messages may leave."""
 
     global_per_minute: Positive = 60
@@ -38,7 +38,7 @@ class LimitSettings(Section):
     """Messages a minute by channel and scope, on top of the built-in ones: {"telegram.bot" = 30}."""
 
 
-class RetrySettings(Section):
+class RetrySettings(SettingsSection):
     """What happens after a failure that may pass."""
 
     max_attempts: Positive = 3
@@ -53,7 +53,7 @@ class RetrySettings(Section):
     """Another number of attempts for `high`, `medium` or `low`."""
 
 
-class BreakerSettings(Section):
+class BreakerSettings(SettingsSection):
     """When a channel that keeps failing is left alone for a while."""
 
     failure_threshold: Positive = 5
@@ -66,7 +66,7 @@ class BreakerSettings(Section):
     """Successes that close it."""
 
 
-class TimeoutSettings(Section):
+class TimeoutSettings(SettingsSection):
     """How long one call to a provider may take."""
 
     telegram_seconds: Seconds = 15.0
@@ -77,7 +77,7 @@ class TimeoutSettings(Section):
     """Every other channel."""
 
 
-class DeliverySettings(Section):
+class DeliverySettings(SettingsSection):
     """How stored messages are worked on."""
 
     on_uncertain: OnUncertain = OnUncertain.RESEND
@@ -96,7 +96,7 @@ class DeliverySettings(Section):
     """Calls to one channel's provider at a time, per process."""
 
 
-class MessagesSettings(Section):
+class MessagesSettings(SettingsSection):
     """What stands in a message beside the sender's own words."""
 
     sign: bool = False
@@ -105,7 +105,7 @@ class MessagesSettings(Section):
     """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
 
 
-class TelegramSettings(Section):
+class TelegramSettings(SettingsSection):
     """The bot."""
 
     api_base_url: str = "https://api.telegram.org"
@@ -114,7 +114,7 @@ class TelegramSettings(Section):
     """The bot's token; in `secrets.toml` or BUTLER_TELEGRAM_TOKEN."""
 
 
-class EmailSettings(Section):
+class EmailSettings(SettingsSection):
     """The mailbox that mail is sent from."""
 
     smtp_host: str = "smtp.gmail.com"
@@ -131,7 +131,7 @@ class EmailSettings(Section):
     """Its password; in `secrets.toml` or BUTLER_EMAIL_PASSWORD."""
 
 
-class ApprovalSettings(Section):
+class ApprovalSettings(SettingsSection):
     """Which messages wait for a person."""
 
     enabled: bool | None = None
@@ -158,7 +158,7 @@ class ApprovalSettings(Section):
     """The highest risk that may be decided outside the console; above it the card leads there."""
 
 
-class InboxSettings(Section):
+class InboxSettings(SettingsSection):
     """Notes that agents leave for people."""
 
     hourly_cap: Positive = 10
@@ -173,7 +173,7 @@ class InboxSettings(Section):
     """How often copies that are due are looked for."""
 
 
-class PostgresSettings(Section):
+class PostgresSettings(SettingsSection):
     """Per process; behind PgBouncer in transaction mode see docs/how-to/pgbouncer.md."""
 
     pool_size: Positive = 8
@@ -192,7 +192,7 @@ class PostgresSettings(Section):
         return self.pool_size + self.other_pool_size + (1 if self.notices == "listen" else 0)
 
 
-class RetentionSettings(Section):
+class RetentionSettings(SettingsSection):
     """What `postroom prune` goes by when it is not told otherwise."""
 
     settled_days: Positive = 90
@@ -205,7 +205,7 @@ class RetentionSettings(Section):
     """Deliveries that move at a time, at most; fewer when they take long."""
 
 
-class Owner(Section):
+class Owner(SettingsSection):
     """The person this household belongs to; messages without a recipient go here."""
 
     name: str = ""
@@ -216,7 +216,7 @@ class Owner(Section):
     """The owner's e-mail address."""
 
 
-class Contact(Section):
+class ContactSettings(SettingsSection):
     """Somebody this household can write to; one `[[contacts]]` table each."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -233,7 +233,7 @@ class Contact(Section):
     """Messages to this contact need no approval."""
 
 
-class ConnectorSettings(Section):
+class ConnectorSettings(SettingsSection):
     """An assistant's adapter; one `[connectors.NAME]` table each."""
 
     agents: tuple[str, ...] = (HOUSEHOLD_OWNER,)
@@ -244,7 +244,7 @@ class ConnectorSettings(Section):
     """Where an adapter that runs alone reaches the API."""
 
 
-class ChannelSettings(Section):
+class ChannelSettings(SettingsSection):
     """A channel of your own; one `[channels.NAME]` table each."""
 
     factory: str
@@ -253,7 +253,7 @@ class ChannelSettings(Section):
     """What the function is given, by name."""
 
 
-class Ports(Section):
+class Ports(SettingsSection):
     """Where each part listens; 0 lets the system choose."""
 
     switchboard: Port = 40100
@@ -276,7 +276,7 @@ class Ports(Section):
     """The sandbox's mail server."""
 
 
-class TelemetrySettings(Section):
+class TelemetrySettings(SettingsSection):
     """What is logged and measured."""
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -285,7 +285,7 @@ class TelemetrySettings(Section):
     """Where traces are sent (OTLP over HTTP; needs the extra `otlp`)."""
 
 
-class Settings(Section):
+class Settings(SettingsSection):
     home: Path
     """The data directory."""
     url: str = ""
@@ -323,7 +323,7 @@ class Settings(Section):
     postgres: PostgresSettings = PostgresSettings()
     retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
-    contacts: tuple[Contact, ...] = ()
+    contacts: tuple[ContactSettings, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
     channels: dict[Annotated[str, Field(pattern=_CHANNEL)], ChannelSettings] = Field(default_factory=dict)
     ports: Ports = Ports()

@@ -11,7 +11,7 @@ Positive = Annotated[int, Field(gt=0, le=10**9)]
 Seconds = Annotated[float, Field(gt=0, le=_LONGEST_SECONDS)]
 
 
-class Section(BaseModel):
+class SettingsSection(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True, use_attribute_docstrings=True
     )

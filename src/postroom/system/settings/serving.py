@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from postroom.system.settings.section import Positive, Seconds, Section
+from postroom.system.settings.section import Positive, Seconds, SettingsSection
 
 
-class ServingSettings(Section):
+class ServingSettings(SettingsSection):
     """How many callers a process serves at once, whoever they are."""
 
     connections: Positive = 2000

@@ -23,7 +23,7 @@ def _nothing() -> None:
     return None
 
 
-class Record(DecisionRecord, ActionReader, RuleRecord, Protocol):
+class ApprovalRecord(DecisionRecord, ActionReader, RuleRecord, Protocol):
     """What deciding needs of the store."""
 
 
@@ -34,7 +34,7 @@ class Approvals:
     whatever door the call came through.
     """
 
-    record: Record
+    record: ApprovalRecord
     policy: ApprovalPolicy
     channels: Mapping[str, Channel]
     known_channels: KnownChannels

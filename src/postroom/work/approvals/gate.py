@@ -37,7 +37,7 @@ class Mailboxes(Protocol):
         ...
 
 
-class Conversations(Protocol):
+class HeardThreads(Protocol):
     async def heard(self, channel: str, address: str, thread: str) -> bool:
         """Whether this household itself received a message in that thread from there."""
         ...
@@ -54,7 +54,7 @@ class ApprovalGate:
     record: ParkingRecord
     policy: ApprovalPolicy
     mailboxes: Mailboxes | None = None
-    conversations: Conversations | None = None
+    conversations: HeardThreads | None = None
     signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
 
     async def passes(self, new: NewDelivery) -> bool:

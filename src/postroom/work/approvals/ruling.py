@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.approval import CONSOLE, Action, ActionStatus, Content, Decision, Ruling, StandingRule
+from postroom.domain.approval import CONSOLE, Action, ActionStatus, ApprovalDecision, Content, Ruling, StandingRule
 from postroom.domain.errors import FieldError
 from postroom.domain.time import SECOND_US, to_text
 
@@ -30,7 +30,7 @@ def approval(
             (actor, now_us), "content_hash", "is not the hash of what would be sent; look again", "hash_mismatch"
         )
     return Ruling(
-        decision=Decision(
+        decision=ApprovalDecision(
             status=ActionStatus.APPROVED,
             actor=actor,
             at_us=now_us,
@@ -46,7 +46,7 @@ def rejection(action: Action, *, actor: str, now_us: int, reason: str, via: str 
     if refused := closed(action, now_us):
         return refused
     return Ruling(
-        decision=Decision(
+        decision=ApprovalDecision(
             status=ActionStatus.REJECTED,
             actor=actor,
             at_us=now_us,
@@ -57,9 +57,9 @@ def rejection(action: Action, *, actor: str, now_us: int, reason: str, via: str 
     )
 
 
-def expiration(action: Action, now_us: int) -> Decision:
+def expiration(action: Action, now_us: int) -> ApprovalDecision:
     hours = (action.expires_at_us - action.requested_at_us) / (3600 * SECOND_US)
-    return Decision(
+    return ApprovalDecision(
         status=ActionStatus.EXPIRED,
         actor=EXPIRY_ACTOR,
         at_us=now_us,

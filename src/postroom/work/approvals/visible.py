@@ -17,7 +17,7 @@ class Hidden(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DeceptiveCharacter:
     """One character that does not look like what it is."""
 
     position: int
@@ -48,11 +48,13 @@ _LIKE_LATIN: Final = frozenset(
 _SHORTEST_WORD: Final = 3  # one and two letters are ordinary words in Russian and Greek
 
 
-def findings(text: str) -> tuple[Finding, ...]:
+def findings(text: str) -> tuple[DeceptiveCharacter, ...]:
     """In the order they stand in the text."""
     if _PLAIN.fullmatch(text):  # most texts; a long one would be looked at letter by letter for nothing
         return ()
-    hidden = [Finding(place, kind, text[place]) for place in range(len(text)) if (kind := _kind(text, place))]
+    hidden = [
+        DeceptiveCharacter(place, kind, text[place]) for place in range(len(text)) if (kind := _kind(text, place))
+    ]
     return tuple(sorted([*hidden, *_look_alikes(text)], key=lambda found: found.position))
 
 
@@ -109,12 +111,14 @@ def _needs_joiners(character: str) -> bool:
     return "\u0600" <= character <= "\u08ff" or "\u0900" <= character <= "\u0dff"
 
 
-def _look_alikes(text: str) -> list[Finding]:
+def _look_alikes(text: str) -> list[DeceptiveCharacter]:
     latin = _latin_text(text)
-    found: list[Finding] = []
+    found: list[DeceptiveCharacter] = []
     for word in _WORD.finditer(text):
         places = range(word.start(), word.end())
-        found += [Finding(place, Hidden.LOOK_ALIKE, text[place]) for place in _strangers(text, places, latin)]
+        found += [
+            DeceptiveCharacter(place, Hidden.LOOK_ALIKE, text[place]) for place in _strangers(text, places, latin)
+        ]
     return found
 
 

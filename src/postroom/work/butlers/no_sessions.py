@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import Principal
-from postroom.domain.session import Session, Status
+from postroom.domain.session import Session, SessionStatus
 
 
 class NoSessions:
@@ -27,7 +27,7 @@ class NoSessions:
         raise TargetUnavailable(f"{self._butler} has no runtime (runtime.type)")
 
     async def newest(
-        self, *, status: Status | None = None, before: str | None = None, limit: int = 50
+        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
     ) -> Sequence[Session]:
         return ()
 

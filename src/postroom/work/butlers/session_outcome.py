@@ -7,33 +7,35 @@ from typing import Final
 from postroom.domain.errors import ErrorClass, PostroomError
 from postroom.domain.fields import text_problem
 from postroom.domain.runtime import Ended
-from postroom.domain.session import Event, Outcome
+from postroom.domain.session import SessionEvent, SessionOutcome
 from postroom.domain.transcript import Transcript, cut, document
 
 MAX_COMPLAINT_CHARACTERS: Final = 2_000
 
 
-def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float) -> Outcome:
+def judge(transcript: Transcript, ended: Ended, *, timeout_seconds: float) -> SessionOutcome:
     record = document(transcript) | {"exit_code": ended.exit_code, "complaint": _last_words(ended.stderr)}
     if ended.timed_out:
-        return Outcome(
-            event=Event.TIME_OUT,
+        return SessionOutcome(
+            event=SessionEvent.TIME_OUT,
             transcript=record,
             error_class=ErrorClass.TIMEOUT,
             error_message=f"the session was ended after {timeout_seconds:g} s",
         )
     if failure := transcript.failure:
-        return Outcome(
-            event=Event.FAIL,
+        return SessionOutcome(
+            event=SessionEvent.FAIL,
             transcript=record,
             error_class=ErrorClass.UNAVAILABLE,
             error_message=_printable(f"{failure} (exit code {ended.exit_code})"),
         )
-    return Outcome(event=Event.FINISH, transcript=record)
+    return SessionOutcome(event=SessionEvent.FINISH, transcript=record)
 
 
-def not_started(error: PostroomError) -> Outcome:
-    return Outcome(event=Event.FAIL, transcript={}, error_class=error.error_class, error_message=error.message)
+def not_started(error: PostroomError) -> SessionOutcome:
+    return SessionOutcome(
+        event=SessionEvent.FAIL, transcript={}, error_class=error.error_class, error_message=error.message
+    )
 
 
 def _last_words(stderr: bytes) -> str:

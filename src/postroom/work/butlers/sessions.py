@@ -27,10 +27,10 @@ from postroom.domain.session import (
     MAX_DEPTH,
     TERMINAL,
     NewSession,
-    Outcome,
     Session,
     SessionId,
-    Status,
+    SessionOutcome,
+    SessionStatus,
     notify_context,
 )
 from postroom.domain.session_principal import SessionPrincipal
@@ -42,7 +42,7 @@ from postroom.work.butlers.session_prompt import request_text, session_prompt
 _STORE_RETRY_SECONDS: Final = 1.0
 
 
-class SessionTokens(Protocol):
+class SessionTokenMint(Protocol):
     """Tokens that are good for one session."""
 
     def mint(self, session_id: SessionId) -> str: ...
@@ -57,7 +57,7 @@ class SessionStore(Protocol):
 
     async def claim(self, butler: str, *, now_us: int) -> Session | None: ...
 
-    async def end(self, session: Session, outcome: Outcome, *, now_us: int) -> bool: ...
+    async def end(self, session: Session, outcome: SessionOutcome, *, now_us: int) -> bool: ...
 
     async def release(self, session: Session) -> bool: ...
 
@@ -66,7 +66,7 @@ class SessionStore(Protocol):
     async def get(self, butler: str, session_id: str) -> Session | None: ...
 
     async def newest(
-        self, butler: str, *, status: Status | None, before: str | None, limit: int
+        self, butler: str, *, status: SessionStatus | None, before: str | None, limit: int
     ) -> Sequence[Session]: ...
 
 
@@ -102,7 +102,7 @@ class ModelSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParts:
     store: SessionStore
-    tokens: SessionTokens
+    tokens: SessionTokenMint
     programs: Programs
     clock: Clock
     mint: Callable[[int], str]
@@ -170,7 +170,7 @@ class Sessions:
         return await self._parts.store.get(self._settings.butler, session_id)
 
     async def newest(
-        self, *, status: Status | None = None, before: str | None = None, limit: int = 50
+        self, *, status: SessionStatus | None = None, before: str | None = None, limit: int = 50
     ) -> Sequence[Session]:
         return await self._parts.store.newest(self._settings.butler, status=status, before=before, limit=limit)
 
@@ -239,7 +239,7 @@ class Sessions:
             del self._active[session.id]
         await self._record(session, outcome)
 
-    async def _attempt(self, session: Session, token: str) -> Outcome:
+    async def _attempt(self, session: Session, token: str) -> SessionOutcome:
         settings, folder = self._settings, self._settings.workspace / session.id
         order = Order(
             session_id=session.id,
@@ -274,7 +274,7 @@ class Sessions:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         return judge(settings.runtime.read(ended.stdout), ended, timeout_seconds=order.timeout_seconds)
 
-    async def _record(self, session: Session, outcome: Outcome) -> None:
+    async def _record(self, session: Session, outcome: SessionOutcome) -> None:
         """Until the store has it, or the household stops; the next one then begins it again."""
         while True:
             try:

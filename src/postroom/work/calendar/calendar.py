@@ -17,7 +17,7 @@ from postroom.domain.errors import InternalError, PostroomError, ValidationError
 from postroom.domain.ports import Clock
 from postroom.domain.time import to_datetime
 from postroom.work.calendar.conflicts import Daytime, free_slots, in_the_way
-from postroom.work.calendar.event import Event, read_event
+from postroom.work.calendar.event import CalendarEvent, read_event
 from postroom.work.calendar.span import Span, parse_moment, parse_span
 
 LOOK_AHEAD: Final = timedelta(days=7)
@@ -25,10 +25,10 @@ LOOK_AHEAD_ALL_DAY: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundEvents:
     """`error` says why there may be more than these."""
 
-    events: list[Event]
+    events: list[CalendarEvent]
     error: PostroomError | None = None
 
 
@@ -139,23 +139,23 @@ class Calendar:
             answer["suggested_slots"] = [slot.shown() for slot in self._slots(span, found.events, ignoring, until)]
         return answer
 
-    def _slots(self, span: Span, events: list[Event], ignoring: str | None, until: datetime) -> list[Span]:
+    def _slots(self, span: Span, events: list[CalendarEvent], ignoring: str | None, until: datetime) -> list[Span]:
         taken = [event.span for event in events if event.busy and event.id != ignoring]
         return free_slots(span, taken, until=until, daytime=self._daytime)
 
-    async def _between(self, start: datetime, end: datetime, zone: ZoneInfo, limit: int | None = None) -> Found:
+    async def _between(self, start: datetime, end: datetime, zone: ZoneInfo, limit: int | None = None) -> FoundEvents:
         """What was found before an error is worth having too."""
-        events: list[Event] = []
+        events: list[CalendarEvent] = []
         try:
             async for page in self._source.pages(start, end):
                 events += [event for one in page if (event := read_event(one, zone))]
                 if limit is not None and len(events) >= limit:
-                    return Found(events=events[:limit])
+                    return FoundEvents(events=events[:limit])
         except PostroomError as error:
-            return Found(events=events, error=error)
-        return Found(events=events)
+            return FoundEvents(events=events, error=error)
+        return FoundEvents(events=events)
 
-    def _understood(self, document: object, zone: ZoneInfo) -> Event:
+    def _understood(self, document: object, zone: ZoneInfo) -> CalendarEvent:
         event = read_event(document, zone)
         if event is None:
             raise InternalError("Google Calendar sent an event without times")
@@ -170,7 +170,7 @@ def _reading(body: dict[str, Any], error: PostroomError | None) -> dict[str, Any
     return {"status": "ok", "complete": False, "note": note, "error": error_object(error), **body}
 
 
-def _written(what: str, event: Event) -> dict[str, Any]:
+def _written(what: str, event: CalendarEvent) -> dict[str, Any]:
     return {"status": "ok", "action": what, "event": event.shown()}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
-from postroom.work.calendar.event import Event
+from postroom.work.calendar.event import CalendarEvent
 from postroom.work.calendar.span import Span
 
 MOST_SLOTS: Final = 3
@@ -42,7 +42,7 @@ class Daytime:
         return datetime.combine(day, time(self.latest_hour % 24), tzinfo=span.zone).astimezone(UTC)
 
 
-def in_the_way(wanted: Span, events: Iterable[Event], *, ignoring: str | None = None) -> list[Event]:
+def in_the_way(wanted: Span, events: Iterable[CalendarEvent], *, ignoring: str | None = None) -> list[CalendarEvent]:
     found = [one for one in events if one.busy and one.id != ignoring and one.span.overlaps(wanted)]
     return sorted(found, key=lambda event: (event.span.start, event.id))
 

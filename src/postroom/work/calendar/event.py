@@ -13,7 +13,7 @@ _MOST_CHARACTERS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class CalendarEvent:
     """`busy` is False for events that take up no time: free, cancelled, or declined by the owner."""
 
     id: str
@@ -40,14 +40,14 @@ class Event:
         return {"event_id": self.id, "title": self.title, **self.span.shown()}
 
 
-def read_event(document: object, zone: ZoneInfo) -> Event | None:
+def read_event(document: object, zone: ZoneInfo) -> CalendarEvent | None:
     """None for a cancelled stub or anything else that is no event."""
     if not isinstance(document, Mapping) or not isinstance(document.get("id"), str):
         return None
     span = read_span(document, zone)
     if span is None:
         return None
-    return Event(
+    return CalendarEvent(
         id=document["id"],
         etag=_text(document, "etag"),
         span=span,

@@ -28,7 +28,7 @@ class Offsets(Protocol):
     async def save_offset(self, source: str, position: int) -> None: ...
 
 
-class Watch(Protocol):
+class InboundWatch(Protocol):
     """Knows how far what people sent has been read."""
 
     async def patience(self, channel: str, longest_seconds: float) -> float: ...
@@ -50,7 +50,7 @@ class Inbound:
     offsets: Offsets
     handlers: Sequence[Handler]
     clock: Clock
-    watch: Watch | None = None
+    watch: InboundWatch | None = None
 
     async def look(self) -> int:
         """One request, and the next one at once unless the channel is away."""
@@ -91,7 +91,7 @@ class Conversations(Protocol):
         ...
 
 
-class Replies(Protocol):
+class ReplyTaker(Protocol):
     async def take(self, reply: InboundReply) -> object | None:
         """None when it answers nothing of ours."""
         ...
@@ -117,7 +117,7 @@ def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
     return of_messages(handle)
 
 
-def reply_handler(replies: Replies) -> Handler:
+def reply_handler(replies: ReplyTaker) -> Handler:
     """Answers to our own messages; everything else, and everybody else, is left alone."""
 
     async def handle(message: InboundMessage) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postroom.domain.breaker import Circuit, Permit
-from postroom.domain.delivery import Failure, Intent, OnUncertain, Status
+from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -21,7 +21,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, NewDelivery, Refusal, Snapshot
-from postroom.domain.limits import Admission, Decision
+from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.markup import Revision
 from postroom.domain.notify import notify_document
 from postroom.domain.outgoing import Outgoing
@@ -53,7 +53,7 @@ class Accepted:
 
 
 @record
-class Draft:
+class DeliveryDraft:
     """What would be stored, under which identity, and the calls that would be made."""
 
     new: NewDelivery
@@ -67,7 +67,7 @@ class Judgement:
 
     asked: Admission
     circuit: Circuit
-    decision: Decision | None
+    decision: AdmissionDecision | None
     error: PostroomError | None
 
 
@@ -75,7 +75,7 @@ class Judgement:
 class Forecast:
     """What acceptance would do with a draft."""
 
-    draft: Draft
+    draft: DeliveryDraft
     known: Snapshot | None
     judgement: Judgement
     needs_approval: bool
@@ -128,12 +128,12 @@ class Acceptance:
             needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
         )
 
-    async def _draft(self, outgoing: Outgoing, request_id: str) -> Draft:
+    async def _draft(self, outgoing: Outgoing, request_id: str) -> DeliveryDraft:
         channel = self._channel(outgoing.channel)
         target, revises = await self._target(outgoing, channel)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
         new = self._new(outgoing, channel, target, identity, request_id, revises)
-        return Draft(new=new, identity=identity, parts=self._prepared(channel, new))
+        return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:
         if outgoing.revises is None:
@@ -148,7 +148,7 @@ class Acceptance:
             return channel
         raise TargetUnavailable(f"no credentials for {name} are set")
 
-    async def _arrive(self, arrival: Arrival[Accepted], draft: Draft) -> None:
+    async def _arrive(self, arrival: Arrival[Accepted], draft: DeliveryDraft) -> None:
         """Whoever asked is told as soon as it is stored; what is ours to send is sent in the same breath."""
         identity, new = draft.identity, draft.new
         try:
@@ -211,7 +211,7 @@ class Acceptance:
         )
         circuit = await self.breakers.circuit(new.channel)
         error: PostroomError | None = breaker.refusal(circuit, self.policy.breaker, new.channel, self.clock.now_us())
-        decision: Decision | None = None
+        decision: AdmissionDecision | None = None
         if error is None or not consume:
             decision = await self.limits.admit(asked, consume=consume)
             error = error or limits.refusal(decision, new.channel)
@@ -226,7 +226,7 @@ class Acceptance:
             channel=new.channel,
             intent=new.intent,
             target_identity=new.target_identity,
-            failure=Failure(error.error_class, error.message, error.retry_after_seconds),
+            failure=DeliveryFailure(error.error_class, error.message, error.retry_after_seconds),
             limit_type=error.limit_type or "circuit",
             trace_id=new.trace_id,
             created_at_us=new.created_at_us,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.domain.breaker import BreakerPolicy, Circuit, Report, State, remaining_us
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Report, remaining_us
 from postroom.domain.errors import CircuitOpenError, ErrorClass, OutOfDescriptors, PostroomError, ProviderThrottled
 from postroom.domain.time import SECOND_US
 
@@ -21,11 +21,11 @@ def report_of(error: PostroomError | None) -> Report:
 def refusal(circuit: Circuit, policy: BreakerPolicy, channel: str, now_us: int) -> CircuitOpenError | None:
     """New work is refused while open, and while half-open with every probe taken."""
     match circuit.state:
-        case State.CLOSED:
+        case CircuitState.CLOSED:
             return None
-        case State.OPEN:
+        case CircuitState.OPEN:
             wait = max(0, remaining_us(circuit, policy, now_us)) / SECOND_US
-        case State.HALF_OPEN:
+        case CircuitState.HALF_OPEN:
             alive = [until for until in circuit.probes.values() if until > now_us]
             if len(alive) < policy.half_open_probes:
                 return None

@@ -9,7 +9,7 @@ from typing import Any
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.error_shapes import error_object, field_list
 from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
-from postroom.domain.limits import Decision
+from postroom.domain.limits import AdmissionDecision
 from postroom.domain.notify import parse_notify
 from postroom.domain.ports import Clock
 from postroom.work.delivery import limits
@@ -63,7 +63,7 @@ def _shown(forecast: Forecast) -> dict[str, Any]:
     } | _verdict(judgement.error if known is None else None)
 
 
-def _headroom(decision: Decision | None) -> dict[str, float]:
+def _headroom(decision: AdmissionDecision | None) -> dict[str, float]:
     """Tokens left in each tier; a send or a reaction takes one, a reply less."""
     return {str(tier.type): tier.available for tier in decision.headroom} if decision else {}
 

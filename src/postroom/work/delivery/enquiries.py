@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from postroom.domain.enquiry import DEFAULT_LIMIT, MAX_LIMIT, Page
+from postroom.domain.enquiry import DEFAULT_LIMIT, MAX_LIMIT, RowPage
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import is_uuid
@@ -96,11 +96,13 @@ def read_reason(value: object) -> str:
     return reason
 
 
-def read_page(kind: str, limit: object, cursor: object) -> Page:
-    return Page(limit=read_limit(limit), before=_opened(kind, cursor))
+def read_page(kind: str, limit: object, cursor: object) -> RowPage:
+    return RowPage(limit=read_limit(limit), before=_opened(kind, cursor))
 
 
-def in_pages(kind: str, rows: Sequence[dict[str, Any]], page: Page, id_name: str) -> tuple[list[dict[str, Any]], Any]:
+def in_pages(
+    kind: str, rows: Sequence[dict[str, Any]], page: RowPage, id_name: str
+) -> tuple[list[dict[str, Any]], Any]:
     """The page out of at most one row more than it holds, and the cursor of the next one."""
     shown = list(rows[: page.limit])
     return shown, _closed(kind, shown[-1][id_name]) if len(rows) > page.limit else None

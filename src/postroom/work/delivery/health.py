@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from postroom.domain.breaker import BreakerPolicy, Circuit, State, remaining_us
-from postroom.domain.enquiry import GroupBy, Window
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, remaining_us
+from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.errors import ValidationError
 from postroom.domain.figures import Depth, Figures
 from postroom.domain.limits import Admission, Headroom, LimitType, Tier
@@ -23,13 +23,13 @@ _DEFAULT_WINDOW_SECONDS: Final = 24 * 3600.0
 class FiguresRecord(Protocol):
     async def depth(self, channel: str | None) -> Depth: ...
 
-    async def figures(self, window: Window, group_by: GroupBy | None) -> Mapping[str, Figures]:
+    async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
         """By group; under one empty name when there is no grouping."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class DeliveryHealth:
     record: FiguresRecord
     limits: Limits
     breakers: Breakers
@@ -103,18 +103,18 @@ class Health:
         asked = read_choice(channel, "channel", sorted(self.channel_names))
         return [asked] if asked else sorted(self.channel_names)
 
-    def _window(self, since: object, until: object) -> Window:
+    def _window(self, since: object, until: object) -> TimeRange:
         since_us, until_us = read_span(since, until)
         until_us = self.clock.now_us() if until_us is None else until_us
         since_us = until_us - seconds(_DEFAULT_WINDOW_SECONDS) if since_us is None else since_us
         if since_us > until_us:
             raise ValidationError("Invalid time range: since is in the future")
-        return Window(since_us=since_us, until_us=until_us)
+        return TimeRange(since_us=since_us, until_us=until_us)
 
 
 def circuit_status(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> dict[str, Any]:
-    tripped = circuit.state is not State.CLOSED
-    waits = circuit.state is State.OPEN
+    tripped = circuit.state is not CircuitState.CLOSED
+    waits = circuit.state is CircuitState.OPEN
     probes = [until for until in circuit.probes.values() if until > now_us]
     return {
         "state": str(circuit.state),
@@ -124,8 +124,8 @@ def circuit_status(circuit: Circuit, policy: BreakerPolicy, now_us: int) -> dict
         "retry_after_seconds": max(0.0, remaining_us(circuit, policy, now_us) / SECOND_US) if waits else None,
         "last_error_class": circuit.error_class,
         "last_error_message": circuit.reason,
-        "half_open_probes_running": len(probes) if circuit.state is State.HALF_OPEN else 0,
-        "half_open_successes": circuit.successes if circuit.state is State.HALF_OPEN else 0,
+        "half_open_probes_running": len(probes) if circuit.state is CircuitState.HALF_OPEN else 0,
+        "half_open_successes": circuit.successes if circuit.state is CircuitState.HALF_OPEN else 0,
         "recovery": {
             "failure_threshold": policy.failure_threshold,
             "recovery_timeout_seconds": policy.recovery_seconds,

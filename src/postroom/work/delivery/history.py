@@ -46,7 +46,7 @@ class History(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class DeliveryReason:
     id: str
     why: str
 
@@ -60,7 +60,7 @@ class Explained:
     why_question: Callable[[str, str | None], str | None]  # of an id, for a sender or for anybody
     now_us: int
 
-    def reasons(self, history: History, identifier: str, origin: str | None = None) -> list[Reason]:
+    def reasons(self, history: History, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         """One paragraph for each delivery, refusal, note or question that the identifier stands for."""
         meant = _meant(history, identifier, origin)
         notes = self._of_note(history, meant) if origin is None else []
@@ -68,21 +68,21 @@ class Explained:
         found = _trace(history, meant, origin)
         told = [self._of_delivery(history, delivery) for delivery in found["deliveries"]]
         chosen = [one for one in told if one.id == meant] or told
-        refused = [Reason(id=one["id"], why=why_refused(one, self.now_us)) for one in found["refusals"]]
+        refused = [DeliveryReason(id=one["id"], why=why_refused(one, self.now_us)) for one in found["refusals"]]
         return notes + chosen + refused or [_without_delivery(_known(history, meant, origin))]
 
-    def _of_note(self, history: History, identifier: str) -> list[Reason]:
+    def _of_note(self, history: History, identifier: str) -> list[DeliveryReason]:
         found = history.note(identifier)
-        return [] if found is None else [Reason(id=identifier, why=self.why_note(found))]
+        return [] if found is None else [DeliveryReason(id=identifier, why=self.why_note(found))]
 
-    def _of_question(self, identifier: str, origin: str | None) -> list[Reason]:
+    def _of_question(self, identifier: str, origin: str | None) -> list[DeliveryReason]:
         why = self.why_question(identifier, origin)
-        return [] if why is None else [Reason(id=identifier, why=why)]
+        return [] if why is None else [DeliveryReason(id=identifier, why=why)]
 
-    def _of_delivery(self, history: History, delivery: Mapping[str, Any]) -> Reason:
+    def _of_delivery(self, history: History, delivery: Mapping[str, Any]) -> DeliveryReason:
         attempts = self.attempts_for(Priority(delivery["priority"]))
         around = Around(**history.around(delivery["id"], delivery["channel"]), max_attempts=attempts)
-        return Reason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
+        return DeliveryReason(id=delivery["id"], why=why(delivery, delivery["attempts"], self.now_us, around))
 
 
 def traced(history: History, identifier: str, origin: str | None = None) -> Trace:
@@ -100,11 +100,13 @@ def _meant(history: History, identifier: str, origin: str | None) -> str:
     return next(iter(found if len(found) == 1 else found.values()), identifier)
 
 
-def _without_delivery(found: Trace) -> Reason:
+def _without_delivery(found: Trace) -> DeliveryReason:
     """The switchboard noted the call, and nothing came of it."""
     hop = found["hops"][-1]
     reason = hop["error_message"] or hop["status"]
-    return Reason(id=found["request_id"], why=f"It never became a delivery: {reason}. Nothing was stored or sent.")
+    return DeliveryReason(
+        id=found["request_id"], why=f"It never became a delivery: {reason}. Nothing was stored or sent."
+    )
 
 
 def _trace(history: History, identifier: str, origin: str | None) -> Trace:

@@ -10,7 +10,7 @@ from typing import Final
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import OverloadRejected, PostroomError, ProviderThrottled
-from postroom.domain.limits import Admission, Decision, LimitType, Tier
+from postroom.domain.limits import Admission, AdmissionDecision, LimitType, Tier
 
 SCOPE: Final = "bot"  # the identity we send as; `user` scopes are configuration only
 SCOPES: Final = (SCOPE, "user")
@@ -62,7 +62,7 @@ def cost_millis(policy: LimitPolicy, intent: Intent) -> int:
     return round(1000 / policy.reply_multiplier) if intent is Intent.REPLY else 1000
 
 
-def refusal(decision: Decision, channel: str) -> PostroomError | None:
+def refusal(decision: AdmissionDecision, channel: str) -> PostroomError | None:
     if decision.admitted or decision.limit_type is None:
         return None
     wait = decision.retry_after_seconds

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from postroom.domain.breaker import Permit, Report, State
-from postroom.domain.delivery import TERMINAL, Event, Receipt
+from postroom.domain.breaker import CircuitState, Permit, Report
+from postroom.domain.delivery import TERMINAL, DeliveryEvent, Receipt
 from postroom.domain.errors import (
     InternalError,
     OutcomeUncertain,
@@ -110,7 +110,7 @@ class Pipeline:
 
     async def withdraw(self, claim: Claim) -> Settlement | None:
         """Nobody knows whether this row was written with its mark, but we know that nothing has left."""
-        return await self._record(self._put_back(claim, Event.RELEASE, "the store was away"))
+        return await self._record(self._put_back(claim, DeliveryEvent.RELEASE, "the store was away"))
 
     async def _record(self, done: Settlement) -> Settlement | None:
         try:
@@ -127,7 +127,7 @@ class Pipeline:
         if ready is not None and ready.permit is not None:
             return await self._send(claim, channel, ready.parts, ready.permit)
         if self.stopping.is_set():
-            return self._put_back(claim, Event.RELEASE, None)
+            return self._put_back(claim, DeliveryEvent.RELEASE, None)
         try:
             parts = ready.parts if ready is not None else self._prepare(channel, claim)
         except PostroomError as error:
@@ -152,16 +152,16 @@ class Pipeline:
         interval = self.policy.spacing_seconds.get(claim.channel, 0.0)
         while (wait := await self.pace.reserve(claim.channel, claim.address, interval)) > 0:
             if wait > self.policy.patience_seconds:
-                return self._put_back(claim, Event.POSTPONE, f"{claim.channel} asked us to wait", wait)
+                return self._put_back(claim, DeliveryEvent.POSTPONE, f"{claim.channel} asked us to wait", wait)
             if await self.clock.wait(self.stopping, self.clock.now_us() + seconds(wait)):
-                return self._put_back(claim, Event.RELEASE, None)
+                return self._put_back(claim, DeliveryEvent.RELEASE, None)
         return None
 
     def _refused(self, claim: Claim, permit: Permit) -> Settlement:
         """Half-open probes end soon, so whoever found them all taken looks again soon."""
-        longest = _PROBE_PATIENCE_SECONDS if permit.state is State.HALF_OPEN else math.inf
+        longest = _PROBE_PATIENCE_SECONDS if permit.state is CircuitState.HALF_OPEN else math.inf
         wait = min(max(permit.retry_after_seconds, 0.05), longest)
-        return self._put_back(claim, Event.POSTPONE, f"the circuit of {claim.channel} is {permit.state}", wait)
+        return self._put_back(claim, DeliveryEvent.POSTPONE, f"the circuit of {claim.channel} is {permit.state}", wait)
 
     async def _send(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
         sent: _Sent | None = None
@@ -177,19 +177,21 @@ class Pipeline:
         if sent.error is None:
             return delivered(sent.claim, sent.receipt, started_us=started, now_us=self.clock.now_us())
         if isinstance(sent.error, OutOfDescriptors):
-            return self._put_back(sent.claim, Event.POSTPONE, sent.error.message, sent.error.retry_after_seconds or 0.0)
+            return self._put_back(
+                sent.claim, DeliveryEvent.POSTPONE, sent.error.message, sent.error.retry_after_seconds or 0.0
+            )
         if isinstance(sent.error, ProviderThrottled):
             await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
         return self._failed(sent.claim, sent.error, started)
 
     async def _mark(self, claim: Claim) -> Settlement | None:
         if claim.sending:  # written with the row
-            return self._put_back(claim, Event.RELEASE, None) if self.stopping.is_set() else None
+            return self._put_back(claim, DeliveryEvent.RELEASE, None) if self.stopping.is_set() else None
         try:
             if not await self.ledger.mark_sending(claim, **self._lease(claim)):
                 raise FenceLost
         except StoreUnavailable:  # the mark may stand, but we know that nothing has left
-            return self._put_back(claim, Event.RELEASE, "the store was away")
+            return self._put_back(claim, DeliveryEvent.RELEASE, "the store was away")
         return None
 
     async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
@@ -289,5 +291,7 @@ class Pipeline:
         )
         return failed(claim, error, verdict, started_us=started_us, now_us=now, dead_letter_id=self.mint(now))
 
-    def _put_back(self, claim: Claim, event: Event, reason: str | None, delay_seconds: float = 0.0) -> Settlement:
+    def _put_back(
+        self, claim: Claim, event: DeliveryEvent, reason: str | None, delay_seconds: float = 0.0
+    ) -> Settlement:
         return put_back(claim, event, now_us=self.clock.now_us(), delay_seconds=delay_seconds, reason=reason)

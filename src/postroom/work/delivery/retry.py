@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from postroom.domain.delivery import Event, OnUncertain, Priority, Verdict
+from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, OnUncertain, Priority
 from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderThrottled
 from postroom.domain.patience import LONGEST_SECONDS
 
@@ -39,15 +39,15 @@ def after_failure(
     dice: float,
     on_uncertain: OnUncertain,
     priority: Priority = Priority.MEDIUM,
-) -> Verdict:
+) -> AttemptVerdict:
     """`attempts` includes the one that has just failed."""
     asked = min(error.retry_after_seconds or 0.0, LONGEST_SECONDS)
     if isinstance(error, ProviderThrottled):
-        return Verdict(Event.POSTPONE, asked or DEFAULT_THROTTLE_SECONDS)
+        return AttemptVerdict(DeliveryEvent.POSTPONE, asked or DEFAULT_THROTTLE_SECONDS)
     if isinstance(error, OutcomeUncertain) and on_uncertain is OnUncertain.HOLD:
-        return Verdict(Event.HOLD)
+        return AttemptVerdict(DeliveryEvent.HOLD)
     if not error.retryable:
-        return Verdict(Event.REJECT)
+        return AttemptVerdict(DeliveryEvent.REJECT)
     if attempts >= policy.attempts_for(priority):
-        return Verdict(Event.EXHAUST)
-    return Verdict(Event.RETRY, max(backoff_seconds(policy, attempts, dice), asked))
+        return AttemptVerdict(DeliveryEvent.EXHAUST)
+    return AttemptVerdict(DeliveryEvent.RETRY, max(backoff_seconds(policy, attempts, dice), asked))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.domain.delivery import AttemptResult, Failure, Intent, Status
+from postroom.domain.delivery import AttemptResult, DeliveryFailure, Intent, Status
 from postroom.domain.errors import ErrorClass, PostroomError, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Snapshot
@@ -45,7 +45,7 @@ class SenderStatus:
             found = await self._found(known)
             if found is None or found["origin_butler"] != sender:
                 raise ValidationError(f"Delivery {known} not found")
-            return _told(found, await self.record.approval(known))
+            return _as_answer(found, await self.record.approval(known))
         except PostroomError as error:
             return notify_error(error)
 
@@ -57,7 +57,7 @@ class SenderStatus:
         return found if latest is None or latest.id == delivery_id else await self.record.delivery(latest.id)
 
 
-def _told(row: Row, approval: Row | None) -> dict[str, Any]:
+def _as_answer(row: Row, approval: Row | None) -> dict[str, Any]:
     answer = notify_response(outcome_of(_snapshot(row), request_id=row["request_id"]))
     answer["delivery"] |= {
         "attempts": row["attempts"],
@@ -102,6 +102,6 @@ def _snapshot(row: Row) -> Snapshot:
     )
 
 
-def _failure(row: Row) -> Failure | None:
+def _failure(row: Row) -> DeliveryFailure | None:
     error_class = row["terminal_error_class"]
-    return Failure(ErrorClass(error_class), row["terminal_error_message"] or "") if error_class else None
+    return DeliveryFailure(ErrorClass(error_class), row["terminal_error_message"] or "") if error_class else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
-from postroom.domain.breaker import State
+from postroom.domain.breaker import CircuitState
 from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
 from postroom.domain.patience import said_so
 from postroom.domain.spoken_time import duration, relative
@@ -118,7 +118,7 @@ def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str
         return [f"It is stored and waits: {reason}."]
     if around.throttle_seconds:
         return [f"It is stored and waits: {channel} asked us to slow down for {duration(around.throttle_seconds)}."]
-    if around.circuit and around.circuit.get("state") == State.OPEN:
+    if around.circuit and around.circuit.get("state") == CircuitState.OPEN:
         detail = _circuit_detail(around.circuit)
         return [f"It is stored and waits: the circuit of {channel} is open{detail}."]
     return ["It is stored and waits for its turn."]
@@ -196,7 +196,7 @@ def _duplicate(delivery: Row) -> list[str]:
 
 
 def _circuit_detail(circuit: Row | None) -> str:
-    if not circuit or circuit.get("state") == State.CLOSED:
+    if not circuit or circuit.get("state") == CircuitState.CLOSED:
         return ""
     failed = f" after {_times(circuit['consecutive_failures'], 'failure')} in a row"
     reason = f", the last one: {circuit['trip_reason']}" if circuit.get("trip_reason") else ""

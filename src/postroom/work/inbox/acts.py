@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from postroom.domain.notification import Change, Notification, Preferences
+from postroom.domain.notification import Notification, NotificationChange, Preferences
 from postroom.work.inbox.change import apply, restored
 from postroom.work.inbox.ports import Edit, Notes, PreferenceBook
 from postroom.work.inbox.preferences import AddressCheck, changed
@@ -24,7 +24,7 @@ class InboxActs:
     email_due: Callable[[], None] = lambda: None
 
     async def change(
-        self, user_id: str, notification_id: str, what: Change, now_us: int, until_us: int | None = None
+        self, user_id: str, notification_id: str, what: NotificationChange, now_us: int, until_us: int | None = None
     ) -> Notification | None:
         """None when there is no such notification in this inbox."""
         return await self._edit(user_id, notification_id, partial(apply, change=what, now_us=now_us, until_us=until_us))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN, Asked, Claim
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN, AddressClaim, AskedToConfirm
 from postroom.domain.email_copy import Ending
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
@@ -29,19 +29,19 @@ The link works once, for a day. If it was not you, do nothing: no copies will co
 class ConfirmationQueue(Protocol):
     """Addresses that wait to be asked, and the links that answer."""
 
-    async def take(self, *, now_us: int, lease_until_us: int) -> Sequence[Asked]:
+    async def take(self, *, now_us: int, lease_until_us: int) -> Sequence[AskedToConfirm]:
         """What is due, each under a new secret; a link sent before it stops working."""
         ...
 
-    async def settle(self, asked: Asked, ending: Ending, now_us: int) -> None: ...
+    async def settle(self, asked: AskedToConfirm, ending: Ending, now_us: int) -> None: ...
 
 
 class Confirmations(Protocol):
-    async def claim(self, secret: str, now_us: int) -> Claim | None:
+    async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
         """What this link would confirm; None when it is unknown, used, too old or no longer wanted."""
         ...
 
-    async def confirm(self, secret: str, now_us: int) -> Claim | None: ...
+    async def confirm(self, secret: str, now_us: int) -> AddressClaim | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class ConfirmationPost:
         return len(due)
 
 
-def confirmation(asked: Asked, base_url: str) -> Outgoing:
+def confirmation(asked: AskedToConfirm, base_url: str) -> Outgoing:
     return Outgoing(
         origin_butler=CONFIRMATION_ORIGIN,
         idempotency_key=f"inbox-confirmation:{asked.digest[:32]}",

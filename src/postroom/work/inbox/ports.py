@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from postroom.domain.email_copy import Batch, Ending, Judge, Verdict
-from postroom.domain.notification import Notification, Page, Preferences
+from postroom.domain.notification import Notification, NotificationQuery, Preferences
 
 Edit = Callable[[Notification], Notification | None]
 
@@ -23,7 +23,7 @@ class Notes(Protocol):
         self, new: Notification, *, hourly_cap: int, judge: Judge
     ) -> tuple[Notification, Verdict] | None: ...
 
-    async def page(self, user_id: str, page: Page, now_us: int) -> Sequence[Notification]: ...
+    async def page(self, user_id: str, page: NotificationQuery, now_us: int) -> Sequence[Notification]: ...
 
     async def since(self, user_id: str, moment_us: int, limit: int) -> Sequence[Notification]:
         """With a bell, in the order they came."""

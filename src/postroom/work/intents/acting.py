@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.errors import Code, Refused
-from postroom.domain.intent import APPROVAL, Intent
+from postroom.domain.intent import APPROVAL, AgentIntent
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Acting:
         return self.name or self.agent
 
 
-def check_may_answer(intent: Intent, acting: Acting) -> None:
+def check_may_answer(intent: AgentIntent, acting: Acting) -> None:
     """Raises Refused for a caller this was not put to, for the one that asked, and for a program that would decide."""
     if acting.agent not in intent.asked and not acting.anyone:
         raise Refused(Code.POLICY_DENIED, "only somebody this was put to can answer it")
@@ -40,7 +40,7 @@ def check_may_answer(intent: Intent, acting: Acting) -> None:
         raise Refused(Code.POLICY_DENIED, "only a person can decide this")
 
 
-def asked_it(intent: Intent, acting: Acting) -> bool:
+def asked_it(intent: AgentIntent, acting: Acting) -> bool:
     """
     Whether this caller asked, itself or in the sender's name.
 

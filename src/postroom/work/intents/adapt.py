@@ -12,7 +12,7 @@ from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.work.intents.agency import checked_address
-from postroom.work.intents.envelope import Call, build_envelope
+from postroom.work.intents.envelope import AssistantCall, build_envelope
 from postroom.work.people.resolve import explicit
 
 
@@ -40,7 +40,7 @@ class Adapter:
     mint: Callable[[int], str]
     as_at_first: bool = False  # shows what the receipt says, so that the same call again gets the same answer
 
-    async def adapt(self, call: Call) -> dict[str, Any]:
+    async def adapt(self, call: AssistantCall) -> dict[str, Any]:
         resolution = await self._recipient(call)
         chosen = resolution.chosen
         if chosen is None or call.resolve_only:
@@ -59,7 +59,7 @@ class Adapter:
         await self._remember(call, resolution)
         return _answer(DecisionMode.SENT, resolution, envelope, receipt)
 
-    async def _recipient(self, call: Call) -> Resolution:
+    async def _recipient(self, call: AssistantCall) -> Resolution:
         token = call.resolution_token if call.confirm_send and not call.resolve_only else None
         if call.to_agent is not None and (token is None or call.recipient_name is None):
             return explicit(checked_address(call.to_agent, "to_agent"))
@@ -72,7 +72,7 @@ class Adapter:
             return await self._confirmed(call, call.recipient_name, token)
         return await self.registry.resolve(call.from_agent, call.recipient_name, call.input_mode)
 
-    async def _confirmed(self, call: Call, name: str, token: str) -> Resolution:
+    async def _confirmed(self, call: AssistantCall, name: str, token: str) -> Resolution:
         """
         The choice is written down and then looked up like any other, so that a
         contact that moves in between is noticed. A token that does not count
@@ -88,7 +88,7 @@ class Adapter:
                 return explicit(address)
         return await self.registry.resolve(call.from_agent, name, call.input_mode)
 
-    async def _remember(self, call: Call, resolution: Resolution) -> None:
+    async def _remember(self, call: AssistantCall, resolution: Resolution) -> None:
         """A confirmed send to somebody certain is remembered; when it cannot be, the message has gone all the same."""
         chosen = resolution.chosen
         if not call.confirm_send or call.recipient_name is None or chosen is None:

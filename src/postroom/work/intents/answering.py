@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from postroom.domain.intent import APPROVAL, Change, Intent, IntentStatus, WaitingReason
+from postroom.domain.intent import APPROVAL, AgentIntent, IntentChange, IntentStatus, WaitingReason
 from postroom.domain.time import to_text
-from postroom.work.intents.moves import Moment, moved, then, unchanged
+from postroom.work.intents.moves import MoveContext, moved, then, unchanged
 
 # The words the question itself names; questions that left before these stood on them said "yes" or "no".
 APPROVE_WORD: Final = "approve"
@@ -16,7 +16,7 @@ _APPROVES: Final = frozenset([APPROVE_WORD, "yes"])
 _REJECTS: Final = frozenset([REJECT_WORD, "no"])
 
 
-def answer_payload(text: str, moment: Moment, status: str = "answered") -> dict[str, Any]:
+def answer_payload(text: str, moment: MoveContext, status: str = "answered") -> dict[str, Any]:
     return {
         "answer": text,
         "status": status,
@@ -25,7 +25,7 @@ def answer_payload(text: str, moment: Moment, status: str = "answered") -> dict[
     }
 
 
-def answered(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
+def answered(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
     """What an answer makes of an ask that is still open; who gave it is who acts, whatever it claims."""
     answer = {**answer, "responded_by": moment.actor}
     if answer["status"] == "needs_clarification":
@@ -39,25 +39,25 @@ def answered(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
     return moved(ask, goal, moment, payload={"status": answer["status"]}, result=answer, says=says)
 
 
-def decided_by_words(intent: Intent, text: str, moment: Moment) -> Change:
+def decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
     """Only the exact word decides; anything else is kept and the question stays open."""
     word = text.casefold().strip(" .!")
     if word not in _APPROVES | _REJECTS:
         seen = unchanged(intent)
         if intent.status is not IntentStatus.IN_PROGRESS:
             seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
-        return Change(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
+        return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
     return decided(intent, approve=word in _APPROVES, comment=text, moment=moment)
 
 
-def decided(intent: Intent, *, approve: bool, comment: str, moment: Moment) -> Change:
+def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:
     decision, status = ("approved", "answered") if approve else ("rejected", "declined")
     result = {**answer_payload(comment or decision, moment, status), "decision": decision}
     says = {"author": moment.actor, "message": comment or decision}
     return moved(intent, IntentStatus.COMPLETED, moment, payload={"decision": decision}, result=result, says=says)
 
 
-def _asked_back(ask: Intent, answer: Mapping[str, Any], moment: Moment) -> Change:
+def _asked_back(ask: AgentIntent, answer: Mapping[str, Any], moment: MoveContext) -> IntentChange:
     working = unchanged(ask)
     if ask.status is IntentStatus.WAITING:
         working = moved(ask, IntentStatus.IN_PROGRESS, moment)

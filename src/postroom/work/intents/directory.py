@@ -17,40 +17,40 @@ from postroom.domain.person import Person as Record
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class PersonTarget:
     agent: str
     channel: str
     address: str
 
 
 @dataclass(frozen=True, slots=True)
-class Butler:
+class ButlerTarget:
     agent: str
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Correspondent:
+class AgentTarget:
     """Nothing is sent: the agent reads its inbox or its stream."""
 
     agent: str
 
 
-Target = Person | Butler | Correspondent
+Target = PersonTarget | ButlerTarget | AgentTarget
 
 
 class Contacts(Protocol):
     async def by_address(self, owner_agent: str, agent_address: str) -> Record | None: ...
 
 
-class Household(Protocol):
+class HouseholdBook(Protocol):
     async def owner_person(self) -> Record | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
     contacts: Contacts
-    household: Household
+    household: HouseholdBook
     butlers: frozenset[str]
     channels: frozenset[str]
 
@@ -64,10 +64,10 @@ class Directory:
         if (name := butler_name(address)) is not None:
             if name not in self.butlers:
                 raise Refused(Code.AGENT_NOT_FOUND, "this household has no butler of that name")
-            return Butler(address, name)
+            return ButlerTarget(address, name)
         if address.startswith(CONTACT_PREFIX) and contact is None:
             raise Refused(Code.AGENT_NOT_FOUND, "no contact in the sender's book has this address")
-        return Correspondent(address)
+        return AgentTarget(address)
 
     async def is_person(self, sender: str, address: str) -> bool:
         """The owner, a user, or a contact in the sender's own book."""
@@ -86,13 +86,13 @@ class Directory:
 
     async def _owner(self) -> Target:
         owner = await self.household.owner_person()
-        return (self._person(owner) if owner else None) or Correspondent(HOUSEHOLD_OWNER)
+        return (self._person(owner) if owner else None) or AgentTarget(HOUSEHOLD_OWNER)
 
-    def _person(self, record: Record) -> Person | None:
+    def _person(self, record: Record) -> PersonTarget | None:
         """Where the person is tried first; on a channel that is not set up the delivery says so."""
         usable = [one for one in record.addresses if one.channel in self.channels]
         first = next(iter([*usable, *record.addresses]), None)
-        return Person(record.agent_address, first.channel, first.address) if first else None
+        return PersonTarget(record.agent_address, first.channel, first.address) if first else None
 
 
 def book_of(agent: str) -> str:

@@ -6,27 +6,27 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from postroom.domain.capabilities import Capabilities
-from postroom.domain.intent import Intent, Step
+from postroom.domain.intent import AgentIntent, Step
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.route import Route
 from postroom.domain.storable_text import storable
-from postroom.work.intents.directory import Person
+from postroom.work.intents.directory import PersonTarget
 from postroom.work.intents.wording import Letter, answer_letter, letter
 
 ORIGIN: Final = "intents"
 
 
-def to_person(intent: Intent, step: Step, person: Person, sender: str, can: Capabilities) -> Outgoing:
+def to_person(intent: AgentIntent, step: Step, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
     """The same however often the step is tried."""
     written = letter(intent, step.kind, sender, heard=can.inbound)
     return _outgoing(written, person, f"{intent.id}:{intent.position}", can)
 
 
-def completion(intent: Intent, person: Person, sender: str, can: Capabilities) -> Outgoing:
+def completion(intent: AgentIntent, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
     return _outgoing(answer_letter(intent, sender), person, f"{intent.id}:completion", can)
 
 
-def _outgoing(written: Letter, person: Person, key: str, can: Capabilities) -> Outgoing:
+def _outgoing(written: Letter, person: PersonTarget, key: str, can: Capabilities) -> Outgoing:
     return Outgoing(
         origin_butler=ORIGIN,
         channel=person.channel,
@@ -37,7 +37,7 @@ def _outgoing(written: Letter, person: Person, key: str, can: Capabilities) -> O
     )
 
 
-def butler_route(intent: Intent, received_at: str) -> Route:
+def butler_route(intent: AgentIntent, received_at: str) -> Route:
     """What was said goes as the prompt, who said it as the sender: text stays data on both."""
     return Route(
         request_id=intent.id,

@@ -16,7 +16,7 @@ _SHORT_NAMES: Final = {"ask": ASK, "reply": REPLY, "intent.ask": ASK, "intent.re
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class AssistantCall:
     """What an assistant asked for, in our words whatever the face called it."""
 
     from_agent: str
@@ -51,7 +51,7 @@ def intent_type_of(name: str | None) -> str:
 
 
 def build_envelope(
-    call: Call, to_agent: str, *, intent_id: str, correlation_id: str, created_at: str
+    call: AssistantCall, to_agent: str, *, intent_id: str, correlation_id: str, created_at: str
 ) -> dict[str, Any]:
     """Valid by the schemas, or refused with every field that is not."""
     payload = _payload(call, created_at)
@@ -72,7 +72,7 @@ def build_envelope(
     return envelope
 
 
-def _payload(call: Call, now: str) -> dict[str, Any]:
+def _payload(call: AssistantCall, now: str) -> dict[str, Any]:
     payload = dict(call.payload)
     if call.intent_type == REPLY:
         _fill(payload, answer=call.answer or call.message, status=call.status or "answered", responded_at=now)
@@ -94,7 +94,7 @@ def _fill(payload: dict[str, Any], **values: str | None) -> None:
             payload.setdefault(name, value)
 
 
-def _workflow(call: Call) -> dict[str, Any]:
+def _workflow(call: AssistantCall) -> dict[str, Any]:
     parts = {
         "macro_id": call.workflow_macro_id,
         "params": dict(call.workflow_macro_params) if call.workflow_macro_params is not None else None,
@@ -103,7 +103,7 @@ def _workflow(call: Call) -> dict[str, Any]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def _metadata(call: Call) -> dict[str, str]:
+def _metadata(call: AssistantCall) -> dict[str, str]:
     parts = {
         "input_mode": str(call.input_mode),
         "connector": call.connector or None,
@@ -113,7 +113,7 @@ def _metadata(call: Call) -> dict[str, str]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def _natural_key(call: Call, to_agent: str, payload: Mapping[str, Any]) -> str | None:
+def _natural_key(call: AssistantCall, to_agent: str, payload: Mapping[str, Any]) -> str | None:
     """A host that repeats a call repeats its id; the content is in it, since some hosts reuse ids."""
     if call.call_id is None:
         return None

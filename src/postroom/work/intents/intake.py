@@ -10,7 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from postroom.domain.errors import Code, FieldError, Refused
-from postroom.domain.intent import APPROVAL, ASK, REPLY, Change, Intent, IntentStatus, Step, StepKind, WaitingReason
+from postroom.domain.intent import (
+    APPROVAL,
+    ASK,
+    REPLY,
+    AgentIntent,
+    IntentChange,
+    IntentStatus,
+    Step,
+    StepKind,
+    WaitingReason,
+)
 from postroom.domain.ports import Clock
 from postroom.domain.time import parse_text
 from postroom.system.signal import Signal
@@ -18,7 +28,7 @@ from postroom.work.intents.acting import Acting, check_may_answer
 from postroom.work.intents.answering import answered
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.macros import compile_macro, patient_steps
-from postroom.work.intents.moves import Moment, opened
+from postroom.work.intents.moves import MoveContext, opened
 from postroom.work.intents.schemas import check_envelope
 from postroom.work.intents.store import IntentStore
 
@@ -50,7 +60,7 @@ class Intake:
     clock: Clock
     mint: Callable[[int], str]
 
-    async def submit(self, submission: Submission) -> tuple[Intent, bool]:
+    async def submit(self, submission: Submission) -> tuple[AgentIntent, bool]:
         """The same key and content answer with the first one; the same key and other content is a mistake."""
         envelope = submission.envelope
         check_envelope(envelope)
@@ -63,7 +73,7 @@ class Intake:
                 await self.directory.find(intent.from_agent, step.to_agent)
         if intent.macro_id == APPROVAL:
             await self._check_approvers(intent)
-        moment = Moment(now, intent.from_agent, self.mint)
+        moment = MoveContext(now, intent.from_agent, self.mint)
         stored, created = await self.store.insert(opened(intent, moment))
         if stored.fingerprint != intent.fingerprint:
             raise Refused(Code.KEY_REUSED, "this idempotency key or intent_id was used for another intent")
@@ -72,14 +82,14 @@ class Intake:
             self.signal.ring()
         return stored, created
 
-    async def _check_approvers(self, intent: Intent) -> None:
+    async def _check_approvers(self, intent: AgentIntent) -> None:
         for step in intent.plan:
             if step.kind is StepKind.EXPIRE or await self.directory.is_person(intent.from_agent, step.to_agent):
                 continue
             field, error = _approver_field(intent, step), "must be a person: the household's owner, a user or a contact"
             raise Refused.of(Code.MACRO_INVALID, [FieldError(field, error, "macro_invalid")])
 
-    async def _answer_asks(self, reply: Intent, acting: Acting, *, again: bool) -> None:
+    async def _answer_asks(self, reply: AgentIntent, acting: Acting, *, again: bool) -> None:
         """
         A reply under the correlation of an open ask is its answer.
 
@@ -89,9 +99,9 @@ class Intake:
         """
         if reply.intent_type != REPLY:
             return
-        moment = Moment(self.clock.now_us(), acting.actor, self.mint)
+        moment = MoveContext(self.clock.now_us(), acting.actor, self.mint)
 
-        def answer(found: Intent) -> Change:
+        def answer(found: AgentIntent) -> IntentChange:
             check_may_answer(found, acting)
             return answered(found, reply.payload, moment)
 
@@ -108,7 +118,7 @@ def _acting(submission: Submission) -> Acting:
     return submission.acting or Acting(sender, by_person=False, caller=submission.submitted_by)
 
 
-def _approver_field(intent: Intent, step: Step) -> str:
+def _approver_field(intent: AgentIntent, step: Step) -> str:
     """Where the sender named whom this step asks."""
     if step.kind is StepKind.ESCALATE:
         return "payload.workflow.params.escalate_to"
@@ -116,12 +126,12 @@ def _approver_field(intent: Intent, step: Step) -> str:
     return "payload.workflow.params.approver" if named else "to_agent"
 
 
-def _intent(submission: Submission, now_us: int) -> Intent:
+def _intent(submission: Submission, now_us: int) -> AgentIntent:
     envelope = submission.envelope
     payload: Mapping[str, Any] = envelope["payload"]
     deadline = _deadline(submission, now_us)
     macro_id, plan = _plan(submission, deadline, now_us)
-    return Intent(
+    return AgentIntent(
         id=str(envelope["intent_id"]).lower(),
         intent_type=envelope["intent_type"],
         correlation_id=str(envelope["correlation_id"]).lower(),

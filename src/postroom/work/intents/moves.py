@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from postroom.domain.intent import (
-    Change,
-    EventType,
-    Intent,
+    AgentIntent,
+    IntentChange,
     IntentEvent,
+    IntentEventType,
     IntentStatus,
     WaitingReason,
     event_of,
@@ -19,7 +19,7 @@ from postroom.domain.intent import (
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class MoveContext:
     """When, by whom, and where new ids come from."""
 
     now_us: int
@@ -27,23 +27,23 @@ class Moment:
     mint: Callable[[int], str]
 
 
-def opened(intent: Intent, moment: Moment) -> Change:
+def opened(intent: AgentIntent, moment: MoveContext) -> IntentChange:
     """Created and stored are two events of one commit."""
-    created = _event(intent, 1, EventType.CREATED, IntentStatus.CREATED, moment)
-    stored = _event(intent, 2, EventType.SUBMITTED, IntentStatus.SUBMITTED, moment)
-    return Change(intent=replace(intent, seq=2, status=IntentStatus.SUBMITTED), events=(created, stored))
+    created = _event(intent, 1, IntentEventType.CREATED, IntentStatus.CREATED, moment)
+    stored = _event(intent, 2, IntentEventType.SUBMITTED, IntentStatus.SUBMITTED, moment)
+    return IntentChange(intent=replace(intent, seq=2, status=IntentStatus.SUBMITTED), events=(created, stored))
 
 
 def moved(
-    intent: Intent,
+    intent: AgentIntent,
     goal: IntentStatus,
-    moment: Moment,
+    moment: MoveContext,
     *,
     payload: Mapping[str, Any] | None = None,
     waiting_reason: WaitingReason | None = None,
     result: Mapping[str, Any] | None = None,
     says: Mapping[str, Any] | None = None,
-) -> Change:
+) -> IntentChange:
     """Raises Refused on a move the table does not have."""
     events: list[IntentEvent] = []
     for status in steps_to(intent.status, goal):
@@ -60,31 +60,33 @@ def moved(
         # whoever wants the answer sent on has it sent by the loop
         carried=intent.carried or (goal is IntentStatus.COMPLETED and intent.reply_to is not None),
     )
-    return Change(intent=after, events=tuple(events), says=says)
+    return IntentChange(intent=after, events=tuple(events), says=says)
 
 
-def noted(intent: Intent, event_type: EventType, moment: Moment, payload: Mapping[str, Any] | None = None) -> Change:
+def noted(
+    intent: AgentIntent, event_type: IntentEventType, moment: MoveContext, payload: Mapping[str, Any] | None = None
+) -> IntentChange:
     """Something happened that changes no status."""
     event = _event(intent, intent.seq + 1, event_type, intent.status, moment, intent.waiting_reason, payload)
-    return Change(intent=replace(intent, seq=event.seq, updated_at_us=moment.now_us), events=(event,))
+    return IntentChange(intent=replace(intent, seq=event.seq, updated_at_us=moment.now_us), events=(event,))
 
 
-def unchanged(intent: Intent) -> Change:
-    return Change(intent=intent, events=())
+def unchanged(intent: AgentIntent) -> IntentChange:
+    return IntentChange(intent=intent, events=())
 
 
-def then(first: Change, second: Callable[[Intent], Change]) -> Change:
+def then(first: IntentChange, second: Callable[[AgentIntent], IntentChange]) -> IntentChange:
     """One after the other, in one commit."""
     after = second(first.intent)
-    return Change(intent=after.intent, events=(*first.events, *after.events), says=after.says or first.says)
+    return IntentChange(intent=after.intent, events=(*first.events, *after.events), says=after.says or first.says)
 
 
 def _event(
-    intent: Intent,
+    intent: AgentIntent,
     seq: int,
-    event_type: EventType,
+    event_type: IntentEventType,
     status: IntentStatus,
-    moment: Moment,
+    moment: MoveContext,
     reason: WaitingReason | None = None,
     payload: Mapping[str, Any] | None = None,
 ) -> IntentEvent:

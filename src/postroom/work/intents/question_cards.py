@@ -8,16 +8,16 @@ from typing import Protocol
 
 from postroom.domain.answer_attempt import Attempt, Verdict
 from postroom.domain.errors import Code, Refused
-from postroom.domain.intent import APPROVAL, ASK, Change, Intent, Step, StepKind
+from postroom.domain.intent import APPROVAL, ASK, AgentIntent, IntentChange, Step, StepKind
 from postroom.domain.intent_question import agent_of, subject_of
 from postroom.domain.ports import Clock
 from postroom.domain.question import APPROVE, APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Wording
 from postroom.domain.question_change import Asked
 from postroom.work.intents.answering import answer_payload, answered, decided
-from postroom.work.intents.directory import Person
-from postroom.work.intents.moves import Moment
+from postroom.work.intents.directory import PersonTarget
+from postroom.work.intents.moves import MoveContext
 from postroom.work.intents.replies import MAX_ANSWER_CHARACTERS
-from postroom.work.questions.asked_people import People, asked
+from postroom.work.questions.asked_people import AskedPeople, asked
 from postroom.work.questions.opening import opened
 from postroom.work.questions.places import Channels
 from postroom.work.questions.plan import next_at
@@ -35,12 +35,12 @@ class Asks(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCards:
     questions: Asks
-    people: People
+    people: AskedPeople
     channels: Channels
     clock: Clock
     mint: Callable[[int], str]
 
-    async def ask(self, intent: Intent, step: Step, person: Person, sender: str) -> bool:
+    async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
         """False when it is to be put to them in a letter, as everything else is."""
         if intent.intent_type != ASK or step.kind not in _PUT:
             return False
@@ -53,7 +53,9 @@ class QuestionCards:
         return True
 
 
-def _question(intent: Intent, person: Person, who: AskedPerson, sender: str, id: str, now_us: int) -> Question:
+def _question(
+    intent: AgentIntent, person: PersonTarget, who: AskedPerson, sender: str, id: str, now_us: int
+) -> Question:
     """Open until the intent runs out; whatever ends the intent ends it as well."""
     request = QuestionRequest(
         wording=_wording(intent),
@@ -70,7 +72,7 @@ def _question(intent: Intent, person: Person, who: AskedPerson, sender: str, id:
     return replace(question, next_at_us=next_at(question))
 
 
-def _wording(intent: Intent) -> Wording:
+def _wording(intent: AgentIntent) -> Wording:
     context = intent.payload.get("context")
     decides = intent.macro_id == APPROVAL
     return Wording(
@@ -82,13 +84,13 @@ def _wording(intent: Intent) -> Wording:
     )
 
 
-def answer_by(mint: Callable[[int], str]) -> Callable[[Intent, Question, Attempt, Verdict], Change]:
+def answer_by(mint: Callable[[int], str]) -> Callable[[AgentIntent, Question, Attempt, Verdict], IntentChange]:
     """What the answer makes of the intent: the same as one that comes in by reply or by the API. Raises Refused."""
 
-    def ruled(intent: Intent, question: Question, attempt: Attempt, verdict: Verdict) -> Change:
+    def ruled(intent: AgentIntent, question: Question, attempt: Attempt, verdict: Verdict) -> IntentChange:
         if not intent.is_open:
             raise Refused(Code.ILLEGAL_TRANSITION, f"this is {intent.status.lower()} already")
-        moment = Moment(attempt.heard_at_us, agent_of(question), mint)
+        moment = MoveContext(attempt.heard_at_us, agent_of(question), mint)
         if verdict.answer is None or verdict.answer.value is None:
             words = verdict.answer.text[:MAX_ANSWER_CHARACTERS] if verdict.answer and verdict.answer.text else None
             status = "answered" if words else "declined"

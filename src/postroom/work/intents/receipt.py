@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from postroom.domain.intent import RECEIPT, Intent, IntentEvent, IntentStatus
+from postroom.domain.intent import RECEIPT, AgentIntent, IntentEvent, IntentStatus
 from postroom.domain.time import to_text
 
 
-def receipt(intent: Intent) -> dict[str, Any]:
+def receipt(intent: AgentIntent) -> dict[str, Any]:
     """The four words of the specification, and the full status beside them."""
     return {
         "intent_id": intent.id,
@@ -19,12 +19,12 @@ def receipt(intent: Intent) -> dict[str, Any]:
     }
 
 
-def first_receipt(intent: Intent) -> dict[str, Any]:
+def first_receipt(intent: AgentIntent) -> dict[str, Any]:
     """The one its sender was given when it was stored, whatever has become of it since."""
     return receipt(replace(intent, status=IntentStatus.SUBMITTED))
 
 
-def intent_document(intent: Intent) -> dict[str, Any]:
+def intent_document(intent: AgentIntent) -> dict[str, Any]:
     reminders = sum(1 for step in intent.plan[: intent.position] if step.kind == "remind")
     return {
         "intent_id": intent.id,

@@ -13,14 +13,14 @@ import structlog
 from postroom.domain.agent_address import BUTLER_PREFIX
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import Code, PostroomError, StoreUnavailable
-from postroom.domain.intent import APPROVAL, Change, EventType, Intent, IntentStatus, WaitingReason
+from postroom.domain.intent import APPROVAL, AgentIntent, IntentChange, IntentEventType, IntentStatus, WaitingReason
 from postroom.domain.ports import Clock
 from postroom.domain.session import TERMINAL as SESSION_ENDED
-from postroom.domain.session import Status as SessionStatus
+from postroom.domain.session import SessionStatus
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.dispatch import butler_answer
-from postroom.work.intents.moves import Moment, moved, noted, unchanged
+from postroom.work.intents.moves import MoveContext, moved, noted, unchanged
 from postroom.work.intents.setbacks import MAX_TRIES, Setbacks
 from postroom.work.intents.step_runner import SYSTEM, Courier, arrived
 from postroom.work.intents.store import Agenda
@@ -105,7 +105,7 @@ class Runner:
 
     async def _give_up(self, key: str, error: str) -> None:
         """Whatever stops this from being written down leaves the intent where it is, at its distance."""
-        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        moment = MoveContext(self.clock.now_us(), SYSTEM, self.mint)
         try:
             await self.courier.store.update(key, lambda found: given_up(found, error, moment))
         except Exception as failure:  # a notice to a subscriber is no intent, and has a limit of its own
@@ -114,11 +114,11 @@ class Runner:
         self.setbacks.clear(key)
         self.signal.ring()
 
-    async def _look_after(self, intent: Intent) -> None:
+    async def _look_after(self, intent: AgentIntent) -> None:
         if not intent.is_open:
             await self.courier.send_on(intent)
             return
-        moment = Moment(self.clock.now_us(), SYSTEM, self.mint)
+        moment = MoveContext(self.clock.now_us(), SYSTEM, self.mint)
         if sessions := await self.agenda.sessions(intent.id):
             await self._change(intent, lambda found: worked(found, sessions[-1], moment))
             return
@@ -127,13 +127,13 @@ class Runner:
         failure = next((row[2] for row in reversed(rows) if row[2]), None)
         await self._change(intent, lambda found: followed(found, statuses, failure, moment))
 
-    async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
+    async def _change(self, intent: AgentIntent, decide: Callable[[AgentIntent], IntentChange]) -> None:
         change = await self.courier.store.update(intent.id, decide)
         if change.events:
             self.signal.ring()
 
 
-def followed(intent: Intent, statuses: list[Status], failure: str | None, moment: Moment) -> Change:
+def followed(intent: AgentIntent, statuses: list[Status], failure: str | None, moment: MoveContext) -> IntentChange:
     """What the deliveries of an intent make of it."""
     if not intent.carried or not intent.is_open:
         return unchanged(intent)
@@ -146,7 +146,7 @@ def followed(intent: Intent, statuses: list[Status], failure: str | None, moment
     return unchanged(replace(intent, updated_at_us=moment.now_us))
 
 
-def worked(intent: Intent, session: tuple[str, str, str | None, str], moment: Moment) -> Change:
+def worked(intent: AgentIntent, session: tuple[str, str, str | None, str], moment: MoveContext) -> IntentChange:
     """What the session of a butler makes of an intent; the butler has answered, not whom it stands beside."""
     status, text, failure, butler = session
     if not intent.carried or not intent.is_open:
@@ -161,21 +161,21 @@ def worked(intent: Intent, session: tuple[str, str, str | None, str], moment: Mo
     agent = BUTLER_PREFIX + butler
     answer = butler_answer({"text": text}, agent, to_text(moment.now_us))
     says = {"author": agent, "message": answer["answer"]}
-    actor = Moment(moment.now_us, agent, moment.mint)
+    actor = MoveContext(moment.now_us, agent, moment.mint)
     return moved(seen, IntentStatus.COMPLETED, actor, result=answer, says=says)
 
 
-def given_up(intent: Intent, error: str, moment: Moment) -> Change:
+def given_up(intent: AgentIntent, error: str, moment: MoveContext) -> IntentChange:
     """What our own failure makes of an intent: `error` is the name of its kind, never its words."""
     payload = {"code": str(Code.INTERNAL), "message": f"it failed {MAX_TRIES} times and was given up ({error})"}
     left = replace(intent, carried=False)
     if not intent.is_open:
-        return noted(left, EventType.DELIVERY_FAILED, moment, payload)
+        return noted(left, IntentEventType.DELIVERY_FAILED, moment, payload)
     return moved(left, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})
 
 
-def _lost(intent: Intent, failure: str | None, moment: Moment) -> Change:
+def _lost(intent: AgentIntent, failure: str | None, moment: MoveContext) -> IntentChange:
     payload = {"code": str(Code.DELIVERY_FAILED), "message": failure or "the delivery failed"}
     if any(step.kind != "expire" for step in intent.plan[intent.position :]):
-        return noted(intent, EventType.DELIVERY_FAILED, moment, payload)
+        return noted(intent, IntentEventType.DELIVERY_FAILED, moment, payload)
     return moved(intent, IntentStatus.FAILED, moment, payload=payload, result={"error": payload})

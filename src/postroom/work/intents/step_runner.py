@@ -11,9 +11,9 @@ from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.intent import (
     APPROVAL,
     REPLY,
-    Change,
-    EventType,
-    Intent,
+    AgentIntent,
+    IntentChange,
+    IntentEventType,
     IntentStatus,
     Step,
     StepKind,
@@ -24,9 +24,9 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.domain.route import Route, Routed
 from postroom.domain.time import seconds, to_text
 from postroom.system.signal import Signal
-from postroom.work.intents.directory import Butler, Correspondent, Directory, Person, book_of
+from postroom.work.intents.directory import AgentTarget, ButlerTarget, Directory, PersonTarget, book_of
 from postroom.work.intents.dispatch import butler_answer, butler_route, completion, to_person
-from postroom.work.intents.moves import Moment, moved, noted, then, unchanged
+from postroom.work.intents.moves import MoveContext, moved, noted, then, unchanged
 from postroom.work.intents.store import IntentStore
 
 SYSTEM: Final = "postroom"
@@ -41,8 +41,8 @@ class ButlerRoutes(Protocol):
         ...
 
 
-class Cards(Protocol):
-    async def ask(self, intent: Intent, step: Step, person: Person, sender: str) -> bool:
+class IntentCards(Protocol):
+    async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
         """Whether the step is put to the person as a question of its own; again, the same question."""
         ...
 
@@ -57,11 +57,11 @@ class Courier:
     clock: Clock
     mint: Callable[[int], str]
     channels: KnownChannels
-    cards: Cards | None = None  # None puts everything in letters
+    cards: IntentCards | None = None  # None puts everything in letters
     wait_seconds: float = 15.0
     route_seconds: float = 120.0
 
-    async def carry_out(self, intent: Intent) -> None:
+    async def carry_out(self, intent: AgentIntent) -> None:
         """The step that is due; whoever got here first has advanced the plan, and then nothing happens."""
         step = intent.plan[intent.position]
         if step.kind is StepKind.EXPIRE:
@@ -74,19 +74,19 @@ class Courier:
             await self._change(intent, lambda found: self._refused(found, code, message))
             return
         match target:
-            case Person():
+            case PersonTarget():
                 await self._to_person(intent, step, target)
-            case Butler() if intent.macro_id == APPROVAL:  # stored before such an approver was refused
+            case ButlerTarget() if intent.macro_id == APPROVAL:  # stored before such an approver was refused
                 message = "only a person can decide this"
                 await self._change(intent, lambda found: self._refused(found, str(Code.POLICY_DENIED), message))
-            case Butler():
+            case ButlerTarget():
                 await self._to_butler(intent, target)
-            case Correspondent():
+            case AgentTarget():
                 await self._change(intent, lambda found: self._advanced(found, carried=False))
             case _:
                 assert_never(target)
 
-    async def send_on(self, intent: Intent) -> None:
+    async def send_on(self, intent: AgentIntent) -> None:
         """The answer to whoever it was to be sent on to; an agent finds it in its inbox anyway."""
         if intent.status is IntentStatus.COMPLETED and intent.reply_to is not None and intent.result is not None:
             try:
@@ -94,7 +94,7 @@ class Courier:
             except Refused as error:
                 await self._let_go(intent, {"code": str(error.code), "message": error.message})
                 return
-            if isinstance(target, Person):
+            if isinstance(target, PersonTarget):
                 sender = await self.directory.display_name(intent.handler, book_of(intent.from_agent))
                 outgoing = completion(intent, target, sender, self._can(target))
                 outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=0)
@@ -102,16 +102,16 @@ class Courier:
                     return
         await self.store.update(intent.id, lambda found: unchanged(replace(found, carried=False)))
 
-    async def _let_go(self, intent: Intent, payload: Mapping[str, Any]) -> None:
+    async def _let_go(self, intent: AgentIntent, payload: Mapping[str, Any]) -> None:
         """Whoever wanted the answer is not known any more; the intent itself has its answer."""
 
-        def note(found: Intent) -> Change:
-            return noted(replace(found, carried=False), EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
+        def note(found: AgentIntent) -> IntentChange:
+            return noted(replace(found, carried=False), IntentEventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
 
         await self.store.update(intent.id, note)
         self.signal.ring()
 
-    async def _to_person(self, intent: Intent, step: Step, person: Person) -> None:
+    async def _to_person(self, intent: AgentIntent, step: Step, person: PersonTarget) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
         if self.cards is not None and await self.cards.ask(intent, step, person, sender):
             await self._change(intent, lambda found: self._advanced(found, carried=True))
@@ -120,10 +120,10 @@ class Courier:
         outcome = await self.outbound.submit(outgoing, request_id=intent.id, wait_seconds=self.wait_seconds)
         await self._change(intent, lambda found: self._after(found, outcome))
 
-    def _can(self, person: Person) -> Capabilities:
+    def _can(self, person: PersonTarget) -> Capabilities:
         return self.channels.get(person.channel, UNDECLARED)
 
-    async def _to_butler(self, intent: Intent, butler: Butler) -> None:
+    async def _to_butler(self, intent: AgentIntent, butler: ButlerTarget) -> None:
         route = butler_route(intent, to_text(self.clock.now_us()))
         try:
             routed = await self.routes.route(butler.name, route, self.route_seconds)
@@ -135,8 +135,8 @@ class Courier:
             return
         await self._change(intent, lambda found: self._routed(found, butler, routed))
 
-    async def _change(self, intent: Intent, decide: Callable[[Intent], Change]) -> None:
-        def still(found: Intent) -> Change:
+    async def _change(self, intent: AgentIntent, decide: Callable[[AgentIntent], IntentChange]) -> None:
+        def still(found: AgentIntent) -> IntentChange:
             same_step = found.is_open and found.position == intent.position
             return decide(found) if same_step else unchanged(found)
 
@@ -144,7 +144,7 @@ class Courier:
         if change.events:
             self.signal.ring()
 
-    def _after(self, intent: Intent, outcome: Outcome) -> Change:
+    def _after(self, intent: AgentIntent, outcome: Outcome) -> IntentChange:
         """What became of the delivery, as far as it is known now; the rest is seen to later."""
         if outcome.error is not None:
             return self._not_delivered(intent, outcome.error, retryable=outcome.retryable)
@@ -159,13 +159,13 @@ class Courier:
             lambda found: moved(found, IntentStatus.WAITING, self._moment(SYSTEM), waiting_reason=WaitingReason.HUMAN),
         )
 
-    def _not_delivered(self, intent: Intent, error: PostroomError, *, retryable: bool) -> Change:
+    def _not_delivered(self, intent: AgentIntent, error: PostroomError, *, retryable: bool) -> IntentChange:
         step = intent.plan[intent.position]
         if retryable and self.clock.now_us() - step.at_us < seconds(_GIVE_UP_SECONDS):
             return self._postponed(intent, error.retry_after_seconds)
         return self._refused(intent, str(error.error_class), error.message)
 
-    def _postponed(self, intent: Intent, retry_after_seconds: float | None) -> Change:
+    def _postponed(self, intent: AgentIntent, retry_after_seconds: float | None) -> IntentChange:
         """Our limits or a provider in trouble: the step waits and loses nothing."""
         pause = 5.0 if retry_after_seconds is None else retry_after_seconds
         pause = min(max(pause, _SHORTEST_PAUSE_SECONDS), _LONGEST_PAUSE_SECONDS)
@@ -174,7 +174,7 @@ class Courier:
             return unchanged(later)
         return moved(later, IntentStatus.WAITING, self._moment(SYSTEM), waiting_reason=WaitingReason.TOOL)
 
-    def _refused(self, intent: Intent, code: str, message: str) -> Change:
+    def _refused(self, intent: AgentIntent, code: str, message: str) -> IntentChange:
         """An ask that reaches nobody has failed; a reminder that does not is only noted."""
         advanced = self._advanced(intent, carried=intent.carried)
         payload = {"code": code, "message": message}
@@ -186,9 +186,11 @@ class Courier:
                 advanced,
                 lambda found: moved(found, IntentStatus.FAILED, self._moment(SYSTEM), payload=payload, result=result),
             )
-        return then(advanced, lambda found: noted(found, EventType.DELIVERY_FAILED, self._moment(SYSTEM), payload))
+        return then(
+            advanced, lambda found: noted(found, IntentEventType.DELIVERY_FAILED, self._moment(SYSTEM), payload)
+        )
 
-    def _routed(self, intent: Intent, butler: Butler, routed: Routed) -> Change:
+    def _routed(self, intent: AgentIntent, butler: ButlerTarget, routed: Routed) -> IntentChange:
         if routed.error is not None:
             return self._not_delivered(intent, routed.error, retryable=routed.retryable)
         advanced = then(
@@ -208,7 +210,7 @@ class Courier:
             lambda found: moved(found, IntentStatus.COMPLETED, self._moment(butler.agent), result=done, says=says),
         )
 
-    def _advanced(self, intent: Intent, *, carried: bool) -> Change:
+    def _advanced(self, intent: AgentIntent, *, carried: bool) -> IntentChange:
         """On to the next step; reminders and escalations leave an event."""
         step, position = intent.plan[intent.position], intent.position + 1
         after = replace(
@@ -217,22 +219,22 @@ class Courier:
             next_at_us=intent.plan[position].at_us if position < len(intent.plan) else None,
             carried=carried or intent.carried,
         )
-        kinds = {StepKind.REMIND: EventType.REMINDER, StepKind.ESCALATE: EventType.ESCALATED}
+        kinds = {StepKind.REMIND: IntentEventType.REMINDER, StepKind.ESCALATE: IntentEventType.ESCALATED}
         if (kind := kinds.get(step.kind)) is None:
             return unchanged(after)
         if step.kind is StepKind.ESCALATE:
             after = replace(after, handler=step.to_agent)
         return noted(after, kind, self._moment(SYSTEM), {"to_agent": step.to_agent})
 
-    def _expired(self, intent: Intent) -> Change:
+    def _expired(self, intent: AgentIntent) -> IntentChange:
         payload = {"code": str(Code.INTENT_TIMEOUT), "message": "nobody answered in time"}
         return moved(intent, IntentStatus.TIMED_OUT, self._moment(SYSTEM), payload=payload, result={"error": payload})
 
-    def _moment(self, actor: str) -> Moment:
-        return Moment(self.clock.now_us(), actor, self.mint)
+    def _moment(self, actor: str) -> MoveContext:
+        return MoveContext(self.clock.now_us(), actor, self.mint)
 
 
-def arrived(intent: Intent, moment: Moment) -> Change:
+def arrived(intent: AgentIntent, moment: MoveContext) -> IntentChange:
     """The provider has it. A reply is then done; an ask waits for its answer."""
     seen = replace(intent, carried=False)
     match intent.status:

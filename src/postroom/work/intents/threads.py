@@ -7,14 +7,23 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.domain.errors import Code, FieldError, Refused
-from postroom.domain.intent import APPROVAL, MAX_STEPS, Change, EventType, Intent, IntentStatus, Step, StepKind
+from postroom.domain.intent import (
+    APPROVAL,
+    MAX_STEPS,
+    AgentIntent,
+    IntentChange,
+    IntentEventType,
+    IntentStatus,
+    Step,
+    StepKind,
+)
 from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.acting import Acting, check_may_answer
 from postroom.work.intents.answering import answer_payload, answered, decided
 from postroom.work.intents.directory import Directory
-from postroom.work.intents.moves import Moment, moved, noted, unchanged
+from postroom.work.intents.moves import MoveContext, moved, noted, unchanged
 from postroom.work.intents.receipt import event_document, intent_document
 from postroom.work.intents.store import InboxStore, IntentStore
 
@@ -78,23 +87,23 @@ class Threads:
             "next_cursor": shown[-1].id if shown else after,
         }
 
-    async def visible(self, acting: Acting, intent_id: str) -> Intent:
+    async def visible(self, acting: Acting, intent_id: str) -> AgentIntent:
         """Whoever has nothing to do with an intent does not even learn that it exists."""
         intent = await self.store.get(intent_id)
         if intent is None or not (acting.anyone or await self.inbox.concerns(acting.agent, intent_id)):
             raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
         return intent
 
-    async def reply(self, acting: Acting, thread_id: str, message: str) -> Intent:
-        def decide(intent: Intent) -> Change:
+    async def reply(self, acting: Acting, thread_id: str, message: str) -> AgentIntent:
+        def decide(intent: AgentIntent) -> IntentChange:
             check_may_answer(intent, acting)
             moment = self._moment(acting)
             return answered(intent, answer_payload(message, moment), moment)
 
         return await self._change(acting, thread_id, decide)
 
-    async def decide(self, acting: Acting, thread_id: str, *, approve: bool, comment: str) -> Intent:
-        def choose(intent: Intent) -> Change:
+    async def decide(self, acting: Acting, thread_id: str, *, approve: bool, comment: str) -> AgentIntent:
+        def choose(intent: AgentIntent) -> IntentChange:
             if not acting.by_person:
                 raise Refused(Code.POLICY_DENIED, "only a person can approve or reject")
             check_may_answer(intent, acting)
@@ -102,7 +111,7 @@ class Threads:
 
         return await self._change(acting, thread_id, choose)
 
-    async def delegate(self, acting: Acting, thread_id: str, delegate_to: str, note: str) -> Intent:
+    async def delegate(self, acting: Acting, thread_id: str, delegate_to: str, note: str) -> AgentIntent:
         """Asks somebody else as well, at once."""
         known = await self.visible(acting, thread_id)
         await self.directory.find(known.from_agent, delegate_to)
@@ -110,7 +119,7 @@ class Threads:
             error = "must be a person: only a person can decide this"
             raise Refused.of(Code.POLICY_DENIED, [FieldError("delegate_to", error, "policy_denied")])
 
-        def hand_over(intent: Intent) -> Change:
+        def hand_over(intent: AgentIntent) -> IntentChange:
             check_may_answer(intent, acting)
             _check_open(intent)
             moment = self._moment(acting)
@@ -119,14 +128,16 @@ class Threads:
             step = Step(StepKind.ASK, moment.now_us, delegate_to)
             plan = (*intent.plan[: intent.position], step, *intent.plan[intent.position :])
             after = replace(intent, handler=delegate_to, plan=plan, next_at_us=moment.now_us)
-            return noted(after, EventType.TRANSFER, moment, {"delegate_to": delegate_to, "note": note})
+            return noted(after, IntentEventType.TRANSFER, moment, {"delegate_to": delegate_to, "note": note})
 
         return await self._change(acting, thread_id, hand_over)
 
-    async def resolve(self, acting: Acting, intent_id: str, goal: IntentStatus, outcome: Mapping[str, Any]) -> Change:
+    async def resolve(
+        self, acting: Acting, intent_id: str, goal: IntentStatus, outcome: Mapping[str, Any]
+    ) -> IntentChange:
         """COMPLETED or FAILED by whoever was asked, CANCELED by whoever asked."""
 
-        def end(intent: Intent) -> Change:
+        def end(intent: AgentIntent) -> IntentChange:
             if goal is not IntentStatus.CANCELED:
                 check_may_answer(intent, acting)
             elif acting.agent != intent.from_agent and not acting.anyone:
@@ -141,10 +152,10 @@ class Threads:
         self.signal.ring()
         return change
 
-    async def resume(self, acting: Acting, intent_id: str, outcome: Mapping[str, Any] | None) -> Intent:
+    async def resume(self, acting: Acting, intent_id: str, outcome: Mapping[str, Any] | None) -> AgentIntent:
         """A waiting intent goes on; with an outcome it ends."""
 
-        def go_on(intent: Intent) -> Change:
+        def go_on(intent: AgentIntent) -> IntentChange:
             if outcome is not None or acting.agent != intent.from_agent:
                 check_may_answer(intent, acting)
             moment = self._moment(acting)
@@ -156,28 +167,30 @@ class Threads:
 
         return await self._change(acting, intent_id, go_on)
 
-    async def fetched(self, agent: str, intent: Intent) -> Intent:
+    async def fetched(self, agent: str, intent: AgentIntent) -> AgentIntent:
         """An agent that reads its post has it delivered."""
 
-        def seen(found: Intent) -> Change:
-            moment = Moment(self.clock.now_us(), agent, self.mint)
+        def seen(found: AgentIntent) -> IntentChange:
+            moment = MoveContext(self.clock.now_us(), agent, self.mint)
             if found.status is IntentStatus.SUBMITTED and found.handler == agent:
                 return moved(found, IntentStatus.DELIVERED, moment)
             return unchanged(found)
 
         return (await self.store.update(intent.id, seen)).intent
 
-    async def _change(self, acting: Acting, intent_id: str, decide: Callable[[Intent], Change]) -> Intent:
+    async def _change(
+        self, acting: Acting, intent_id: str, decide: Callable[[AgentIntent], IntentChange]
+    ) -> AgentIntent:
         await self.visible(acting, intent_id)
         change = await self.store.update(intent_id, decide)
         self.signal.ring()
         return change.intent
 
-    def _moment(self, acting: Acting) -> Moment:
-        return Moment(self.clock.now_us(), acting.actor, self.mint)
+    def _moment(self, acting: Acting) -> MoveContext:
+        return MoveContext(self.clock.now_us(), acting.actor, self.mint)
 
 
-def summary(intent: Intent, agent: str) -> dict[str, Any]:
+def summary(intent: AgentIntent, agent: str) -> dict[str, Any]:
     folder = next(name for name, statuses in FOLDERS.items() if intent.status in (*statuses, IntentStatus.CREATED))
     answer = intent.result.get("answer") if intent.result else None
     return {
@@ -201,6 +214,6 @@ def _by(acting: Acting, outcome: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**outcome, "responded_by": acting.actor}
 
 
-def _check_open(intent: Intent) -> None:
+def _check_open(intent: AgentIntent) -> None:
     if not intent.is_open:
         raise Refused(Code.ILLEGAL_TRANSITION, f"an intent that is {intent.status} cannot change")

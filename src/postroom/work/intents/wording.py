@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom.domain.intent import APPROVAL, REPLY, Intent, StepKind
+from postroom.domain.intent import APPROVAL, REPLY, AgentIntent, StepKind
 from postroom.work.intents.answering import APPROVE_WORD, REJECT_WORD
 
 _SUBJECT_CHARACTERS = 60
@@ -16,7 +16,7 @@ class Letter:
     text: str
 
 
-def letter(intent: Intent, kind: StepKind, sender: str, *, heard: bool) -> Letter:
+def letter(intent: AgentIntent, kind: StepKind, sender: str, *, heard: bool) -> Letter:
     """What was said comes first and unchanged; who says it follows and, where a reply is heard, how to answer."""
     if intent.intent_type == REPLY:
         return Letter(_line(f"Answer from {sender}"), f"{intent.text}\n\n— {sender}")
@@ -28,12 +28,12 @@ def letter(intent: Intent, kind: StepKind, sender: str, *, heard: bool) -> Lette
     return Letter(_line(f"{opening}{sender} asks: {intent.text}"), "\n\n".join(parts))
 
 
-def answer_letter(intent: Intent, sender: str) -> Letter:
+def answer_letter(intent: AgentIntent, sender: str) -> Letter:
     said = str((intent.result or {}).get("answer") or "done")
     return Letter(_line(f"Answer from {sender}"), f"{said}\n\n— {sender}, to your question: {intent.text}")
 
 
-def _how_to_answer(intent: Intent) -> str:
+def _how_to_answer(intent: AgentIntent) -> str:
     if intent.macro_id == APPROVAL:
         return f' (reply to this message with "{APPROVE_WORD}" or "{REJECT_WORD}")'
     return " (reply to this message to answer)"

@@ -19,7 +19,7 @@ _WORTH_SHOWING: Final = 0.45
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundEntry:
     entry: Entry
     match: Match
 
@@ -66,15 +66,15 @@ class Book:
         for column in (self._latin, self._bones, self._folded):
             del column[number]
 
-    def search(self, query: Keys) -> list[Found]:
+    def search(self, query: Keys) -> list[FoundEntry]:
         """The best match of each contact, best first."""
-        best: dict[str, Found] = {}
+        best: dict[str, FoundEntry] = {}
         for number in self._worth_comparing(query):
             entry = self._entries[number]
             found = match(query, entry.keys)
             known = best.get(entry.contact_id)
             if found.score >= _WORTH_SHOWING and (known is None or found.score > known.match.score):
-                best[entry.contact_id] = Found(entry, found)
+                best[entry.contact_id] = FoundEntry(entry, found)
         return sorted(best.values(), key=lambda one: (-one.match.score, one.entry.contact_id))
 
     def _worth_comparing(self, query: Keys) -> set[int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from postroom.domain.contact import DecisionMode, InputMode, MatchType
-from postroom.work.people.book import Found
+from postroom.work.people.book import FoundEntry
 
 CONFIRM_FROM: Final = 0.66
 CONFIRM_FROM_VOICE: Final = 0.72
@@ -16,13 +16,13 @@ SHORT_WHEN_HEARD: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MatchVerdict:
     mode: DecisionMode
-    found: tuple[Found, ...]
+    found: tuple[FoundEntry, ...]
     why: str
 
 
-def decide(found: Sequence[Found], query: str, input_mode: InputMode, limit: int = 5) -> Verdict:
+def decide(found: Sequence[FoundEntry], query: str, input_mode: InputMode, limit: int = 5) -> MatchVerdict:
     """
     Only a name that is exactly one contact's goes through by itself.
 
@@ -32,17 +32,19 @@ def decide(found: Sequence[Found], query: str, input_mode: InputMode, limit: int
     threshold = CONFIRM_FROM_VOICE if input_mode is InputMode.VOICE else CONFIRM_FROM
     exact = [one for one in found if one.match.match_type is MatchType.EXACT]
     if len(exact) > 1:
-        return Verdict(DecisionMode.NEEDS_DISAMBIGUATION, tuple(exact[:limit]), "several contacts have this name")
+        return MatchVerdict(DecisionMode.NEEDS_DISAMBIGUATION, tuple(exact[:limit]), "several contacts have this name")
     if exact and not _is_easily_misheard(query, input_mode):
-        return Verdict(DecisionMode.RESOLVED, (exact[0],), exact[0].match.why)
+        return MatchVerdict(DecisionMode.RESOLVED, (exact[0],), exact[0].match.why)
     if exact:
-        return Verdict(DecisionMode.NEEDS_CONFIRMATION, (exact[0],), "a name this short is easily misheard")
+        return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (exact[0],), "a name this short is easily misheard")
     if not found or found[0].match.score < threshold:
-        return Verdict(DecisionMode.CONTACT_NOT_FOUND, (), "nobody in the book has a name like this")
+        return MatchVerdict(DecisionMode.CONTACT_NOT_FOUND, (), "nobody in the book has a name like this")
     near = [one for one in found if one.match.score >= max(threshold, found[0].match.score - BAND)]
     if len(near) > 1:
-        return Verdict(DecisionMode.NEEDS_DISAMBIGUATION, tuple(near[:limit]), "several contacts are equally alike")
-    return Verdict(DecisionMode.NEEDS_CONFIRMATION, (near[0],), f"not the exact name: {near[0].match.why}")
+        return MatchVerdict(
+            DecisionMode.NEEDS_DISAMBIGUATION, tuple(near[:limit]), "several contacts are equally alike"
+        )
+    return MatchVerdict(DecisionMode.NEEDS_CONFIRMATION, (near[0],), f"not the exact name: {near[0].match.why}")
 
 
 def _is_easily_misheard(query: str, input_mode: InputMode) -> bool:

@@ -45,7 +45,7 @@ _COLUMNS: Final = {
 
 
 @dataclass(slots=True)
-class Cards:
+class ImportedCards:
     """`skipped` names the card and says why; it never repeats what is in it."""
 
     read: list[NewPerson] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Cards:
                 self.skipped.append((number, sentence(error.fields)))
 
 
-def read_csv(text: str) -> Cards:
+def read_csv(text: str) -> ImportedCards:
     try:
         rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
     except csv.Error:
@@ -69,7 +69,7 @@ def read_csv(text: str) -> Cards:
     header = [_COLUMNS.get(name.strip().lower(), "") for name in rows[0]] if rows else []
     if not {"name", "first"} & set(header):
         raise Refused(Code.IMPORT_INVALID, "the first line must name the columns, `name` among them")
-    cards = Cards()
+    cards = ImportedCards()
     for number, row in enumerate(rows[1:], 2):
         values = {column: value.strip() for column, value in zip(header, row, strict=False) if column and value.strip()}
         if values:
@@ -77,8 +77,8 @@ def read_csv(text: str) -> Cards:
     return cards
 
 
-def read_vcards(text: str) -> Cards:
-    cards = Cards()
+def read_vcards(text: str) -> ImportedCards:
+    cards = ImportedCards()
     values: dict[str, str] | None = None
     number = 0
     for line in _unfolded(text):

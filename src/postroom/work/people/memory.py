@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from postroom.domain.contact_book import Remembered
 from postroom.domain.person import Person
-from postroom.work.people.book import Found
+from postroom.work.people.book import FoundEntry
 from postroom.work.people.normalise import normalise
 
 
-def still_holds(memory: Remembered, contact: Person | None, found: Sequence[Found]) -> bool:
+def still_holds(memory: Remembered, contact: Person | None, found: Sequence[FoundEntry]) -> bool:
     """Not once the contact moved or lost the name, nor once somebody fits the words better."""
     if contact is None or contact.fingerprint != memory.fingerprint or not has_alias(contact, memory.alias):
         return False
@@ -23,7 +23,7 @@ def has_alias(contact: Person, alias: str) -> bool:
     return any(normalise(name) == wanted for name in (contact.name, *contact.aliases))
 
 
-def standing(contact_id: str, found: Sequence[Found]) -> tuple[float, float]:
+def standing(contact_id: str, found: Sequence[FoundEntry]) -> tuple[float, float]:
     """The score of this contact, and the best of all the others."""
     mine = max((one.match.score for one in found if one.entry.contact_id == contact_id), default=0.0)
     others = max((one.match.score for one in found if one.entry.contact_id != contact_id), default=0.0)

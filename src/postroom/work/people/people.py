@@ -44,7 +44,7 @@ class PersonSearch(Protocol):
         ...
 
 
-class History(Protocol):
+class PersonRecords(Protocol):
     async def sent_to(self, person: Person, *, before: str | None, limit: int) -> PersonHistory: ...
 
 
@@ -52,7 +52,7 @@ class History(Protocol):
 class People:
     store: PersonStore
     search: PersonSearch
-    history: History
+    history: PersonRecords
     forms: AddressForms
     clock: Clock
     book: str = HOUSEHOLD_OWNER

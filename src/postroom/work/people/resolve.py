@@ -10,12 +10,12 @@ from typing import Final, Protocol
 
 from postroom.domain.agent_address import CONTACT_PREFIX, parse_address
 from postroom.domain.contact import Candidate, DecisionMode, InputMode, MatchType, Resolution
-from postroom.domain.contact_book import Entry, Glance, Keys, Offer, Remembered
+from postroom.domain.contact_book import BookGlance, Entry, Keys, Offer, Remembered
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds, to_text
-from postroom.work.people.book import Book, Found
-from postroom.work.people.decision import Verdict, decide
+from postroom.work.people.book import Book, FoundEntry
+from postroom.work.people.decision import MatchVerdict, decide
 from postroom.work.people.hint import hint_of
 from postroom.work.people.memory import still_holds
 from postroom.work.people.normalise import keys_of, normalise
@@ -34,7 +34,7 @@ class BookStore(Protocol):
 
 
 class MemoryStore(Protocol):
-    async def glance(self, owner_agent: str, query: str, address: str) -> Glance: ...
+    async def glance(self, owner_agent: str, query: str, address: str) -> BookGlance: ...
 
     async def offer(self, offer: Offer) -> None: ...
 
@@ -69,14 +69,14 @@ class Resolver:
         verdict = decide(found, query, input_mode, limit)
         return await self._answer(owner_agent, keys, verdict)
 
-    async def search(self, owner_agent: str, keys: Keys, version: int) -> list[Found]:
+    async def search(self, owner_agent: str, keys: Keys, version: int) -> list[FoundEntry]:
         book = await self._book(owner_agent, version)
         if len(book) <= _INLINE:
             return book.search(keys)
         async with self._turn(owner_agent):
             return await asyncio.to_thread(book.search, keys)
 
-    async def _recall(self, keys: Keys, glance: Glance, found: list[Found]) -> Resolution | None:
+    async def _recall(self, keys: Keys, glance: BookGlance, found: list[FoundEntry]) -> Resolution | None:
         memory, contact = glance.memory, glance.remembered
         if memory is None:
             return None
@@ -86,7 +86,7 @@ class Resolver:
         await self.memories.refreshed(memory, glance.version)
         return _remembered(keys, memory, contact)
 
-    async def _answer(self, owner_agent: str, keys: Keys, verdict: Verdict) -> Resolution:
+    async def _answer(self, owner_agent: str, keys: Keys, verdict: MatchVerdict) -> Resolution:
         contacts = await self.books.people(owner_agent, [one.entry.contact_id for one in verdict.found])
         candidates = tuple(
             _candidate(contact, one) for one in verdict.found if (contact := contacts.get(one.entry.contact_id))
@@ -202,7 +202,7 @@ def _remembered(keys: Keys, memory: Remembered, contact: Person) -> Resolution:
     return resolved(keys.normal, _named(contact, memory.alias, MatchType.MEMORY, "confirmed before"))
 
 
-def _candidate(contact: Person, found: Found) -> Candidate:
+def _candidate(contact: Person, found: FoundEntry) -> Candidate:
     named = _named(contact, found.entry.alias, found.match.match_type, found.match.why)
     return replace(named, score=found.match.score)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from postroom.domain.answer_attempt import Said
 from postroom.domain.question import RATHER_NOT, Wording
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.form import properties
 
 
-def answer_words(wording: Wording, answer: Answer | Said) -> str:
+def answer_words(wording: Wording, answer: QuestionAnswer | Said) -> str:
     """By labels and titles; empty when nothing was said, or when it was a secret and is not kept."""
     if isinstance(answer, Said) and answer.declined:
         return RATHER_NOT

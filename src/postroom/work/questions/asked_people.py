@@ -12,7 +12,7 @@ from postroom.domain.principal import OWNER, Principal, Role
 from postroom.domain.question import AskedPerson
 
 
-class People(Protocol):
+class AskedPeople(Protocol):
     """Who is who in the household."""
 
     async def find(self, who: str) -> Sequence[Person]:
@@ -30,7 +30,7 @@ class People(Protocol):
         ...
 
 
-async def asked_people(people: People, names: Sequence[str], field: str) -> tuple[AskedPerson, ...]:
+async def asked_people(people: AskedPeople, names: Sequence[str], field: str) -> tuple[AskedPerson, ...]:
     """Raises ValidationError on the field for a name that is no one's, or several people's."""
     found = [await _one(people, name, field) for name in names]
     return tuple(dict.fromkeys(asked(person) for person in found))
@@ -51,7 +51,7 @@ def person_id_of(caller: Principal) -> str | None:
             return None
 
 
-async def _one(people: People, name: str, field: str) -> Person:
+async def _one(people: AskedPeople, name: str, field: str) -> Person:
     found = await people.find(name)
     if len(found) == 1:
         return found[0]

@@ -26,7 +26,7 @@ from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import QuestionRecord
 from postroom.work.questions.request import QuestionRequest
 from postroom.work.questions.revision_request import check_revision
-from postroom.work.questions.view import AnswersPage, Heard, Progress, QuestionStory, QuestionView
+from postroom.work.questions.view import AnswersPage, HeardAnswer, Progress, QuestionStory, QuestionView
 from postroom.work.questions.waiting import Waiting
 
 MAX_PAGE: Final = 200
@@ -113,7 +113,7 @@ class Asking:
         channel: str,
         event_id: str,
         revision: int | None = None,
-    ) -> Heard:
+    ) -> HeardAnswer:
         """
         By a signed-in person; the same `event_id` again, about the same question, has the first verdict.
 
@@ -123,7 +123,7 @@ class Asking:
         heard = await self.questions.hear(replace(attempt, revision=revision))
         if heard is None or heard.verdict.code in _HIDDEN:
             raise _not_found()
-        return Heard(verdict=heard.verdict, view=await self._view(for_others(heard.question)))
+        return HeardAnswer(verdict=heard.verdict, view=await self._view(for_others(heard.question)))
 
     async def read(self, person: Principal, ask_id: str) -> QuestionView:
         """For whoever may see it; the asker sees it as it is, and collects nothing."""

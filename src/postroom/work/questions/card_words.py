@@ -8,7 +8,7 @@ from typing import Final
 from postroom.domain.approval_question import is_approval
 from postroom.domain.principal import OPERATOR
 from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording
-from postroom.domain.question_answer import BY_DEFAULT, Answer
+from postroom.domain.question_answer import BY_DEFAULT, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import to_datetime
 from postroom.work.questions.form import properties
@@ -144,7 +144,7 @@ def answer_words(question: Question) -> str:
     return one_line(_said(question.answer, labels), _MOST_ANSWER)
 
 
-def _said(answer: Answer, labels: dict[str, str]) -> str:
+def _said(answer: QuestionAnswer, labels: dict[str, str]) -> str:
     if answer.value is not None:
         return labels.get(answer.value, answer.value)
     if answer.selected:

@@ -11,7 +11,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.question_change import QuestionEvent
 from postroom.domain.time import seconds
 from postroom.work.questions.listening import Marks
-from postroom.work.questions.records import Feed
+from postroom.work.questions.records import EventFeed
 
 LOOK_SECONDS: Final = 2.0  # how soon what another process committed is seen
 _AT_A_TIME: Final = 100
@@ -22,7 +22,7 @@ class Follower:
     """Its place is saved after a page was taken, so an event may be taken twice and none is left out."""
 
     name: str
-    feed: Feed
+    feed: EventFeed
     marks: Marks
     take: Callable[[QuestionEvent], Awaitable[None]]
     clock: Clock

@@ -15,7 +15,7 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance
-from postroom.work.questions.asked_people import People
+from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.card_words import answer_words, is_hidden, one_line
 from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
 from postroom.work.questions.questions import Questions
@@ -39,7 +39,7 @@ class Kept(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reaction:
+class PressReaction:
     """What the person is shown at once, and what is sent after it."""
 
     words: str
@@ -55,7 +55,7 @@ class Hearing:
     questions: Questions
     store: Kept
     shown: Cards
-    people: People
+    people: AskedPeople
     cards: CardMaker
     outbound: Outbound
     bots: Mapping[str, AnswersPresses]
@@ -94,22 +94,22 @@ class Hearing:
                 edit = self.cards.missed(question, shown, since_us, until_us)
                 await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
 
-    async def _reaction(self, press: Press) -> Reaction:
+    async def _reaction(self, press: Press) -> PressReaction:
         pressed = await self.shown.pressed(hash_of(press.token))
         if pressed is None or pressed.presentation.address not in press.places:
-            return Reaction(words=NOT_VALID, alert=True)
+            return PressReaction(words=NOT_VALID, alert=True)
         if pressed.token.action is TokenAction.OTHER:
             return await self._own_words(press, pressed)
         said = _said(pressed)
         if said is None:
-            return Reaction(words="")
+            return PressReaction(words="")
         heard = await self.questions.hear(await self._attempt_by(press, pressed, said))
         if heard is None:
-            return Reaction(words=NOT_VALID, alert=True)
+            return PressReaction(words=NOT_VALID, alert=True)
         alert = heard.verdict.kind not in (VerdictKind.ACCEPTED, VerdictKind.NOT_YET)
-        return self._drawn(press, pressed, heard, Reaction(words=_toast(heard), alert=alert))
+        return self._drawn(press, pressed, heard, PressReaction(words=_toast(heard), alert=alert))
 
-    def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: Reaction) -> Reaction:
+    def _drawn(self, press: Press, pressed: PressedToken, heard: Heard, reaction: PressReaction) -> PressReaction:
         """A tick is kept already; the card shows it by an edit of its buttons."""
         shown, ticks = pressed.presentation, heard.verdict.toggles
         if heard.verdict.kind is not VerdictKind.NOT_YET or shown.delivery_id is None:
@@ -118,16 +118,16 @@ class Hearing:
         edit = self.cards.ticked(heard.question, now, press.event_id)
         return replace(reaction, then=edit, about=request_id_of(shown.id))
 
-    async def _own_words(self, press: Press, pressed: PressedToken) -> Reaction:
+    async def _own_words(self, press: Press, pressed: PressedToken) -> PressReaction:
         """Nothing is decided: a box to reply in, bound to the same question."""
         shown = pressed.presentation
         question, person = await self.store.get(shown.question_id), await self._person(press.channel, press.sender)
         if question is None or person is None or press.flags or not question.asks(person.id):
-            return Reaction(words="This question is for another person.", alert=True)
+            return PressReaction(words="This question is for another person.", alert=True)
         if not question.is_open or pressed.token.revision != question.revision:
-            return Reaction(words=NOT_VALID, alert=True)
+            return PressReaction(words=NOT_VALID, alert=True)
         box = self.cards.own_words(question, shown, press.event_id)
-        return Reaction(words="Write your answer as a reply.", then=box, about=request_id_of(shown.id))
+        return PressReaction(words="Write your answer as a reply.", then=box, about=request_id_of(shown.id))
 
     async def _meant(self, words: InboundMessage) -> Sequence[Presentation]:
         """The card that is replied to; without a reply, those that are open where the person is alone with us."""

@@ -12,12 +12,12 @@ from postroom.domain.ports import Clock
 from postroom.domain.presentation import PressedToken, TokenAction
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance
-from postroom.work.questions.asked_people import People
+from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.given import Given
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards, QuestionRecord
 from postroom.work.questions.tokens import hash_of
-from postroom.work.questions.view import Heard, OpenedLink, QuestionView
+from postroom.work.questions.view import HeardAnswer, OpenedLink, QuestionView
 
 PATH: Final = "/a"  # below it, a page for each link
 
@@ -29,7 +29,7 @@ class Links:
     questions: Questions
     store: QuestionRecord
     cards: Cards
-    people: People
+    people: AskedPeople
     clock: Clock
     mint: Callable[[int], str]
 
@@ -45,7 +45,7 @@ class Links:
             revision=pressed.token.revision,
         )
 
-    async def answer(self, token: str, given: Given, *, event_id: str) -> Heard:
+    async def answer(self, token: str, given: Given, *, event_id: str) -> HeardAnswer:
         """As sure as the address the link was sent to."""
         pressed, question = await self._behind(token)
         shown, now_us = pressed.presentation, self.clock.now_us()
@@ -67,7 +67,7 @@ class Links:
         heard = await self.questions.hear(attempt)
         if heard is None:
             raise _no_link()
-        return Heard(verdict=heard.verdict, view=QuestionView(question=heard.question))
+        return HeardAnswer(verdict=heard.verdict, view=QuestionView(question=heard.question))
 
     async def _behind(self, token: str) -> tuple[PressedToken, Question]:
         pressed = await self.cards.pressed(hash_of(token))

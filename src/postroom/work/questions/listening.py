@@ -19,7 +19,7 @@ class Marks(Protocol):
     async def save_offset(self, source: str, position: int) -> None: ...
 
 
-class Agenda(Protocol):
+class QuestionAgenda(Protocol):
     async def next_due(self, after_us: int) -> int | None:
         """When the first question after that moment is to be reminded of, escalated or ended."""
         ...
@@ -37,7 +37,7 @@ class Listening:
     After a gap what repairs it is called once; the mark moves on only afterwards.
     """
 
-    def __init__(self, marks: Marks, agenda: Agenda, clock: Clock, caught_up: CaughtUp) -> None:
+    def __init__(self, marks: Marks, agenda: QuestionAgenda, clock: Clock, caught_up: CaughtUp) -> None:
         self._marks = marks
         self._agenda = agenda
         self._clock = clock

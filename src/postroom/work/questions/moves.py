@@ -10,7 +10,7 @@ from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_change import QuestionChange, QuestionEventType, ended
 from postroom.domain.question_states import QuestionMove, after
 from postroom.work.questions.fingerprint import fingerprint
-from postroom.work.questions.plan import Plan, Step, next_at
+from postroom.work.questions.plan import Plan, QuestionStep, next_at
 
 NOT_CAUGHT_UP: Final = "not everything that was sent before the deadline could be read"
 
@@ -68,11 +68,11 @@ def escalated(question: Question, *, now_us: int) -> QuestionChange:
 def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:
     """The first step of a plan; the others come with the next look."""
     match plan.steps[:1]:
-        case (Step.REMIND,):
+        case (QuestionStep.REMIND,):
             return reminded(question, now_us=now_us)
-        case (Step.ESCALATE,):
+        case (QuestionStep.ESCALATE,):
             return escalated(question, now_us=now_us)
-        case (Step.EXPIRE,):
+        case (QuestionStep.EXPIRE,):
             return expired(question, caught_up=plan.caught_up, now_us=now_us)
         case _:
             return QuestionChange(question=question)

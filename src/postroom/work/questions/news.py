@@ -14,7 +14,7 @@ from postroom.domain.time import to_text
 from postroom.domain.webhook import News, WebhookEvent
 from postroom.system.signal import Signal
 from postroom.work.questions.asking import for_others
-from postroom.work.questions.records import Feed, Plans
+from postroom.work.questions.records import EventFeed, Plans
 from postroom.work.questions.view import QuestionView
 
 _TOLD = frozenset(WebhookEvent)
@@ -34,7 +34,7 @@ class QuestionNews:
     `agents` are the addresses of a principal, `document` is the one shape of a question.
     """
 
-    feed: Feed
+    feed: EventFeed
     plans: Plans
     subscribers: Subscribers
     agents: Callable[[Principal], Sequence[str]]

@@ -13,7 +13,7 @@ CATCH_UP_SECONDS: Final = 60  # how long an end waits for what people sent in ti
 _LOOK_AGAIN_US: Final = SECOND_US
 
 
-class Step(StrEnum):
+class QuestionStep(StrEnum):
     REMIND = "remind"
     ESCALATE = "escalate"
     EXPIRE = "expire"
@@ -23,7 +23,7 @@ class Step(StrEnum):
 class Plan:
     """`caught_up` says of an end whether everything sent before it had been read."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[QuestionStep, ...] = ()
     next_at_us: int | None = None
     caught_up: bool = True
 
@@ -48,12 +48,12 @@ def next_at(question: Question) -> int | None:
     return min(at_us for _, at_us in _moments(question)) if question.is_open else None
 
 
-def _moments(question: Question) -> list[tuple[Step, int]]:
-    moments = [(Step.EXPIRE, question.expires_at_us)]
+def _moments(question: Question) -> list[tuple[QuestionStep, int]]:
+    moments = [(QuestionStep.EXPIRE, question.expires_at_us)]
     if question.remind_after_seconds is not None and question.reminded_at_us is None:
-        moments.append((Step.REMIND, question.created_at_us + seconds(question.remind_after_seconds)))
+        moments.append((QuestionStep.REMIND, question.created_at_us + seconds(question.remind_after_seconds)))
     if question.escalate_after_seconds is not None and question.escalated_at_us is None:
-        moments.append((Step.ESCALATE, question.created_at_us + seconds(question.escalate_after_seconds)))
+        moments.append((QuestionStep.ESCALATE, question.created_at_us + seconds(question.escalate_after_seconds)))
     return sorted(moments, key=lambda moment: moment[1])
 
 
@@ -62,5 +62,5 @@ def _ending(question: Question, now_us: int, caught_up_until_us: int | None) -> 
     caught_up = caught_up_until_us is None or caught_up_until_us >= question.expires_at_us
     latest = question.expires_at_us + seconds(CATCH_UP_SECONDS)
     if caught_up or now_us >= latest:
-        return Plan(steps=(Step.EXPIRE,), caught_up=caught_up)
+        return Plan(steps=(QuestionStep.EXPIRE,), caught_up=caught_up)
     return Plan(next_at_us=min(now_us + _LOOK_AGAIN_US, latest))

@@ -9,7 +9,7 @@ from typing import Final
 from postroom.domain.ports import Clock
 from postroom.domain.presentation import PlannedPresentation, Presentation
 from postroom.domain.question import Question
-from postroom.work.questions.asked_people import People
+from postroom.work.questions.asked_people import AskedPeople
 from postroom.work.questions.places import GONE, Channels, nowhere, places
 from postroom.work.questions.records import Plans
 
@@ -19,7 +19,7 @@ _AT_A_TIME: Final = 50
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planning:
     plans: Plans
-    people: People
+    people: AskedPeople
     channels: Channels
     clock: Clock
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from postroom.domain.answer_attempt import Said
 from postroom.domain.errors import sentence
 from postroom.domain.question import DENY, RATHER_NOT, Option, QuestionKind, Wording
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.storable_text import storable
 from postroom.work.questions.form import choices, properties, value_problems
 from postroom.work.questions.visible_words import visible
@@ -26,7 +26,7 @@ _NO: Final = frozenset({"no", "false", "n", "0"})
 class Reading:
     """An answer, a refusal to give one, or what is wrong with it, in a sentence for the person."""
 
-    answer: Answer | None = None
+    answer: QuestionAnswer | None = None
     declined: bool = False
     problem: str | None = None
 
@@ -51,14 +51,14 @@ def read(wording: Wording, said: Said) -> Reading:
 
 def _one(wording: Wording, value: str | None) -> Reading:
     if value in [option.value for option in wording.options]:
-        return Reading(answer=Answer(value=value))
+        return Reading(answer=QuestionAnswer(value=value))
     return Reading(problem=f"choose one of {_labels(wording)}")
 
 
 def _several(wording: Wording, values: Sequence[str | None]) -> Reading:
     known = [option.value for option in wording.options]
     if values and all(value in known for value in values):
-        return Reading(answer=Answer(selected=tuple(value for value in known if value in values)))
+        return Reading(answer=QuestionAnswer(selected=tuple(value for value in known if value in values)))
     return Reading(problem=f"choose at least one of {_labels(wording)}")
 
 
@@ -69,7 +69,7 @@ def _filled(wording: Wording, fields: Mapping[str, Any] | None) -> Reading:
         return Reading(problem="fill in the form")
     if problems := value_problems(wording.form or {}, given):
         return Reading(problem=sentence(problems))
-    return Reading(answer=Answer(fields=given))
+    return Reading(answer=QuestionAnswer(fields=given))
 
 
 def _read_text(wording: Wording, text: str) -> Reading:
@@ -82,7 +82,7 @@ def _read_text(wording: Wording, text: str) -> Reading:
         return Reading(declined=True)
     match wording.kind:
         case QuestionKind.TEXT:
-            return Reading(answer=Answer(text=words))
+            return Reading(answer=QuestionAnswer(text=words))
         case QuestionKind.APPROVE:
             return _exact_word(wording, words)
         case QuestionKind.CHOICE:
@@ -95,7 +95,7 @@ def _exact_word(wording: Wording, words: str) -> Reading:
     """The very words on the card, in either case: "ok", "yes" and a thumb decide nothing; "reject" always denies."""
     for option in wording.options:
         if words.casefold() == option.label.casefold():
-            return Reading(answer=Answer(value=option.value))
+            return Reading(answer=QuestionAnswer(value=option.value))
     if words.casefold() == _REJECT:
         return _one(wording, DENY)
     quoted = " or ".join(f"“{option.label}”" for option in wording.options)
@@ -108,9 +108,9 @@ def _chosen(wording: Wording, words: str) -> Reading:
         if named and all(named):
             return _several(wording, [option.value for option in named if option])
     elif option := _named(wording.options, words):
-        return Reading(answer=Answer(value=option.value))
+        return Reading(answer=QuestionAnswer(value=option.value))
     if wording.allow_text:
-        return Reading(answer=Answer(text=words))
+        return Reading(answer=QuestionAnswer(text=words))
     several = " or several, separated by commas" if wording.multiple else ""
     return Reading(problem=f"answer with one of {_labels(wording)}, or its number{several}")
 

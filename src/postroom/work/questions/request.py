@@ -44,7 +44,7 @@ _FIELDS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeRequest:
+class ResumeWish:
     prompt: str
     butler: str | None = None  # None is the one that asks
     material: Mapping[str, Any] | None = None
@@ -66,7 +66,7 @@ class QuestionRequest:
     state: Any = None
     key: str | None = None
     wait_seconds: float = DEFAULT_WAIT_SECONDS
-    resume: ResumeRequest | None = None
+    resume: ResumeWish | None = None
 
 
 def check(arguments: object) -> QuestionRequest:
@@ -174,7 +174,7 @@ def _key(fields: Fields) -> str | None:
     return fields.text("idempotency_key", maximum=MAX_KEY_CHARACTERS) or None
 
 
-def _resume(fields: Fields) -> ResumeRequest | None:
+def _resume(fields: Fields) -> ResumeWish | None:
     if not fields.has("resume"):
         return None
     inner = fields.nested("resume")
@@ -185,6 +185,6 @@ def _resume(fields: Fields) -> ResumeRequest | None:
     else:
         _refuse_size(inner, "material")
     prompt = inner.text("prompt", maximum=MAX_PROMPT_CHARACTERS)
-    return ResumeRequest(
+    return ResumeWish(
         prompt=prompt, butler=inner.optional_text("butler", maximum=MAX_NAME_CHARACTERS), material=material
     )

@@ -9,7 +9,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, Resume
 from postroom.domain.question_change import EVENT_OF_END, QuestionEvent
-from postroom.work.questions.records import Feed
+from postroom.work.questions.records import EventFeed
 
 _ENDS: Final = frozenset(EVENT_OF_END.values())
 
@@ -25,7 +25,7 @@ class StartsSessions(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resuming:
     butler: str
-    feed: Feed
+    feed: EventFeed
     sessions: StartsSessions
 
     async def take(self, event: QuestionEvent) -> None:

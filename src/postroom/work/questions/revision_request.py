@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from postroom.domain.fields import Fields
 from postroom.domain.question import Question, QuestionKind, Wording
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.request import MAX_DEADLINE_SECONDS, MIN_DEADLINE_SECONDS, seconds_of
 from postroom.work.questions.wording_request import check_wording
 
@@ -16,14 +16,14 @@ _REVISABLE: Final = ("question", "context", "options", "form", "multiple", "allo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class QuestionRevision:
     """`deadline_seconds` counts from now; None leaves it where it was."""
 
     wording: Wording
     deadline_seconds: int | None
 
 
-def check_revision(question: Question, arguments: object) -> Revision:
+def check_revision(question: Question, arguments: object) -> QuestionRevision:
     """What is not given stays; raises ValidationError that names every wrong field as the caller wrote it."""
     fields = Fields(arguments, whole="arguments")
     fields.refuse_unknown(_REVISABLE)
@@ -35,7 +35,7 @@ def check_revision(question: Question, arguments: object) -> Revision:
     wording = check_wording(Fields(merged, complaints=fields.complaints))
     fields.finish()
     kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
-    return Revision(wording=replace(wording, options=kept), deadline_seconds=deadline)
+    return QuestionRevision(wording=replace(wording, options=kept), deadline_seconds=deadline)
 
 
 def _arguments(wording: Wording) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def _arguments(wording: Wording) -> dict[str, Any]:
     }
 
 
-def _default(answer: Answer | None) -> str | list[str] | Mapping[str, Any] | None:
+def _default(answer: QuestionAnswer | None) -> str | list[str] | Mapping[str, Any] | None:
     if answer is None:
         return None
     return answer.value or answer.text or list(answer.selected) or dict(answer.fields)

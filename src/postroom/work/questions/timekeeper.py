@@ -12,7 +12,7 @@ from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.cards import CardMaker, request_id_of
-from postroom.work.questions.plan import Step, due
+from postroom.work.questions.plan import QuestionStep, due
 from postroom.work.questions.questions import Questions
 
 LOOK_SECONDS: Final = 5.0  # how soon what another process asked is known here; nothing is due earlier than that
@@ -23,7 +23,7 @@ class Due(Protocol):
     async def due(self, now_us: int, limit: int) -> Sequence[Question]: ...
 
 
-class Shown(Protocol):
+class ShownCards(Protocol):
     async def of(self, question_id: str) -> Sequence[Presentation]: ...
 
 
@@ -33,7 +33,7 @@ class Timekeeper:
 
     questions: Questions
     store: Due
-    shown: Shown
+    shown: ShownCards
     cards: CardMaker
     outbound: Outbound
     clock: Clock
@@ -42,7 +42,7 @@ class Timekeeper:
         """One round; answers when the next is due."""
         now_us = self.clock.now_us()
         for question in await self.store.due(now_us, _AT_A_TIME):
-            if due(question, now_us).steps[:1] == (Step.REMIND,):
+            if due(question, now_us).steps[:1] == (QuestionStep.REMIND,):
                 await self._remind(question)
         next_us = await self.questions.look()
         latest_us = now_us + seconds(LOOK_SECONDS)

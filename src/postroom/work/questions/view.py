@@ -40,7 +40,7 @@ class QuestionStory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class HeardAnswer:
     """What became of a person's answer, and the question as it is then."""
 
     verdict: Verdict

@@ -9,7 +9,7 @@ from typing import Any, Final
 from postroom.domain.answer_attempt import Said
 from postroom.domain.fields import Fields, text_problem
 from postroom.domain.question import APPROVE_OPTIONS, DENY, Option, QuestionKind, Wording
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.form import form_problems
 from postroom.work.questions.reading import Reading, read
 from postroom.work.questions.visible_words import visible
@@ -135,7 +135,7 @@ def _default(wording: Wording, default: object) -> Reading:
     match default:
         case str() if wording.kind is QuestionKind.TEXT:
             legal = not text_problem(default) and default.strip() != ""
-            return Reading(answer=Answer(text=default)) if legal else Reading(problem="it must be text")
+            return Reading(answer=QuestionAnswer(text=default)) if legal else Reading(problem="it must be text")
         case str():
             return read(wording, Said(value=default))
         case list() if wording.multiple and all(isinstance(one, str) for one in default):

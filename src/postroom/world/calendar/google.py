@@ -29,7 +29,7 @@ _MOST_PAGES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class GoogleCall:
     """`repeatable` when a second arrival would change nothing, so that a lost answer may be asked for again."""
 
     method: str
@@ -80,7 +80,7 @@ class GoogleCalendar:
             "timeZone": self._zone,
         }
         for _ in range(_MOST_PAGES):
-            answer = await self._known(Call(method="GET", path=self._events, query=query))
+            answer = await self._known(GoogleCall(method="GET", path=self._events, query=query))
             items = answer.get("items")
             yield items if isinstance(items, list) else []
             following = answer.get("nextPageToken")
@@ -90,31 +90,33 @@ class GoogleCalendar:
         raise TargetUnavailable(f"Google Calendar sends more than {_MOST_PAGES} pages")
 
     async def get(self, event_id: str) -> dict[str, Any]:
-        return await self._send(Call(method="GET", path=self._event(event_id), query={}))
+        return await self._send(GoogleCall(method="GET", path=self._event(event_id), query={}))
 
     async def insert(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The body names the event's id, so the same event is never created twice."""
-        return await self._known(Call(method="POST", path=self._events, query=_QUIET, body=body))
+        return await self._known(GoogleCall(method="POST", path=self._events, query=_QUIET, body=body))
 
     async def patch(self, event_id: str, body: Mapping[str, Any], etag: str) -> dict[str, Any]:
-        call = Call(method="PATCH", path=self._event(event_id), query=_QUIET, body=body, etag=etag, repeatable=False)
+        call = GoogleCall(
+            method="PATCH", path=self._event(event_id), query=_QUIET, body=body, etag=etag, repeatable=False
+        )
         return await self._send(call)
 
     async def delete(self, event_id: str, etag: str | None) -> None:
-        call = Call(method="DELETE", path=self._event(event_id), query=_QUIET, etag=etag, repeatable=False)
+        call = GoogleCall(method="DELETE", path=self._event(event_id), query=_QUIET, etag=etag, repeatable=False)
         await self._send(call)
 
     def _event(self, event_id: str) -> str:
         return f"{self._events}/{quote(event_id, safe='')}"
 
-    async def _known(self, call: Call) -> dict[str, Any]:
+    async def _known(self, call: GoogleCall) -> dict[str, Any]:
         """On the calendar itself, where "not found" speaks of the household's settings and not of an event."""
         try:
             return await self._send(call)
         except EventMissing:
             raise TargetUnavailable("Google has no calendar with the household's calendar_id") from None
 
-    async def _send(self, call: Call) -> dict[str, Any]:
+    async def _send(self, call: GoogleCall) -> dict[str, Any]:
         refused = ""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             token = await self._access.get(self._open(), refused=refused)
@@ -130,7 +132,7 @@ class GoogleCalendar:
                 await self._pause(attempt, error)
         raise TargetUnavailable("Google does not accept our credentials; connect the calendar again")
 
-    async def _once(self, call: Call, token: str) -> dict[str, Any]:
+    async def _once(self, call: GoogleCall, token: str) -> dict[str, Any]:
         answered: tuple[int, str | None, bytes] | None = None
         headers = {"Authorization": f"Bearer {token}"} | ({"If-Match": call.etag} if call.etag else {})
         try:
@@ -181,6 +183,6 @@ class GoogleCalendar:
 _QUIET: Final = {"sendUpdates": "none"}
 
 
-def _may_repeat(call: Call, error: PostroomError) -> bool:
+def _may_repeat(call: GoogleCall, error: PostroomError) -> bool:
     """Google has not begun with what it throttles or turns away as unavailable."""
     return isinstance(error, ProviderThrottled | NotNow) or (call.repeatable and not isinstance(error, EventChanged))

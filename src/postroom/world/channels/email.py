@@ -10,10 +10,10 @@ from typing import ClassVar
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.world.channels.email_message import Mail, build
+from postroom.world.channels.email_message import OutgoingMail, build
 from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mailbox import mailbox
-from postroom.world.channels.smtp_visit import Security, Server, Visit
+from postroom.world.channels.smtp_visit import Security, Server, SmtpVisit
 
 
 class Email:
@@ -58,15 +58,15 @@ class Email:
     def address(self, text: str) -> str | None:
         return mailbox(text)
 
-    def prepare(self, message: Message) -> Sequence[Mail]:
+    def prepare(self, message: Message) -> Sequence[OutgoingMail]:
         return (build(message, sender=self._sender, now=self._now()),)
 
-    async def send(self, part: Mail, timeout_seconds: float) -> Receipt:
-        await Visit(self._server).make(part, timeout_seconds)
+    async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
+        await SmtpVisit(self._server).make(part, timeout_seconds)
         return Receipt(part.message_id)
 
     async def probe(self, timeout_seconds: float) -> str:
-        await Visit(self._server).make(None, timeout_seconds)
+        await SmtpVisit(self._server).make(None, timeout_seconds)
         return f"{self._server.username or self._sender} at {self._server.host}"
 
     async def close(self) -> None:

@@ -26,7 +26,7 @@ _LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mail:
+class OutgoingMail:
     """The envelope and the finished bytes; the bytes hold the message and stay out of `repr`."""
 
     sender: str
@@ -36,7 +36,7 @@ class Mail:
     private: tuple[str, ...] = field(repr=False)
 
 
-def build(message: Message, *, sender: str, now: datetime) -> Mail:
+def build(message: Message, *, sender: str, now: datetime) -> OutgoingMail:
     recipient = mailbox(message.address)
     if recipient is None:
         raise ValidationError("recipient is not a single e-mail address")
@@ -57,7 +57,7 @@ def build(message: Message, *, sender: str, now: datetime) -> Mail:
     text = "\n\n".join([message.text.rstrip(), *paragraphs]) if paragraphs else message.text
     content = "\r\n".join([*head, *_body(text)]).encode("ascii")
     private = (message.text, message.subject or "", *private_of(message.markup))
-    return Mail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
+    return OutgoingMail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
 
 
 def as_data(content: bytes) -> bytes:

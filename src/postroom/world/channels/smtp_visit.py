@@ -18,7 +18,7 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.world.channels.email_message import Mail, as_data
+from postroom.world.channels.email_message import OutgoingMail, as_data
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.http.descriptors import out_of_descriptors
 
@@ -76,7 +76,7 @@ def read_loss(stage: Stage, *, late: bool = False) -> PostroomError:
     return TargetUnavailable("the mail server could not be reached or would not talk to us")
 
 
-class Visit:
+class SmtpVisit:
     """
     Connect, log in, hand over one mail (or none, to see whether the login works), leave.
 
@@ -99,7 +99,7 @@ class Visit:
             tls_context=server.tls_context,
         )
 
-    async def make(self, mail: Mail | None, timeout_seconds: float) -> None:
+    async def make(self, mail: OutgoingMail | None, timeout_seconds: float) -> None:
         failure: PostroomError | None = None
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -120,7 +120,7 @@ class Visit:
         if failure:
             raise failure
 
-    async def _talk(self, mail: Mail | None) -> None:
+    async def _talk(self, mail: OutgoingMail | None) -> None:
         if mail is None:
             await self._smtp.noop()
             return

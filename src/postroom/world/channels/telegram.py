@@ -27,12 +27,12 @@ from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
-from postroom.world.channels.telegram_call import Call
+from postroom.world.channels.telegram_call import TelegramCall
 from postroom.world.channels.telegram_edit import METHODS, AlreadySo, edit_receipt, edits, is_unchanged
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import cut, marked, split
 from postroom.world.channels.telegram_updates import listened
-from postroom.world.http.http_call import Answer, HttpCall
+from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
 API_BASE_URL = "https://api.telegram.org"
@@ -64,7 +64,7 @@ def address(text: str) -> str | None:
     return None
 
 
-def build(message: Message) -> Sequence[Call]:
+def build(message: Message) -> Sequence[TelegramCall]:
     if message.revises is not None:
         _check_text(message.text)
         return edits(message, message.revises, _chat_id(message))
@@ -79,7 +79,7 @@ def build(message: Message) -> Sequence[Call]:
             assert_never(message.intent)
 
 
-def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Call]:
+def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[TelegramCall]:
     """No `parse_mode`, ever: text is data, so it cannot carry markup. Buttons stand under the last part."""
     if not message.text:
         raise ValidationError("message must not be blank")
@@ -91,7 +91,7 @@ def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Call]:
     bodies[0] |= first_only
     if message.markup and (under := reply_markup(message.markup, selective=bool(first_only))):
         bodies[-1]["reply_markup"] = under
-    return tuple(Call(method="sendMessage", body=body) for body in bodies)
+    return tuple(TelegramCall(method="sendMessage", body=body) for body in bodies)
 
 
 def _check_text(text: str) -> None:
@@ -101,13 +101,13 @@ def _check_text(text: str) -> None:
         raise ValidationError(f"message {problem}")
 
 
-def _reaction(message: Message) -> Call:
+def _reaction(message: Message) -> TelegramCall:
     emoji = (message.emoji or "").strip()
     if not is_single(emoji) or not _is_symbol(emoji[0]):
         raise ValidationError("emoji must be exactly one emoji")
     reaction = [{"type": "emoji", "emoji": emoji}]
     body = {"chat_id": _chat_id(message), "message_id": _message_id(message), "reaction": reaction}
-    return Call(method="setMessageReaction", body=body)
+    return TelegramCall(method="setMessageReaction", body=body)
 
 
 def _is_symbol(character: str) -> bool:
@@ -129,7 +129,7 @@ def _message_id(message: Message) -> int:
     return int(thread)
 
 
-def read_receipt(call: Call, told: Mapping[str, Any]) -> Receipt:
+def read_receipt(call: TelegramCall, told: Mapping[str, Any]) -> Receipt:
     if call.method == "setMessageReaction":
         return Receipt(f"reaction:{call.body['chat_id']}:{call.body['message_id']}")
     if call.method in METHODS:
@@ -192,10 +192,10 @@ class Telegram:
     def address(self, text: str) -> str | None:
         return address(text)
 
-    def prepare(self, message: Message) -> Sequence[Call]:
+    def prepare(self, message: Message) -> Sequence[TelegramCall]:
         return build(message)
 
-    async def send(self, part: Call, timeout_seconds: float) -> Receipt:
+    async def send(self, part: TelegramCall, timeout_seconds: float) -> Receipt:
         try:
             return read_receipt(part, await self._call(part, timeout_seconds))
         except AlreadySo:
@@ -236,7 +236,7 @@ class Telegram:
     async def close(self) -> None:
         await self._http.close()
 
-    async def _call(self, call: Call, timeout_seconds: float) -> Mapping[str, Any]:
+    async def _call(self, call: TelegramCall, timeout_seconds: float) -> Mapping[str, Any]:
         url = f"{self._base_url}/bot{self._token}/{call.method}"
         answer = await self._http.post(url, call.body, timeout_seconds)
         told = _parse(answer.body)
@@ -244,7 +244,7 @@ class Telegram:
             return told
         raise self._refusal(call, answer, told)
 
-    def _refusal(self, call: Call, answer: Answer, told: Mapping[str, Any]) -> PostroomError:
+    def _refusal(self, call: TelegramCall, answer: HttpAnswer, told: Mapping[str, Any]) -> PostroomError:
         status = answer.status
         if 200 <= status < 300:
             code = told.get("error_code")
@@ -261,7 +261,7 @@ class Telegram:
     async def _ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float) -> Mapping[str, Any]:
         """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""
         try:
-            return await self._call(Call(method=method, body=body), timeout_seconds)
+            return await self._call(TelegramCall(method=method, body=body), timeout_seconds)
         except (OutcomeUncertain, ValidationError) as error:
             reason = error.message
         raise TargetUnavailable(reason)

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class TelegramCall:
     """One Bot API method with its arguments; the arguments hold the message and stay out of `repr`."""
 
     method: str

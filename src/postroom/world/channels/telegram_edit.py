@@ -9,7 +9,7 @@ from typing import Any, Final
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import ValidationError
 from postroom.domain.markup import Markup, Revision
-from postroom.world.channels.telegram_call import Call
+from postroom.world.channels.telegram_call import TelegramCall
 from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard, with_links
 from postroom.world.channels.telegram_text import spread
 
@@ -22,23 +22,23 @@ class AlreadySo(ValidationError):
     """The message says just that, so the edit was made before, or there was nothing to change."""
 
 
-def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[Call]:
+def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[TelegramCall]:
     """The last part first: it has the buttons, and they are to go at once."""
     numbers = _numbers(revises)
     under = {"reply_markup": _keyboard(message.markup)}
     last: dict[str, Any] = {"chat_id": chat_id, "message_id": numbers[-1]}
     if not message.text:
-        return (Call(method="editMessageReplyMarkup", body=last | under),)
+        return (TelegramCall(method="editMessageReplyMarkup", body=last | under),)
     *before, end = spread(with_links(message.text, message.markup), len(numbers))
     earlier = [
         {"chat_id": chat_id, "message_id": number, "text": part}
         for number, part in zip(numbers[:-1], before, strict=True)
     ]
     bodies = [last | {"text": end} | under, *earlier]
-    return tuple(Call(method="editMessageText", body=body) for body in bodies)
+    return tuple(TelegramCall(method="editMessageText", body=body) for body in bodies)
 
 
-def edit_receipt(call: Call) -> Receipt:
+def edit_receipt(call: TelegramCall) -> Receipt:
     """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
     return Receipt(f"edit:{call.body['chat_id']}:{call.body['message_id']}")
 

@@ -19,7 +19,7 @@ _JSON = {"Content-Type": "application/json"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     status: int
     retry_after: str | None
     body: bytes
@@ -30,7 +30,7 @@ class _Trip:
     """How far one request came."""
 
     left: bool = False
-    refusal: Answer | None = None
+    refusal: HttpAnswer | None = None
 
 
 class HttpCall:
@@ -45,7 +45,7 @@ class HttpCall:
         self._service = service
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, url: str, body: Mapping[str, Any], timeout_seconds: float) -> Answer:
+    async def post(self, url: str, body: Mapping[str, Any], timeout_seconds: float) -> HttpAnswer:
         trip, late, ours = _Trip(), False, None
         try:
             async with asyncio.timeout(timeout_seconds):
@@ -63,7 +63,7 @@ class HttpCall:
         if session is not None:
             await session.close()
 
-    async def _exchange(self, url: str, body: bytes, trip: _Trip) -> Answer:
+    async def _exchange(self, url: str, body: bytes, trip: _Trip) -> HttpAnswer:
         # POST only: the library silently repeats methods it takes for idempotent
         async with self._open_session().post(
             url, data=body, headers=_JSON, allow_redirects=False, trace_request_ctx=trip
@@ -71,9 +71,9 @@ class HttpCall:
             status, retry_after = response.status, response.headers.get("Retry-After")
             if not 200 <= status < 300:
                 # the status alone is a complete refusal, even if its explanation is cut off
-                trip.refusal = Answer(status=status, retry_after=retry_after, body=b"")
+                trip.refusal = HttpAnswer(status=status, retry_after=retry_after, body=b"")
             content = await whole_answer(response.content)
-            return Answer(status=status, retry_after=retry_after, body=content)
+            return HttpAnswer(status=status, retry_after=retry_after, body=content)
 
     def _failure(self, trip: _Trip, late: bool) -> PostroomError:
         if trip.left:

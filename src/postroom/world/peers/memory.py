@@ -16,7 +16,7 @@ from postroom.system.overdue import Overdue
 _log = structlog.get_logger("postroom.peers")
 
 
-class Part(Protocol):
+class InProcessServer(Protocol):
     """What every MCP server of the household offers to the others in its process."""
 
     @property
@@ -32,7 +32,7 @@ class Part(Protocol):
 class MemoryPeer:
     """The same errors as over HTTP, from the same checks."""
 
-    def __init__(self, part: Part, token: str) -> None:
+    def __init__(self, part: InProcessServer, token: str) -> None:
         self._part = part
         self._token = token
         self._open = False

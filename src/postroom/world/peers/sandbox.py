@@ -37,11 +37,11 @@ class HttpSandboxDoor:
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise TargetUnavailable(f"the sandbox cannot be reached ({type(error).__name__})") from None
         if status >= 400:
-            raise ValidationError(_told(answer))
+            raise ValidationError(_reason_given(answer))
         return answer
 
 
-def _told(answer: Mapping[str, Any]) -> str:
+def _reason_given(answer: Mapping[str, Any]) -> str:
     error = answer.get("error")
     message = error.get("message") if isinstance(error, Mapping) else error
     return str(message or "it does not accept this")[:300]

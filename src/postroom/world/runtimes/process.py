@@ -29,7 +29,7 @@ class NotInstalled(TargetUnavailable):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Programs:
+class ProcessPrograms:
     """Where programs are looked for: the search path is the one thing of ours they inherit."""
 
     path: str

@@ -8,7 +8,7 @@ import pytest
 
 from postroom.domain.question import Option, QuestionKind, Wording
 from postroom.programs.desk.asks.given import given
-from postroom.programs.desk.outcome import Ending, Outcome
+from postroom.programs.desk.outcome import PopupEnding, PopupOutcome
 
 OPTIONS = (Option(value="a", label="Alpha"), Option(value="b", label="Beta"))
 TEXT = Wording(kind=QuestionKind.TEXT, question="Why?")
@@ -20,19 +20,19 @@ FORM = Wording(kind=QuestionKind.FORM, question="?", form={"properties": {"n": {
 @pytest.mark.parametrize(
     ("wording", "ending", "answer"),
     [
-        (TEXT, Ending(outcome=Outcome.SUBMITTED, text=" so \n"), {"text": " so \n"}),
-        (ONE, Ending(outcome=Outcome.SUBMITTED, chosen=("Beta",)), {"value": "b"}),
-        (ONE, Ending(outcome=Outcome.SUBMITTED, text="neither"), {"text": "neither"}),
-        (SEVERAL, Ending(outcome=Outcome.SUBMITTED, chosen=("Alpha", "Beta")), {"selected": ["a", "b"]}),
-        (FORM, Ending(outcome=Outcome.SUBMITTED, fields={"n": ("3",)}), {"fields": {"n": 3}}),
-        (TEXT, Ending(outcome=Outcome.DECLINED), {"declined": True}),
+        (TEXT, PopupEnding(outcome=PopupOutcome.SUBMITTED, text=" so \n"), {"text": " so \n"}),
+        (ONE, PopupEnding(outcome=PopupOutcome.SUBMITTED, chosen=("Beta",)), {"value": "b"}),
+        (ONE, PopupEnding(outcome=PopupOutcome.SUBMITTED, text="neither"), {"text": "neither"}),
+        (SEVERAL, PopupEnding(outcome=PopupOutcome.SUBMITTED, chosen=("Alpha", "Beta")), {"selected": ["a", "b"]}),
+        (FORM, PopupEnding(outcome=PopupOutcome.SUBMITTED, fields={"n": ("3",)}), {"fields": {"n": 3}}),
+        (TEXT, PopupEnding(outcome=PopupOutcome.DECLINED), {"declined": True}),
     ],
 )
-def test_an_answer_has_the_form_of_its_question(wording: Wording, ending: Ending, answer: dict[str, Any]) -> None:
+def test_an_answer_has_the_form_of_its_question(wording: Wording, ending: PopupEnding, answer: dict[str, Any]) -> None:
     assert given(wording, ending) == answer
 
 
 @pytest.mark.requirement("ask:desk-closing-is-no-answer")
-@pytest.mark.parametrize("outcome", set(Outcome) - {Outcome.SUBMITTED, Outcome.DECLINED})
-def test_no_other_end_of_a_popup_is_an_answer(outcome: Outcome) -> None:
-    assert given(ONE, Ending(outcome=outcome, text="typed", chosen=("Beta",))) is None
+@pytest.mark.parametrize("outcome", set(PopupOutcome) - {PopupOutcome.SUBMITTED, PopupOutcome.DECLINED})
+def test_no_other_end_of_a_popup_is_an_answer(outcome: PopupOutcome) -> None:
+    assert given(ONE, PopupEnding(outcome=outcome, text="typed", chosen=("Beta",))) is None

@@ -19,8 +19,8 @@ from tests.programs.desk.asks.test_asked import ASKED
 
 from postroom.domain.time import seconds
 from postroom.programs.desk.asks.board import Board
-from postroom.programs.desk.asks.household import Household, Taken, Verdict
-from postroom.programs.desk.asks.listening import Listener, pause_seconds
+from postroom.programs.desk.asks.household import AnswerVerdict, AskingHousehold, Taken
+from postroom.programs.desk.asks.listening import AskListener, pause_seconds
 from postroom.programs.desk.asks.only_one import OnlyOne
 from postroom.programs.desk.household_address import HouseholdAddress
 from postroom.system.settings import Secret
@@ -78,9 +78,9 @@ class Door:
 
 
 @asynccontextmanager
-async def household(url: str) -> AsyncIterator[Household]:
+async def household(url: str) -> AsyncIterator[AskingHousehold]:
     async with aiohttp.ClientSession() as http:
-        yield Household(HouseholdAddress(url=url, token=Secret(TOKEN)), http)
+        yield AskingHousehold(HouseholdAddress(url=url, token=Secret(TOKEN)), http)
 
 
 @pytest.mark.requirement("ask:desk-waits-for-household")
@@ -98,14 +98,14 @@ async def test_a_household_that_is_away_is_asked_again_later_and_keeps_the_board
     board, gone = Board(), list[str]()
     door = Door()
     async with door.open() as url, household(url) as home:
-        listener = Listener(home, board, clock, OnlyOne(tmp_path / "one"), gone.append)
+        listener = AskListener(home, board, clock, OnlyOne(tmp_path / "one"), gone.append)
         async with asyncio.timeout(10):
             assert await listener.look() == clock.now_us() + seconds(1)
         assert (gone, door.rounds >= 2) == (["q1"], True)
         shown = board.next()
         assert shown is not None and shown.id == "q2"
     async with household(url) as home:
-        listener = Listener(home, board, clock, OnlyOne(tmp_path / "two"), gone.append)
+        listener = AskListener(home, board, clock, OnlyOne(tmp_path / "two"), gone.append)
         waits = [await listener.look() - clock.now_us() for _ in range(3)]
 
     assert board.next() == shown and gone == ["q1"]
@@ -120,7 +120,7 @@ async def test_a_token_that_is_not_accepted_is_said_and_clears_the_screen(
     door = Door()
     door.status = 401
     async with door.open() as url, household(url) as home:
-        listener = Listener(home, Board(), clock, OnlyOne(tmp_path / "one"), lambda _: None)
+        listener = AskListener(home, Board(), clock, OnlyOne(tmp_path / "one"), lambda _: None)
         assert await listener.look() == clock.now_us() + seconds(60)
 
     assert "401" in caplog.text
@@ -131,7 +131,7 @@ async def test_a_second_desk_of_the_same_person_waits_for_its_turn(clock: FakeCl
     assert first.take()
     door = Door()
     async with door.open() as url, household(url) as home:
-        listener = Listener(home, Board(), clock, OnlyOne(tmp_path / "one"), lambda _: None)
+        listener = AskListener(home, Board(), clock, OnlyOne(tmp_path / "one"), lambda _: None)
         await listener.look()
 
     first.release()
@@ -141,14 +141,14 @@ async def test_a_second_desk_of_the_same_person_waits_for_its_turn(clock: FakeCl
 @pytest.mark.parametrize(
     ("status", "body", "verdict"),
     [
-        (200, {}, Verdict(taken=Taken.ACCEPTED)),
-        (409, {"error": {"message": "Anna was first"}}, Verdict(taken=Taken.TOO_LATE, reason="Anna was first")),
+        (200, {}, AnswerVerdict(taken=Taken.ACCEPTED)),
+        (409, {"error": {"message": "Anna was first"}}, AnswerVerdict(taken=Taken.TOO_LATE, reason="Anna was first")),
         (403, {"error": {"message": "decide this in the console"}}, None),
         (422, {"error": {"message": "text: m", "fields": [{"field": "text", "error": "is empty"}]}}, None),
     ],
 )
 async def test_an_answer_names_its_place_its_wording_and_its_key(
-    status: int, body: dict[str, Any], verdict: Verdict | None
+    status: int, body: dict[str, Any], verdict: AnswerVerdict | None
 ) -> None:
     door = Door()
     async with door.open() as url, household(url) as home:
@@ -158,7 +158,7 @@ async def test_an_answer_names_its_place_its_wording_and_its_key(
 
     assert door.heard == [("channel=desk&revision=2", {"text": "so"}, "key-1")]
     expected = {
-        403: Verdict(taken=Taken.REFUSED, reason="decide this in the console"),
-        422: Verdict(taken=Taken.NOT_AN_ANSWER, reason="is empty"),
+        403: AnswerVerdict(taken=Taken.REFUSED, reason="decide this in the console"),
+        422: AnswerVerdict(taken=Taken.NOT_AN_ANSWER, reason="is empty"),
     }
     assert found == (verdict or expected[status])

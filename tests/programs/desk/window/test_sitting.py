@@ -8,7 +8,7 @@ import pytest
 
 from postroom.programs.desk import drafts
 from postroom.programs.desk import screen_lock as turn
-from postroom.programs.desk.outcome import Outcome
+from postroom.programs.desk.outcome import PopupOutcome
 from postroom.programs.desk.window.sitting import CLOSE, HANG_UP, HINT, Sitting
 from postroom.programs.desk.wire import FormField, Sheet
 
@@ -52,7 +52,7 @@ def test_it_gives_up_at_the_timeout(tmp_path: Path) -> None:
     room.now += 29.9
     assert room.sitting.pulse() is None
     room.now += 0.1
-    assert room.sitting.pulse() is Outcome.TIMEOUT
+    assert room.sitting.pulse() is PopupOutcome.TIMEOUT
 
 
 def test_typing_holds_the_timeout_off_until_ten_seconds_after_the_last_key(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_typing_holds_the_timeout_off_until_ten_seconds_after_the_last_key(tmp_p
     room.now += 9.9
     assert room.sitting.pulse() is None
     room.now += 0.1
-    assert room.sitting.pulse() is Outcome.TIMEOUT
+    assert room.sitting.pulse() is PopupOutcome.TIMEOUT
     assert drafts.waiting(room.draft.parent)[0].text == "one more"
 
 
@@ -74,7 +74,7 @@ def test_early_typing_does_not_make_it_wait_longer(tmp_path: Path) -> None:
     room = Room(tmp_path, timeout_seconds=30)
     room.sitting.typed("early")
     room.now += 30
-    assert room.sitting.pulse() is Outcome.TIMEOUT
+    assert room.sitting.pulse() is PopupOutcome.TIMEOUT
 
 
 def test_every_change_is_on_disk_at_once(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_reply_that_is_too_long_stays_in_the_window(tmp_path: Path) -> None:
 def test_it_ends_once(tmp_path: Path) -> None:
     room = Room(tmp_path)
     room.sitting.submit("yes")
-    room.sitting.end(Outcome.DISMISSED)
+    room.sitting.end(PopupOutcome.DISMISSED)
     [ended] = room.events("ended")
     assert (ended["outcome"], ended["text"]) == ("submitted", "yes")
 
@@ -115,7 +115,7 @@ def test_it_ends_once(tmp_path: Path) -> None:
 def test_the_servers_word_and_the_servers_end(tmp_path: Path, waits: bool, command: str, ends: bool) -> None:
     room = Room(tmp_path, wait_for_response=waits)
     room.commands.put(command)
-    assert (room.sitting.pulse() is Outcome.REPLACED) is ends
+    assert (room.sitting.pulse() is PopupOutcome.REPLACED) is ends
 
 
 @pytest.mark.requirement("popup:one-at-a-time")
@@ -124,7 +124,7 @@ def test_it_leaves_when_another_popup_takes_the_turn(tmp_path: Path) -> None:
     assert room.sitting.pulse() is None
     turn.take(room.turn, "someone else")
     room.now += 0.3
-    assert room.sitting.pulse() is Outcome.REPLACED
+    assert room.sitting.pulse() is PopupOutcome.REPLACED
 
 
 def test_it_gives_a_sign_of_life_every_second(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_keys_meant_for_another_window_answer_nothing(tmp_path: Path) -> None:
 
 def test_a_form_is_handed_over_however_it_ends(tmp_path: Path) -> None:
     room = Room(tmp_path, needs_answer=True, fields=(FormField(name="n", label="Name"),))
-    room.sitting.end(Outcome.REPLACED, fields={"n": ["Willow"]})
+    room.sitting.end(PopupOutcome.REPLACED, fields={"n": ["Willow"]})
     assert room.events("ended")[0]["fields"] == {"n": ["Willow"]}
 
 
@@ -202,5 +202,5 @@ def test_the_screen_is_free_after_the_end_and_not_before(tmp_path: Path) -> None
     room = Room(tmp_path)
     room.sitting.pulse()
     assert not turn.is_free(room.turn)
-    room.sitting.end(Outcome.CANCELLED)
+    room.sitting.end(PopupOutcome.CANCELLED)
     assert turn.is_free(room.turn)

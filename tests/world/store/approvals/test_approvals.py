@@ -19,7 +19,7 @@ from tests.work.approvals.parked import HOUR_US, MINT, content, new_delivery
 from postroom.domain.approval import (
     Action,
     ActionStatus,
-    EventType,
+    ApprovalEventType,
     Parking,
     Risk,
     Ruling,
@@ -88,7 +88,7 @@ async def change(database: Database, statement: Any) -> None:
     await database.write(work)
 
 
-async def event_types(record: StoredApprovals, action_id: DeliveryId) -> list[EventType]:
+async def event_types(record: StoredApprovals, action_id: DeliveryId) -> list[ApprovalEventType]:
     return [event.type for event in await record.events(action_id)]
 
 
@@ -110,7 +110,7 @@ async def test_a_parked_delivery_its_action_and_the_audit_are_one_transaction(
     assert action is not None
     assert (action.content, action.content_hash) == (content_of(new), content_of(new).hash)
     assert (action.status, action.expires_at_us) == (ActionStatus.PENDING, PARKING.expires_at_us)
-    assert await event_types(record, new.id) == [EventType.ACTION_QUEUED]
+    assert await event_types(record, new.id) == [ApprovalEventType.ACTION_QUEUED]
 
 
 async def test_when_a_step_of_parking_fails_nothing_is_left_behind(database: Database, record: StoredApprovals) -> None:
@@ -178,7 +178,7 @@ async def test_fifty_people_who_agree_at_once_release_one_delivery(database: Dat
 
     refused = [ruling.refusal.code for found in rulings if found and (ruling := found[1]).refusal]
     assert refused == ["already_decided"] * 49
-    assert await event_types(record, new.id) == [EventType.ACTION_QUEUED, EventType.ACTION_APPROVED]
+    assert await event_types(record, new.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.ACTION_APPROVED]
     ledger = ledger_of(database)
     claims = [await ledger.claim("telegram", now_us=NOW, lease_until_us=NOW + 1, limit=10) for _ in range(2)]
     assert [len(one) for one in claims] == [1, 0]
@@ -235,7 +235,7 @@ async def test_a_byte_changed_behind_our_back_is_refused_and_recorded(
     assert found is not None and found[1].refusal is not None
     assert found[1].refusal.code == "content_changed"
     assert await status_of(database, new.id) is Status.AWAITING_APPROVAL
-    assert await event_types(record, new.id) == [EventType.ACTION_QUEUED, EventType.DECISION_REFUSED]
+    assert await event_types(record, new.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.DECISION_REFUSED]
 
 
 @pytest.mark.parametrize("column", ["message_content", "address", "subject", "thread", "channel", "emoji", "intent"])
@@ -279,7 +279,7 @@ async def test_what_nobody_decided_expires_when_its_time_is_over(database: Datab
 
     assert await status_of(database, soon.id) is Status.FAILED
     assert await status_of(database, later.id) is Status.AWAITING_APPROVAL
-    assert await event_types(record, soon.id) == [EventType.ACTION_QUEUED, EventType.ACTION_EXPIRED]
+    assert await event_types(record, soon.id) == [ApprovalEventType.ACTION_QUEUED, ApprovalEventType.ACTION_EXPIRED]
 
 
 async def test_a_decision_that_comes_too_late_expires_the_action_in_the_same_step(
@@ -306,7 +306,7 @@ async def test_a_standing_rule_lets_pass_and_is_counted(database: Database, reco
     assert action is not None
     assert (action.status, action.decided_by, action.rule_id) == (ActionStatus.APPROVED, f"rule:{made.id}", made.id)
     assert [one.use_count for one in await record.rules()] == [1]
-    assert await event_types(record, new.id) == [EventType.ACTION_AUTO_APPROVED]
+    assert await event_types(record, new.id) == [ApprovalEventType.ACTION_AUTO_APPROVED]
 
 
 async def test_the_last_uses_of_a_rule_go_to_as_many_as_there_are(database: Database, record: StoredApprovals) -> None:

@@ -12,14 +12,14 @@ from tests.world.store.query_plans import query_plans
 
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import IdMint
-from postroom.domain.session import Event, NewSession, Outcome, Session, SessionId, Status
+from postroom.domain.session import NewSession, Session, SessionEvent, SessionId, SessionOutcome, SessionStatus
 from postroom.world.store.butlers.sessions import StoredSessions
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.sessions import sessions as table
 
 NOW = 1_767_225_600_000_000
 MINT = IdMint()
-DONE = Outcome(event=Event.FINISH, transcript={"text": "ü \x00 done"})
+DONE = SessionOutcome(event=SessionEvent.FINISH, transcript={"text": "ü \x00 done"})
 
 
 @pytest.fixture(params=KINDS)
@@ -72,7 +72,7 @@ async def test_a_session_is_kept_as_it_was_asked_for(store: StoredSessions) -> N
     stored = await added(store, context=context, request_id="r1", depth=2)
 
     assert stored == await store.get("general", stored.id)
-    assert (stored.status, stored.attempt, stored.context, stored.depth) == (Status.QUEUED, 0, context, 2)
+    assert (stored.status, stored.attempt, stored.context, stored.depth) == (SessionStatus.QUEUED, 0, context, 2)
     assert await store.get("health", stored.id) is None
 
 
@@ -84,7 +84,7 @@ async def test_the_oldest_of_this_butler_is_claimed_first_and_once(store: Stored
     assert await store.claim("general", now_us=NOW) is None
     running = await store.get("general", first.id)
     assert running is not None
-    assert (running.status, running.attempt, running.started_us) == (Status.RUNNING, 1, NOW + 1)
+    assert (running.status, running.attempt, running.started_us) == (SessionStatus.RUNNING, 1, NOW + 1)
 
 
 async def test_many_who_claim_at_once_never_get_the_same(store: StoredSessions) -> None:
@@ -118,14 +118,16 @@ async def test_the_same_key_is_the_same_session_even_in_a_race(store: StoredSess
 async def test_an_end_is_recorded_once(store: StoredSessions) -> None:
     await added(store)
     session = await claimed(store)
-    failed = Outcome(event=Event.FAIL, transcript={}, error_class=ErrorClass.UNAVAILABLE, error_message="no")
+    failed = SessionOutcome(
+        event=SessionEvent.FAIL, transcript={}, error_class=ErrorClass.UNAVAILABLE, error_message="no"
+    )
 
     assert await store.end(session, DONE, now_us=NOW + 5)
     assert not await store.end(session, failed, now_us=NOW + 6)
 
     ended = await store.get("general", session.id)
     assert ended is not None
-    assert (ended.status, ended.finished_us, ended.error_class) == (Status.DONE, NOW + 5, None)
+    assert (ended.status, ended.finished_us, ended.error_class) == (SessionStatus.DONE, NOW + 5, None)
     assert ended.transcript == DONE.transcript
 
 
@@ -150,12 +152,12 @@ async def test_what_was_running_begins_again_once_and_then_is_lost(store: Stored
     await claimed(store, "health")
 
     (recovered,) = await store.recover("general", now_us=NOW)
-    assert (recovered.status, recovered.crashes, recovered.started_us) == (Status.QUEUED, 1, None)
+    assert (recovered.status, recovered.crashes, recovered.started_us) == (SessionStatus.QUEUED, 1, None)
     assert await store.recover("general", now_us=NOW) == []
 
     await claimed(store)
     (lost,) = await store.recover("general", now_us=NOW + 9)
-    assert (lost.status, lost.crashes, lost.finished_us) == (Status.LOST, 2, NOW + 9)
+    assert (lost.status, lost.crashes, lost.finished_us) == (SessionStatus.LOST, 2, NOW + 9)
     assert lost.error_class == "internal_error"
     assert await store.claim("general", now_us=NOW) is None
 
@@ -167,11 +169,11 @@ async def test_the_newest_come_first_page_by_page(store: StoredSessions) -> None
 
     first = await store.newest("general", status=None, before=None, limit=3)
     rest = await store.newest("general", status=None, before=first[-1].id, limit=3)
-    running = await store.newest("general", status=Status.RUNNING, before=None, limit=3)
+    running = await store.newest("general", status=SessionStatus.RUNNING, before=None, limit=3)
 
     assert [one.id for one in (*first, *rest)] == ids
     assert [one.id for one in running] == [stored[0].id]
-    assert await store.counts("general") == {Status.QUEUED: 4, Status.RUNNING: 1}
+    assert await store.counts("general") == {SessionStatus.QUEUED: 4, SessionStatus.RUNNING: 1}
 
 
 async def test_what_has_ended_is_not_read_to_find_the_next_in_the_queue(tmp_path: Path) -> None:

@@ -14,7 +14,15 @@ from sqlalchemy.exc import DBAPIError
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.sample_deliveries import AT_ONCE, LEASE, LEASE_US, NOON_US, SECOND, ending, mint, new_delivery
 
-from postroom.domain.delivery import TRANSITIONS, AttemptResult, Event, Failure, Priority, Receipt, Status
+from postroom.domain.delivery import (
+    TRANSITIONS,
+    AttemptResult,
+    DeliveryEvent,
+    DeliveryFailure,
+    Priority,
+    Receipt,
+    Status,
+)
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal
@@ -133,7 +141,7 @@ async def test_a_row_that_waited_and_was_claimed_before_it_is_found_again_belong
 
     ours = again.claim or new.claimed(sending=True)
     assert not await store.ledger.mark_sending(ours, now_us=NOON_US, lease_until_us=LEASE_US)
-    assert not await store.ledger.settle(ending(ours, Event.RELEASE))
+    assert not await store.ledger.settle(ending(ours, DeliveryEvent.RELEASE))
     assert await store.ledger.mark_sending(claimed, now_us=NOON_US, lease_until_us=LEASE_US)
 
 
@@ -226,7 +234,7 @@ async def test_by_key_and_by_id_the_same_is_found(store: Store) -> None:
 @pytest.mark.requirement("messenger:replay-lineage")
 async def test_after_a_successful_replay_the_original_key_answers_with_it(store: Store) -> None:
     original = new_delivery()
-    await store.ledger.settle(ending(await store.leased(original), Event.EXHAUST))
+    await store.ledger.settle(ending(await store.leased(original), DeliveryEvent.EXHAUST))
     replays = [
         new_delivery(replay_of=original.id, replay_number=number, idempotency_key=f"{original.id}::replay-{number}")
         for number in (1, 2)
@@ -236,7 +244,9 @@ async def test_after_a_successful_replay_the_original_key_answers_with_it(store:
         before = await store.ledger.find(original.idempotency_key)
         assert before is not None
         assert before.id == original.id  # an unfinished or failed replay changes nothing
-        await store.ledger.settle(ending(claim, Event.EXHAUST if replay is replays[0] else Event.DELIVER))
+        await store.ledger.settle(
+            ending(claim, DeliveryEvent.EXHAUST if replay is replays[0] else DeliveryEvent.DELIVER)
+        )
 
     found = await store.ledger.find(original.idempotency_key)
     again = await store.ledger.insert(replace(original, id=DeliveryId(mint())), LEASE)
@@ -257,11 +267,11 @@ async def test_a_follower_is_not_leased_while_something_to_the_same_address_is_o
 
     assert (behind.claim, behind.snapshot.status) == (None, Status.PENDING)
     assert await store.claim() == []
-    await store.ledger.settle(ending(claim, Event.RETRY, delay_seconds=60))
+    await store.ledger.settle(ending(claim, DeliveryEvent.RETRY, delay_seconds=60))
     assert await store.claim() == []  # the first still has its turn, only later
     [again] = await store.claim(now_us=NOON_US + 61 * SECOND)
     assert again.id == first.id
-    await store.ledger.settle(ending(again, Event.DELIVER))
+    await store.ledger.settle(ending(again, DeliveryEvent.DELIVER))
     assert [one.id for one in await store.claim()] == [second.id]
 
 
@@ -291,7 +301,7 @@ async def test_an_earlier_one_that_was_written_later_does_not_overtake_what_is_b
 
     assert await store.claim() == []
 
-    await store.ledger.settle(ending(claim, Event.DELIVER))
+    await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))
     assert [one.id for one in await store.claim()] == [early.id]
 
 
@@ -309,7 +319,7 @@ async def test_the_same_address_on_another_channel_is_another_line(store: Store)
 async def test_a_claim_takes_its_channel_only_and_what_is_due_only(store: Store) -> None:
     due, mail = new_delivery(), new_delivery(channel="email")
     later = await store.leased(new_delivery())
-    await store.ledger.settle(ending(later, Event.POSTPONE, delay_seconds=10))
+    await store.ledger.settle(ending(later, DeliveryEvent.POSTPONE, delay_seconds=10))
     await store.ledger.insert(due, None)
     await store.ledger.insert(mail, None)
 
@@ -353,7 +363,9 @@ async def test_two_who_claim_at_once_never_get_the_same(store: Store) -> None:
 async def test_the_next_due_moment_is_the_earliest_that_lies_ahead(store: Store) -> None:
     assert await store.ledger.next_due_us(NOON_US) is None
     for delay in (20, 10, 30):
-        await store.ledger.settle(ending(await store.leased(new_delivery()), Event.POSTPONE, delay_seconds=delay))
+        await store.ledger.settle(
+            ending(await store.leased(new_delivery()), DeliveryEvent.POSTPONE, delay_seconds=delay)
+        )
 
     assert await store.ledger.next_due_us(NOON_US) == NOON_US + 10 * SECOND
     assert await store.ledger.next_due_us(NOON_US + 10 * SECOND) == NOON_US + 20 * SECOND
@@ -416,7 +428,9 @@ async def test_nobody_takes_over_what_he_has_in_hand_himself(store: Store) -> No
 async def test_what_was_written_before_the_clock_was_set_back_is_dated_anew(store: Store) -> None:
     retried, leased = await store.leased(new_delivery()), await store.leased(new_delivery())
     await store.ledger.mark_sending(leased, now_us=NOON_US, lease_until_us=LEASE_US)
-    await store.ledger.settle(replace(ending(retried, Event.RETRY), at_us=NOON_US, not_before_us=NOON_US + 7 * SECOND))
+    await store.ledger.settle(
+        replace(ending(retried, DeliveryEvent.RETRY), at_us=NOON_US, not_before_us=NOON_US + 7 * SECOND)
+    )
     yesterday = NOON_US - 86_400 * SECOND
 
     assert (
@@ -452,9 +466,17 @@ async def test_a_takeover_is_bounded_and_happens_once(store: Store) -> None:
         "advance",
         *(
             event
-            for event in Event
+            for event in DeliveryEvent
             if event
-            in (Event.DELIVER, Event.RETRY, Event.REJECT, Event.EXHAUST, Event.HOLD, Event.RELEASE, Event.POSTPONE)
+            in (
+                DeliveryEvent.DELIVER,
+                DeliveryEvent.RETRY,
+                DeliveryEvent.REJECT,
+                DeliveryEvent.EXHAUST,
+                DeliveryEvent.HOLD,
+                DeliveryEvent.RELEASE,
+                DeliveryEvent.POSTPONE,
+            )
         ),
     ],
 )
@@ -471,7 +493,7 @@ async def test_a_stale_fence_changes_nothing(store: Store, step: str) -> None:
         case "advance":
             changed = await store.ledger.advance(stale, Receipt("1"), now_us=NOON_US, lease_until_us=LEASE_US)
         case _:
-            changed = await store.ledger.settle(ending(stale, Event(step)))
+            changed = await store.ledger.settle(ending(stale, DeliveryEvent(step)))
 
     assert not changed
     assert await store.row(stale.id) == before
@@ -489,7 +511,8 @@ async def test_a_stale_fence_in_the_same_breath_as_the_valid_one_changes_nothing
         *(store.ledger.mark_sending(one, now_us=NOON_US, lease_until_us=LEASE_US) for one in (stale, owner))
     )
     settled = await asyncio.gather(
-        store.ledger.settle(ending(stale, Event.EXHAUST)), store.ledger.settle(ending(owner, Event.DELIVER))
+        store.ledger.settle(ending(stale, DeliveryEvent.EXHAUST)),
+        store.ledger.settle(ending(owner, DeliveryEvent.DELIVER)),
     )
 
     assert (marked, settled) == ([False, True], [False, True])
@@ -505,7 +528,7 @@ async def test_a_delivery_is_settled_with_its_attempt_and_its_receipt(store: Sto
     claim = await store.leased(new_delivery())
     await store.ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
 
-    assert await store.ledger.settle(ending(claim, Event.DELIVER))
+    assert await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))
 
     row = await store.row(claim.id)
     assert (row["status"], row["attempts"], row["calls"], row["provider_delivery_id"]) == ("delivered", 1, 1, "77")
@@ -514,13 +537,13 @@ async def test_a_delivery_is_settled_with_its_attempt_and_its_receipt(store: Sto
     assert (attempt["attempt_number"], attempt["outcome"], attempt["latency_ms"]) == (1, "success", 1.0)
     [receipt] = await store.rows(delivery_receipts)
     assert (receipt["part"], receipt["provider_delivery_id"], receipt["receipt_type"]) == (1, "77", "sent")
-    assert not await store.ledger.settle(ending(claim, Event.DELIVER))  # once
+    assert not await store.ledger.settle(ending(claim, DeliveryEvent.DELIVER))  # once
     assert len(await store.rows(delivery_attempts)) == 1
 
 
 async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) -> None:
     claim = await store.leased(new_delivery())
-    await store.ledger.settle(ending(claim, Event.RETRY, delay_seconds=2))
+    await store.ledger.settle(ending(claim, DeliveryEvent.RETRY, delay_seconds=2))
 
     found = await store.ledger.get(claim.id)
 
@@ -530,7 +553,7 @@ async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) ->
     assert found.failure is None
     [again] = await store.claim(now_us=NOON_US + 2 * SECOND)
     assert (again.fence, again.attempts, again.calls, again.sending) == (2, 1, 1, False)
-    await store.ledger.settle(ending(again, Event.DELIVER))
+    await store.ledger.settle(ending(again, DeliveryEvent.DELIVER))
     assert [row["attempt_number"] for row in await store.rows(delivery_attempts)] == [1, 2]
 
 
@@ -538,12 +561,12 @@ async def test_a_retry_keeps_its_reason_and_counts_its_attempts(store: Store) ->
 @pytest.mark.parametrize(
     ("event", "reason", "outcome"),
     [
-        (Event.EXHAUST, "retries_exhausted", AttemptResult.RETRYABLE_ERROR),
-        (Event.HOLD, "outcome_uncertain", AttemptResult.UNCERTAIN),
+        (DeliveryEvent.EXHAUST, "retries_exhausted", AttemptResult.RETRYABLE_ERROR),
+        (DeliveryEvent.HOLD, "outcome_uncertain", AttemptResult.UNCERTAIN),
     ],
 )
 async def test_what_cannot_be_delivered_is_quarantined_with_its_reason(
-    store: Store, event: Event, reason: str, outcome: AttemptResult
+    store: Store, event: DeliveryEvent, reason: str, outcome: AttemptResult
 ) -> None:
     claim = await store.leased(new_delivery())
 
@@ -563,7 +586,7 @@ async def test_what_cannot_be_delivered_is_quarantined_with_its_reason(
 
 async def test_a_settlement_is_written_whole_or_not_at_all(store: Store) -> None:
     claim = await store.leased(new_delivery())
-    done = ending(claim, Event.EXHAUST)
+    done = ending(claim, DeliveryEvent.EXHAUST)
     assert done.quarantine is not None
     impossible = replace(done, quarantine=replace(done.quarantine, reason="no such reason"))
 
@@ -580,7 +603,7 @@ async def test_what_is_put_back_lost_nothing(store: Store) -> None:
     claim = await store.leased(new_delivery())
     await store.ledger.advance(claim, Receipt("10"), now_us=NOON_US, lease_until_us=LEASE_US)
 
-    await store.ledger.settle(ending(replace(claim, parts_done=1), Event.POSTPONE, delay_seconds=5))
+    await store.ledger.settle(ending(replace(claim, parts_done=1), DeliveryEvent.POSTPONE, delay_seconds=5))
 
     row = await store.row(claim.id)
     assert (row["attempts"], row["calls"], row["parts_done"]) == (0, 0, 1)
@@ -598,7 +621,7 @@ async def test_a_refusal_leaves_a_trace_and_does_not_burn_its_key(store: Store) 
         channel=new.channel,
         intent=new.intent,
         target_identity=new.target_identity,
-        failure=Failure(ErrorClass.OVERLOAD, "too many", 1.5),
+        failure=DeliveryFailure(ErrorClass.OVERLOAD, "too many", 1.5),
         limit_type="recipient",
         trace_id=None,
         created_at_us=NOON_US,

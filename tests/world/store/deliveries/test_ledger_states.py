@@ -16,7 +16,7 @@ from sqlalchemy import select
 from tests.services.ready_file import ready_file
 from tests.world.store.sample_deliveries import NOON_US, SECOND, ending, new_delivery
 
-from postroom.domain.delivery import TERMINAL, TRANSITIONS, Event, Receipt, Status
+from postroom.domain.delivery import TERMINAL, TRANSITIONS, DeliveryEvent, Receipt, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Lease
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
@@ -26,13 +26,13 @@ from postroom.world.store.tables.deliveries import delivery_attempts, delivery_d
 Result = TypeVar("Result")
 EDGES = {(before, after) for (before, _), after in TRANSITIONS.items()}
 ENDINGS = [
-    Event.DELIVER,
-    Event.RETRY,
-    Event.REJECT,
-    Event.EXHAUST,
-    Event.HOLD,
-    Event.RELEASE,
-    Event.POSTPONE,
+    DeliveryEvent.DELIVER,
+    DeliveryEvent.RETRY,
+    DeliveryEvent.REJECT,
+    DeliveryEvent.EXHAUST,
+    DeliveryEvent.HOLD,
+    DeliveryEvent.RELEASE,
+    DeliveryEvent.POSTPONE,
 ]
 ADDRESSES = st.sampled_from(["1", "2", "3"])
 ORIGINS = st.sampled_from(["health", "general"])
@@ -200,7 +200,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.claims)
     @rule(data=st.data(), event=st.sampled_from(ENDINGS), delay=st.sampled_from([0, 5, 60]))
-    def settle(self, data: st.DataObject, event: Event, delay: int) -> None:
+    def settle(self, data: st.DataObject, event: DeliveryEvent, delay: int) -> None:
         claim, model = self.any_claim(data), self.model
         row = model.rows[claim.id]
         claim = replace(claim, attempts=row.attempts, calls=row.calls, parts_done=row.parts)

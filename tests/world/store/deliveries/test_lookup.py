@@ -13,12 +13,12 @@ from tests.opened_database import KINDS, opened_database
 from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
 
 from postroom.domain.delivery import Intent, Status
-from postroom.domain.enquiry import DeliveryQuery, Page
+from postroom.domain.enquiry import DeliveryQuery, RowPage
 from postroom.domain.ids import IdMint
 from postroom.domain.time import seconds, to_text
 from postroom.world.store.deliveries import lookup as deliveries_lookup
 from postroom.world.store.deliveries.health_series import series
-from postroom.world.store.deliveries.lookup import Found, identified, lookup
+from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
 from postroom.world.store.deliveries.story import delivery_file
 from postroom.world.store.engine.database import Database
 from postroom.world.store.retention.deliveries import START, move
@@ -39,12 +39,12 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
     return request_row(at_us, id=IdMint().mint(at_us), request_id=f"r{number}", **changes)
 
 
-async def find(database: Database, words: str | None = None, **filters: Any) -> Found:
-    query = DeliveryQuery(page=Page(limit=filters.pop("limit", 50), before=filters.pop("before", None)), **filters)
+async def find(database: Database, words: str | None = None, **filters: Any) -> FoundDeliveries:
+    query = DeliveryQuery(page=RowPage(limit=filters.pop("limit", 50), before=filters.pop("before", None)), **filters)
     return await database.read(partial(lookup, query=query, words=words))
 
 
-def numbers(found: Found) -> list[str]:
+def numbers(found: FoundDeliveries) -> list[str]:
     return [one["request_id"] for one in found.rows]
 
 

@@ -12,7 +12,7 @@ from tests.world.store.delivery_rows import NOON_US, new_id, request_row, write
 
 from postroom.domain.delivery import Status
 from postroom.domain.ids import IdMint, first_id_at
-from postroom.domain.overview import Trouble
+from postroom.domain.overview import DeadLetterCounts
 from postroom.domain.time import seconds
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.engine.database import Database
@@ -86,7 +86,7 @@ async def test_trouble_is_what_nobody_has_dealt_with(database: Database, overvie
     ]
     await database.write(lambda connection: connection.execute(insert(delivery_dead_letter), letters))
 
-    assert await overview.trouble() == Trouble(given_up=2, held=1)
+    assert await overview.trouble() == DeadLetterCounts(given_up=2, held=1)
 
 
 async def test_what_waits_for_approval_is_counted_until_it_is_too_late(

@@ -10,7 +10,7 @@ import pytest
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
 
-from postroom.domain.enquiry import DeliveryQuery, Page
+from postroom.domain.enquiry import DeliveryQuery, RowPage
 from postroom.world.store.deliveries.search import StoredDeliveries, search
 from postroom.world.store.engine.database import Database
 
@@ -28,7 +28,7 @@ async def test_rows_of_one_moment_keep_their_order_over_pages(database: Database
     seen: list[str] = []
     before = None
     for _ in range(4):
-        found = await database.read(partial(search, query=DeliveryQuery(page=Page(limit=8, before=before))))
+        found = await database.read(partial(search, query=DeliveryQuery(page=RowPage(limit=8, before=before))))
         seen += [one["delivery_id"] for one in found[:8]]
         before = seen[-1]
 
@@ -40,7 +40,7 @@ async def test_one_row_more_than_the_page_tells_that_there_are_more(database: Da
     await write(database, [request_row(NOON_US + n) for n in range(3)])
 
     for limit, found in ((1, 2), (2, 3), (3, 3), (4, 3)):
-        rows = await database.read(partial(search, query=DeliveryQuery(page=Page(limit=limit))))
+        rows = await database.read(partial(search, query=DeliveryQuery(page=RowPage(limit=limit))))
         assert len(rows) == found, limit
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from tests.opened_database import KINDS, ledger_of, opened_database
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending, new_delivery
 
-from postroom.domain.delivery import Event, Receipt
+from postroom.domain.delivery import DeliveryEvent, Receipt
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Sent
 from postroom.domain.markup import Button, Markup, Revision
@@ -37,7 +37,7 @@ async def test_all_parts_are_named_in_order_once_the_last_has_arrived(database: 
     await ledger.advance(claim, Receipt("76"), now_us=NOON_US, lease_until_us=LEASE_US)
     before = await StoredSent(database).sent(new.id)
     [claim] = await ledger.reclaim(expired_before_us=LEASE_US + 1, now_us=NOON_US, lease_until_us=LEASE_US, limit=1)
-    await ledger.settle(ending(claim, Event.DELIVER))
+    await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
 
     assert before is None
     assert await StoredSent(database).sent(new.id) == Sent(

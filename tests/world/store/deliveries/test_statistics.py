@@ -13,12 +13,12 @@ import pytest
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.delivery_rows import NOON_US, attempt_row, request_row, write
 
-from postroom.domain.enquiry import GroupBy, Window
+from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.figures import Figures
 from postroom.world.store.deliveries.statistics import StoredFigures
 from postroom.world.store.engine.database import Database
 
-ALWAYS = Window(since_us=0, until_us=2**60)
+ALWAYS = TimeRange(since_us=0, until_us=2**60)
 COLUMN = {
     GroupBy.CHANNEL: "channel",
     GroupBy.INTENT: "intent",
@@ -106,7 +106,7 @@ async def test_percentiles_are_over_attempts_and_not_over_averages(database: Dat
 async def test_both_ends_belong_to_the_window(database: Database) -> None:
     rows = [request_row(NOON_US + n) for n in range(5)]
     await write(database, rows, [attempt_row(one, 1, 1.0) for one in rows])
-    window = Window(since_us=NOON_US + 1, until_us=NOON_US + 3)
+    window = TimeRange(since_us=NOON_US + 1, until_us=NOON_US + 3)
 
     (figures,) = (await StoredFigures(database).figures(window, None)).values()
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from postroom.world.store.engine.connections import Connection, Connections
+from postroom.world.store.engine.connections import Connection, DatabaseConnections
 
 
 class Server:
@@ -36,7 +36,7 @@ async def server(postgres_url: str) -> AsyncIterator[Server]:
 
 
 async def test_one_that_came_back_goes_out_again(server: Server) -> None:
-    connections = Connections(server.connect, most=2)
+    connections = DatabaseConnections(server.connect, most=2)
     for _ in range(5):
         connection = await connections.borrow()
         assert await connection.fetchval("SELECT 1") == 1
@@ -46,7 +46,7 @@ async def test_one_that_came_back_goes_out_again(server: Server) -> None:
 
 
 async def test_there_are_never_more_than_allowed_and_whoever_waits_gets_the_next(server: Server) -> None:
-    connections = Connections(server.connect, most=2)
+    connections = DatabaseConnections(server.connect, most=2)
     lent = await asyncio.gather(connections.borrow(), connections.borrow())
     waiting = [asyncio.create_task(connections.borrow()) for _ in range(2)]
     await asyncio.sleep(0)
@@ -62,7 +62,7 @@ async def test_there_are_never_more_than_allowed_and_whoever_waits_gets_the_next
 
 @pytest.mark.parametrize("when", ["while it is lent", "while it is free"])
 async def test_a_dead_one_is_not_lent_again_and_leaves_its_place(server: Server, when: str) -> None:
-    connections = Connections(server.connect, most=1)
+    connections = DatabaseConnections(server.connect, most=1)
     connection = await connections.borrow()
     if when == "while it is lent":
         connection.terminate()
@@ -75,7 +75,7 @@ async def test_a_dead_one_is_not_lent_again_and_leaves_its_place(server: Server,
 
 
 async def test_one_that_has_rested_too_long_is_not_lent_again(server: Server) -> None:
-    connections = Connections(server.connect, most=1, longest_rest_seconds=-1)
+    connections = DatabaseConnections(server.connect, most=1, longest_rest_seconds=-1)
     connection = await connections.borrow()
     connections.give_back(connection)
 
@@ -84,7 +84,7 @@ async def test_one_that_has_rested_too_long_is_not_lent_again(server: Server) ->
 
 
 async def test_one_that_is_left_in_a_transaction_is_not_lent_again(server: Server) -> None:
-    connections = Connections(server.connect, most=1)
+    connections = DatabaseConnections(server.connect, most=1)
     connection = await connections.borrow()
     await connection.execute("BEGIN")
     connections.give_back(connection)
@@ -94,7 +94,7 @@ async def test_one_that_is_left_in_a_transaction_is_not_lent_again(server: Serve
 
 
 async def test_whoever_waits_is_not_forgotten_when_a_connection_cannot_be_opened(server: Server) -> None:
-    connections = Connections(server.connect, most=1)
+    connections = DatabaseConnections(server.connect, most=1)
     connection = await connections.borrow()
     waiting = [asyncio.create_task(connections.borrow()) for _ in range(2)]
     await asyncio.sleep(0)
@@ -110,7 +110,7 @@ async def test_whoever_waits_is_not_forgotten_when_a_connection_cannot_be_opened
 
 @pytest.mark.parametrize("turns", [0, 1], ids=["while waiting", "when its turn had just come"])
 async def test_one_who_gives_up_waiting_takes_nothing_with_him(server: Server, turns: int) -> None:
-    connections = Connections(server.connect, most=1)
+    connections = DatabaseConnections(server.connect, most=1)
     connection = await connections.borrow()
     impatient, patient = (asyncio.create_task(connections.borrow()) for _ in range(2))
     await asyncio.sleep(0)
@@ -131,7 +131,7 @@ async def test_one_who_gives_up_in_the_same_breath_in_which_a_connection_comes_b
     server: Server,
 ) -> None:
     """A server that falls silent is given up by all at once: by whoever has a connection and by whoever waits."""
-    connections = Connections(server.connect, most=1)
+    connections = DatabaseConnections(server.connect, most=1)
     connection = await connections.borrow()
     impatient, patient = (asyncio.create_task(connections.borrow()) for _ in range(2))
     await asyncio.sleep(0)
@@ -145,7 +145,7 @@ async def test_one_who_gives_up_in_the_same_breath_in_which_a_connection_comes_b
 
 
 async def test_closing_ends_those_that_are_free_and_those_that_are_not(server: Server) -> None:
-    connections = Connections(server.connect, most=2)
+    connections = DatabaseConnections(server.connect, most=2)
     lent, free = await asyncio.gather(connections.borrow(), connections.borrow())
     connections.give_back(free)
 
@@ -158,7 +158,7 @@ async def test_closing_ends_those_that_are_free_and_those_that_are_not(server: S
 
 
 async def test_whoever_waits_when_they_are_closed_is_told(server: Server) -> None:
-    connections = Connections(server.connect, most=1)
+    connections = DatabaseConnections(server.connect, most=1)
     lent = await connections.borrow()
     waiting = asyncio.create_task(connections.borrow())
     await asyncio.sleep(0)

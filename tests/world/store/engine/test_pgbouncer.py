@@ -18,7 +18,7 @@ from tests.system.counted import CountedLoops
 from tests.world.store.intent_hosts import Host
 from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, SECOND, ending, new_delivery
 
-from postroom.domain.delivery import Event, Status
+from postroom.domain.delivery import DeliveryEvent, Status
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import DeliveryId
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
@@ -83,13 +83,13 @@ async def test_many_deliveries_go_from_insert_to_settled(database: PostgresDatab
         for claim in claims:
             assert claim is not None
             assert await ledger.mark_sending(claim, now_us=NOON_US, lease_until_us=LEASE_US)
-            assert await ledger.settle(ending(claim, Event.DELIVER))
+            assert await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
         return bool(claims)
 
     for _ in range(5):
         await asyncio.gather(*(deliver(number) for number in range(40)))
     while left := await ledger.claim("telegram", now_us=NOON_US + SECOND, lease_until_us=LEASE_US, limit=50):
-        await asyncio.gather(*(ledger.settle(ending(claim, Event.DELIVER)) for claim in left))
+        await asyncio.gather(*(ledger.settle(ending(claim, DeliveryEvent.DELIVER)) for claim in left))
 
     query = partial(search, query=DeliveryQuery(status=Status.DELIVERED))
     found = await asyncio.gather(*(database.read(query) for _ in range(20)))
@@ -130,7 +130,7 @@ async def test_notices_come_by_a_way_around_the_pooler(
         assert await ears.get() is None
         claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
-        assert await ledger.settle(ending(claim, Event.DELIVER))
+        assert await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
         assert await ears.get() == [claim.id]
     await there.close()
 

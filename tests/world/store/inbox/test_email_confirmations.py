@@ -12,7 +12,7 @@ from sqlalchemy import select
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 
-from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, Asked, Claim
+from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm
 from postroom.domain.email_copy import HandedOver, TryAgain
 from postroom.domain.errors import ValidationError
 from postroom.domain.time import seconds
@@ -35,7 +35,7 @@ class Desk:
     async def wish(self, address: str | None, user_id: str = "ada", now_us: int = START_US) -> None:
         await self.book.change(user_id, lambda one: replace(one, email_pending=address), now_us)
 
-    async def taken(self, now_us: int = START_US) -> list[Asked]:
+    async def taken(self, now_us: int = START_US) -> list[AskedToConfirm]:
         return list(await self.links.take(now_us=now_us, lease_until_us=now_us + LEASE_US))
 
 
@@ -51,12 +51,14 @@ async def test_a_link_is_made_once_looked_at_often_and_good_once(desk: Desk) -> 
     await desk.links.settle(asked, HandedOver("d1"), START_US)
 
     assert await desk.taken(START_US + 2 * LEASE_US) == []
-    assert [await desk.links.claim(asked.secret, START_US) for _ in range(2)] == [Claim(user_id="ada", address=ADA)] * 2
+    assert [await desk.links.claim(asked.secret, START_US) for _ in range(2)] == [
+        AddressClaim(user_id="ada", address=ADA)
+    ] * 2
     assert (await desk.book.of("ada")).email is None
 
     ends = await asyncio.gather(*(desk.links.confirm(asked.secret, START_US) for _ in range(4)))
 
-    assert [end for end in ends if end is not None] == [Claim(user_id="ada", address=ADA)]
+    assert [end for end in ends if end is not None] == [AddressClaim(user_id="ada", address=ADA)]
     after = await desk.book.of("ada")
     assert (after.email, after.email_pending) == (ADA, None)
     assert await desk.links.claim(asked.secret, START_US) is None

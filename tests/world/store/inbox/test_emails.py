@@ -16,7 +16,7 @@ from tests.opened_database import KINDS, opened_database
 from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a_notification
 
 from postroom.domain.email_copy import Batch, GivenUp, HandedOver, TryAgain
-from postroom.domain.notification import Change, DeliveryChannel, Notification, Preferences
+from postroom.domain.notification import DeliveryChannel, Notification, NotificationChange, Preferences
 from postroom.work.inbox.change import apply
 from postroom.work.inbox.deferral import judge
 from postroom.world.store.engine.database import Database
@@ -124,8 +124,8 @@ async def test_nobody_shares_a_digest_with_somebody_else(desk: Desk) -> None:
     assert [batch.address for batch in batches] == ["ada@example.com", "bob@example.com"]
 
 
-@pytest.mark.parametrize("change", [Change.DISMISS, Change.READ, Change.ARCHIVE])
-async def test_what_its_reader_dealt_with_in_the_night_is_never_mailed(desk: Desk, change: Change) -> None:
+@pytest.mark.parametrize("change", [NotificationChange.DISMISS, NotificationChange.READ, NotificationChange.ARCHIVE])
+async def test_what_its_reader_dealt_with_in_the_night_is_never_mailed(desk: Desk, change: NotificationChange) -> None:
     await desk.wish(AT_NIGHT)
     gone, kept = a_notification(message="Gone"), a_notification(message="Kept")
     await desk.keep(gone, kept)

@@ -13,7 +13,7 @@ from tests.world.store.redis_server import fresh_prefix, own_redis
 from tests.world.store.turned_clock import TurnedClock
 
 from postroom.domain.email_copy import Drop, Verdict
-from postroom.domain.notification import Notification, Page, Preferences
+from postroom.domain.notification import Notification, NotificationQuery, Preferences
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.inbox.inbox import StoredNotes
 from postroom.world.store.shared.hourly_cap_redis import RedisHourlyCap
@@ -94,7 +94,7 @@ async def test_while_redis_is_away_and_after_it_forgot_everything_the_cap_still_
         created += sum(await asyncio.gather(*(create(cap) for _ in range(20))))
         assert not cap.away
         await client.aclose()
-    kept = await notes.page("ada", Page(limit=100), clock.now_us())
+    kept = await notes.page("ada", NotificationQuery(limit=100), clock.now_us())
     await database.close()
 
     assert created == 10

@@ -16,12 +16,12 @@ from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, MINT, QUIET_ENDS_US, a
 
 from postroom.domain.email_copy import Defer, Drop, Send, Verdict
 from postroom.domain.notification import (
-    Change,
     Cursor,
     DeliveryChannel,
     Notification,
+    NotificationChange,
+    NotificationQuery,
     NotificationType,
-    Page,
     Preferences,
     View,
 )
@@ -58,7 +58,7 @@ async def keep(notes: StoredNotes, *new: Notification) -> None:
         assert await notes.create(one, hourly_cap=10_000, judge=no_email) is not None
 
 
-async def ids(notes: StoredNotes, page: Page, now_us: int = NOW, user_id: str = "ada") -> list[str]:
+async def ids(notes: StoredNotes, page: NotificationQuery, now_us: int = NOW, user_id: str = "ada") -> list[str]:
     return [one.id for one in await notes.page(user_id, page, now_us)]
 
 
@@ -90,7 +90,7 @@ class TestCreate:
         )
         await keep(notes, note)
 
-        assert await notes.page("ada", Page(), NOW) == [note]
+        assert await notes.page("ada", NotificationQuery(), NOW) == [note]
 
     @pytest.mark.requirement("inbox:validation-rate-limit", "inbox:response-rate-limited")
     async def test_forty_at_once_under_a_cap_of_ten_are_ten(self, notes: StoredNotes) -> None:
@@ -98,7 +98,7 @@ class TestCreate:
         stored = await asyncio.gather(*(notes.create(one, hourly_cap=10, judge=no_email) for one in new))
 
         assert sum(one is not None for one in stored) == 10
-        assert len(await notes.page("ada", Page(limit=100), NOW)) == 10
+        assert len(await notes.page("ada", NotificationQuery(limit=100), NOW)) == 10
 
     async def test_the_hour_slides(self, notes: StoredNotes) -> None:
         for minute in (0, 30, 59):
@@ -116,7 +116,7 @@ class TestCreate:
     async def test_dismissing_does_not_make_room(self, notes: StoredNotes) -> None:
         note = a_notification()
         await keep(notes, note)
-        await notes.change("ada", note.id, partial(apply, change=Change.DISMISS, now_us=NOW))
+        await notes.change("ada", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW))
 
         assert await notes.create(a_notification(), hourly_cap=1, judge=no_email) is None
 
@@ -153,7 +153,7 @@ class TestCreate:
 
         assert await notes.unread("ada", NOW) == 0
         assert await notes.since("ada", 0, 10) == []
-        assert len(await notes.page("ada", Page(), NOW)) == 1
+        assert len(await notes.page("ada", NotificationQuery(), NOW)) == 1
 
 
 class TestReading:
@@ -162,7 +162,7 @@ class TestReading:
         await keep(notes, *old)
         seen: list[str] = []
         after: Cursor | None = None
-        while found := await notes.page("ada", Page(limit=3, after=after), NOW):
+        while found := await notes.page("ada", NotificationQuery(limit=3, after=after), NOW):
             seen += [one.id for one in found]
             after = Cursor(found[-1].created_at_us, found[-1].id)
             await keep(notes, a_notification(at_us=NOW + 1000))
@@ -178,39 +178,39 @@ class TestReading:
         dismissed = a_notification(dismissed_at_us=NOW, read_at_us=NOW)
         await keep(notes, plain, warning, read, snoozed, archived, dismissed)
 
-        assert set(await ids(notes, Page())) == {plain.id, warning.id, read.id}
-        assert await ids(notes, Page(type=NotificationType.WARNING)) == [warning.id]
-        assert await ids(notes, Page(is_read=True)) == [read.id]
-        assert set(await ids(notes, Page(is_read=False))) == {plain.id, warning.id}
-        assert await ids(notes, Page(conversation_id="c1")) == [plain.id]
-        assert await ids(notes, Page(view=View.SNOOZED)) == [snoozed.id]
-        assert await ids(notes, Page(view=View.SNOOZED), NOW + 5) == []
-        assert snoozed.id in await ids(notes, Page(), NOW + 5)
-        assert await ids(notes, Page(view=View.ARCHIVED)) == [archived.id]
-        assert len(await ids(notes, Page(view=View.ALL))) == 5
+        assert set(await ids(notes, NotificationQuery())) == {plain.id, warning.id, read.id}
+        assert await ids(notes, NotificationQuery(type=NotificationType.WARNING)) == [warning.id]
+        assert await ids(notes, NotificationQuery(is_read=True)) == [read.id]
+        assert set(await ids(notes, NotificationQuery(is_read=False))) == {plain.id, warning.id}
+        assert await ids(notes, NotificationQuery(conversation_id="c1")) == [plain.id]
+        assert await ids(notes, NotificationQuery(view=View.SNOOZED)) == [snoozed.id]
+        assert await ids(notes, NotificationQuery(view=View.SNOOZED), NOW + 5) == []
+        assert snoozed.id in await ids(notes, NotificationQuery(), NOW + 5)
+        assert await ids(notes, NotificationQuery(view=View.ARCHIVED)) == [archived.id]
+        assert len(await ids(notes, NotificationQuery(view=View.ALL))) == 5
         assert await notes.unread("ada", NOW) == 2
 
     async def test_nobody_reads_or_changes_what_belongs_to_somebody_else(self, notes: StoredNotes) -> None:
         note = a_notification("ada")
         await keep(notes, note)
 
-        assert await ids(notes, Page(view=View.ALL), user_id="bob") == []
+        assert await ids(notes, NotificationQuery(view=View.ALL), user_id="bob") == []
         assert await notes.unread("bob", NOW) == 0
-        assert await notes.change("bob", note.id, partial(apply, change=Change.DISMISS, now_us=NOW)) is None
+        assert await notes.change("bob", note.id, partial(apply, change=NotificationChange.DISMISS, now_us=NOW)) is None
         assert await notes.read_all("bob", NOW) == 0
         assert await notes.see_all("bob", NOW) == 0
         assert await notes.pulses({"bob"}, 0, NOW) == {}
-        assert await notes.page("ada", Page(), NOW) == [note]
+        assert await notes.page("ada", NotificationQuery(), NOW) == [note]
 
 
 class TestChanging:
     async def test_a_change_is_kept(self, notes: StoredNotes) -> None:
         note = a_notification()
         await keep(notes, note)
-        changed = await notes.change("ada", note.id, partial(apply, change=Change.READ, now_us=NOW + 7))
+        changed = await notes.change("ada", note.id, partial(apply, change=NotificationChange.READ, now_us=NOW + 7))
 
         assert changed == replace(note, seen_at_us=NOW + 7, read_at_us=NOW + 7, updated_at_us=NOW + 7)
-        assert await notes.page("ada", Page(), NOW) == [changed]
+        assert await notes.page("ada", NotificationQuery(), NOW) == [changed]
 
     async def test_all_are_read_once(self, notes: StoredNotes) -> None:
         await keep(notes, a_notification(), a_notification(), a_notification(snoozed_until_us=NOW + 9))
@@ -218,7 +218,7 @@ class TestChanging:
         assert await notes.see_all("ada", NOW) == 2
         assert await notes.read_all("ada", NOW + 1) == 2
         assert await notes.read_all("ada", NOW + 2) == 0
-        first = (await notes.page("ada", Page(), NOW))[0]
+        first = (await notes.page("ada", NotificationQuery(), NOW))[0]
         assert (first.seen_at_us, first.read_at_us) == (NOW, NOW + 1)
         assert await notes.unread("ada", NOW + 9) == 1, "what sleeps is still unread when it wakes"
 
@@ -227,7 +227,7 @@ class TestChanging:
         note = a_notification(snoozed_until_us=NOW + 100)
         await keep(notes, note)
         pulses.append(await notes.pulses({"ada", "bob"}, 0, NOW))
-        await notes.change("ada", note.id, partial(apply, change=Change.READ, now_us=NOW + 7))
+        await notes.change("ada", note.id, partial(apply, change=NotificationChange.READ, now_us=NOW + 7))
         pulses.append(await notes.pulses({"ada", "bob"}, 0, NOW))
 
         assert pulses[0] == {}

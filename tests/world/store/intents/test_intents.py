@@ -14,8 +14,8 @@ from tests.world.store.query_plans import query_plans
 
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
-from postroom.domain.intent import Change, Intent, IntentStatus
-from postroom.work.intents.moves import Moment, moved, opened
+from postroom.domain.intent import AgentIntent, IntentChange, IntentStatus
+from postroom.work.intents.moves import MoveContext, moved, opened
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.tables.deliveries import delivery_receipts, delivery_requests
@@ -30,7 +30,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield opened_one
 
 
-def made(**more: Any) -> Change:
+def made(**more: Any) -> IntentChange:
     values: dict[str, Any] = {
         "from_agent": "agent://a",
         "to_agent": "agent://b",
@@ -39,7 +39,7 @@ def made(**more: Any) -> Change:
         "next_at_us": 5,
         **more,
     }
-    return opened(an_intent(1, MINT, **values), Moment(1, "agent://a", MINT.mint))
+    return opened(an_intent(1, MINT, **values), MoveContext(1, "agent://a", MINT.mint))
 
 
 async def test_an_intent_is_read_as_it_was_written(database: Database) -> None:
@@ -72,11 +72,11 @@ async def test_work_comes_in_the_order_it_is_due(database: Database) -> None:
 async def test_the_database_itself_refuses_to_reopen_an_intent(database: Database) -> None:
     store = StoredIntents(database, MINT.mint)
     intent, _ = await store.insert(made())
-    moment = Moment(2, "agent://b", MINT.mint)
+    moment = MoveContext(2, "agent://b", MINT.mint)
     await store.update(intent.id, lambda found: moved(found, IntentStatus.COMPLETED, moment))
 
-    def reopen(found: Intent) -> Change:
-        return Change(intent=replace(found, status=IntentStatus.SUBMITTED), events=())
+    def reopen(found: AgentIntent) -> IntentChange:
+        return IntentChange(intent=replace(found, status=IntentStatus.SUBMITTED), events=())
 
     with pytest.raises(DBAPIError):
         await store.update(intent.id, reopen)
@@ -86,7 +86,7 @@ async def test_a_change_that_is_refused_leaves_nothing_behind(database: Database
     store = StoredIntents(database, MINT.mint)
     intent, _ = await store.insert(made())
 
-    def refuse(found: Intent) -> Change:
+    def refuse(found: AgentIntent) -> IntentChange:
         raise Refused(Code.POLICY_DENIED, "no")
 
     with pytest.raises(Refused):

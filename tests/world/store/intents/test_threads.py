@@ -20,7 +20,7 @@ from tests.world.store.intent_hosts import ANN, BOB, CLEO, MINUTE, NOW, Held, Ho
 from tests.world.store.query_plans import query_plans
 
 from postroom.domain.ids import first_id_at
-from postroom.domain.intent import Change, EventType, Intent, Step, StepKind
+from postroom.domain.intent import AgentIntent, IntentChange, IntentEventType, Step, StepKind
 from postroom.work.intents.moves import noted
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.postgres import PostgresDatabase
@@ -58,20 +58,20 @@ async def arrived(database: Database, agent: str, after: str | None) -> list[str
     return [one.id for one in await StoredInbox(database).arrived(agent, after=after, limit=10)]
 
 
-async def before_its_events_are_written(held: Held, host: Host, intent: Intent) -> None:
-    def decide(found: Intent) -> Change:
-        change = noted(found, EventType.REMINDER, host.moment())
+async def before_its_events_are_written(held: Held, host: Host, intent: AgentIntent) -> None:
+    def decide(found: AgentIntent) -> IntentChange:
+        change = noted(found, IntentEventType.REMINDER, host.moment())
         held.pause()
         return change
 
     await host.store.update(intent.id, decide)
 
 
-async def before_the_commit(held: Held, host: Host, intent: Intent) -> None:
+async def before_the_commit(held: Held, host: Host, intent: AgentIntent) -> None:
     await replace(host, database=held).remind(intent)
 
 
-Slow = Callable[[Held, Host, Intent], Awaitable[None]]
+Slow = Callable[[Held, Host, AgentIntent], Awaitable[None]]
 
 
 @pytest.mark.parametrize("slowly", [before_its_events_are_written, before_the_commit])

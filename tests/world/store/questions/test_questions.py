@@ -22,7 +22,7 @@ from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
 from postroom.domain.errors import PostroomError
 from postroom.domain.presentation import PlannedPresentation, Presentation
 from postroom.domain.question import Question, Subject, SubjectKind
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import QuestionEventType as Type
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
@@ -182,7 +182,7 @@ async def test_of_many_who_answer_at_once_one_wins_and_the_others_are_kept(
     winner = attempts[kinds.index(VerdictKind.ACCEPTED)]
     ended = await store.get(question.id)
     assert ended is not None
-    assert ended.answer == Answer(value=winner.said.value)
+    assert ended.answer == QuestionAnswer(value=winner.said.value)
     assert ended.answered_by is not None
     assert (ended.answered_by.person_id, ended.answered_by.channel) == (winner.person_id, winner.channel)
     assert len(await store.attempts(question.id)) == 20
@@ -265,7 +265,7 @@ async def test_ticks_of_a_multiple_choice_are_kept_until_they_are_sent(
     sent = await store.hear(press(Said(send=True)), at_hearing)
 
     assert nothing and nothing.verdict.code == "nothing_selected"
-    assert sent and sent.question.answer == Answer(selected=("a", "c"))
+    assert sent and sent.question.answer == QuestionAnswer(selected=("a", "c"))
 
 
 @pytest.mark.requirement("ask:secrets")
@@ -288,7 +288,7 @@ async def test_a_secret_is_sealed_at_rest_and_handed_out_once(store: StoredQuest
     )
     assert seen and first and second
     assert (seen.status, seen.answer) == (QuestionStatus.ANSWERED, None)
-    assert first.answer == Answer(text="hunter2")
+    assert first.answer == QuestionAnswer(text="hunter2")
     assert second.answer is None
 
 
@@ -384,7 +384,7 @@ async def test_the_database_itself_refuses_to_change_what_ended(
         await database.write(lambda connection: connection.execute(text(f"UPDATE {table} SET {change}")))
 
     ended = await store.get(question.id)
-    assert ended and ended.answer == Answer(value="ship")
+    assert ended and ended.answer == QuestionAnswer(value="ship")
 
 
 async def test_what_ended_is_left_as_it_is_by_every_move(store: StoredQuestions) -> None:

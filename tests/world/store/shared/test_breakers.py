@@ -15,7 +15,7 @@ from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster,
 from tests.world.store.turned_clock import NOON_US, TurnedClock
 
 from postroom.domain import breaker
-from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report, State
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report
 from postroom.domain.ports import Breakers
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
 from postroom.world.store.shared.breakers_redis import RedisBreakers
@@ -80,9 +80,9 @@ async def trip(breakers: Breakers, channel: str = "telegram", failures: int = 5)
 
 class TestOpening:
     async def test_the_fifth_failure_in_a_row_opens(self, breakers: Breakers) -> None:
-        assert (await trip(breakers, failures=4)).state is State.CLOSED
+        assert (await trip(breakers, failures=4)).state is CircuitState.CLOSED
         assert await call(breakers, Report.FAILURE) == Circuit(
-            state=State.OPEN,
+            state=CircuitState.OPEN,
             failures=5,
             opened_at_us=NOON_US,
             generation=1,
@@ -95,20 +95,20 @@ class TestOpening:
         clock.turn(20)
         permit = await breakers.acquire("telegram")
         assert permit == Permit(
-            channel="telegram", allowed=False, state=State.OPEN, generation=1, retry_after_seconds=40.0
+            channel="telegram", allowed=False, state=CircuitState.OPEN, generation=1, retry_after_seconds=40.0
         )
 
     async def test_a_success_starts_the_count_again(self, breakers: Breakers) -> None:
         await trip(breakers, failures=4)
         assert await call(breakers, Report.SUCCESS) == Circuit()
-        assert (await trip(breakers, failures=4)).state is State.CLOSED
+        assert (await trip(breakers, failures=4)).state is CircuitState.CLOSED
 
     async def test_neutral_results_never_count(self, breakers: Breakers) -> None:
         for _ in range(20):
             assert await call(breakers, Report.NEUTRAL) == Circuit()
         await trip(breakers, failures=4)
         assert (await call(breakers, Report.NEUTRAL)).failures == 4
-        assert (await call(breakers, Report.FAILURE)).state is State.OPEN
+        assert (await call(breakers, Report.FAILURE)).state is CircuitState.OPEN
 
     async def test_each_channel_has_its_own_circuit(self, breakers: Breakers) -> None:
         await trip(breakers)
@@ -131,9 +131,9 @@ class TestRecovering:
     ) -> None:
         await trip(breakers)
         clock.turn(59.999_999)
-        assert (await breakers.circuit("telegram")).state is State.OPEN
+        assert (await breakers.circuit("telegram")).state is CircuitState.OPEN
         clock.turn(0.000_001)
-        assert (await breakers.circuit("telegram")).state is State.HALF_OPEN
+        assert (await breakers.circuit("telegram")).state is CircuitState.HALF_OPEN
 
     async def test_of_twenty_at_once_two_are_let_through(self, breakers: Breakers, clock: TurnedClock) -> None:
         await trip(breakers)
@@ -147,23 +147,23 @@ class TestRecovering:
     async def test_two_successes_close(self, breakers: Breakers, clock: TurnedClock) -> None:
         await trip(breakers)
         clock.turn(60)
-        assert (await call(breakers, Report.SUCCESS)).state is State.HALF_OPEN
+        assert (await call(breakers, Report.SUCCESS)).state is CircuitState.HALF_OPEN
         assert await call(breakers, Report.SUCCESS) == Circuit(generation=3)
 
     async def test_the_first_failure_opens_again(self, breakers: Breakers, clock: TurnedClock) -> None:
         await trip(breakers)
         clock.turn(60)
         first, second = await breakers.acquire("telegram"), await breakers.acquire("telegram")
-        assert (await breakers.report(first, Report.FAILURE, reason="again")).state is State.OPEN
+        assert (await breakers.report(first, Report.FAILURE, reason="again")).state is CircuitState.OPEN
         circuit = await breakers.report(second, Report.SUCCESS)
-        assert (circuit.state, circuit.failures, circuit.reason) == (State.OPEN, 6, "again")
+        assert (circuit.state, circuit.failures, circuit.reason) == (CircuitState.OPEN, 6, "again")
         assert (await breakers.acquire("telegram")).retry_after_seconds == 60.0
 
     async def test_a_neutral_probe_gives_its_place_to_another(self, breakers: Breakers, clock: TurnedClock) -> None:
         await trip(breakers)
         clock.turn(60)
         for _ in range(5):
-            assert (await call(breakers, Report.NEUTRAL)).state is State.HALF_OPEN
+            assert (await call(breakers, Report.NEUTRAL)).state is CircuitState.HALF_OPEN
 
     async def test_a_probe_speaks_once(self, breakers: Breakers, clock: TurnedClock) -> None:
         await trip(breakers)
@@ -171,7 +171,7 @@ class TestRecovering:
         permit = await breakers.acquire("telegram")
         for _ in range(2):
             circuit = await breakers.report(permit, Report.SUCCESS)
-        assert (circuit.state, circuit.successes) == (State.HALF_OPEN, 1)
+        assert (circuit.state, circuit.successes) == (CircuitState.HALF_OPEN, 1)
 
     async def test_lost_probes_make_room_when_their_leases_end(self, breakers: Breakers, clock: TurnedClock) -> None:
         await trip(breakers)
@@ -214,7 +214,7 @@ class TestRecovering:
 
 class TestRestoring:
     STORED = Circuit(
-        state=State.OPEN,
+        state=CircuitState.OPEN,
         failures=5,
         opened_at_us=NOON_US - 20_000_000,
         generation=7,
@@ -237,7 +237,7 @@ class TestRestoring:
         self, breakers: Breakers, clock: TurnedClock
     ) -> None:
         probes = {"a": NOON_US + 5_000_000, "b": NOON_US + 9_000_000}
-        stored = Circuit(state=State.HALF_OPEN, failures=5, successes=1, generation=8, probes=probes)
+        stored = Circuit(state=CircuitState.HALF_OPEN, failures=5, successes=1, generation=8, probes=probes)
         await breakers.restore("telegram", stored)
         assert await breakers.circuit("telegram") == stored
         assert (await breakers.acquire("telegram")).retry_after_seconds == 5.0
@@ -252,7 +252,7 @@ steps = st.lists(
         st.tuples(st.just("report"), st.integers(0, 5), st.sampled_from(Report), st.sampled_from([None, "", "r"])),
         st.tuples(st.just("report"), st.integers(0, 5), st.just(Report.FAILURE), st.just("HTTP 503")),
         st.just(("circuit",)),
-        st.tuples(st.just("restore"), st.integers(0, 4), st.sampled_from(State)),
+        st.tuples(st.just("restore"), st.integers(0, 4), st.sampled_from(CircuitState)),
         st.tuples(st.just("turn"), st.sampled_from([-3600.0, -1.0, 0.000_001, 0.5, 5.0, 10.0, 20.0])),
     ),
     min_size=15,
@@ -284,14 +284,14 @@ class Model:
             self.circuit = circuit
 
 
-def stored(ahead: int, state: State, now: int, known: Circuit) -> Circuit:
+def stored(ahead: int, state: CircuitState, now: int, known: Circuit) -> Circuit:
     generation = known.generation + ahead - 1
     match state:
-        case State.CLOSED:
+        case CircuitState.CLOSED:
             return Circuit(failures=1, reason="stored", generation=generation)
-        case State.OPEN:
+        case CircuitState.OPEN:
             return Circuit(state=state, failures=2, opened_at_us=now - 3_000_000, generation=generation)
-        case State.HALF_OPEN:
+        case CircuitState.HALF_OPEN:
             return Circuit(state=state, failures=2, generation=generation, probes={"old": now + 4_000_000})
 
 
@@ -328,7 +328,7 @@ class TestRedis:
         for _ in range(2):
             await call(one, Report.FAILURE)
             await call(other, Report.FAILURE)
-        assert (await call(one, Report.FAILURE)).state is State.OPEN
+        assert (await call(one, Report.FAILURE)).state is CircuitState.OPEN
         assert not (await other.acquire("telegram")).allowed
 
     async def test_time_is_the_servers_own(self, client: Redis) -> None:
@@ -346,14 +346,14 @@ class TestRedis:
         breakers = on_redis(client, clock)
         await trip(breakers, failures=4)
         await client.script_flush()
-        assert (await call(breakers, Report.FAILURE)).state is State.OPEN
+        assert (await call(breakers, Report.FAILURE)).state is CircuitState.OPEN
         assert not breakers.away
 
     async def test_works_on_a_cluster(self, clock: TurnedClock) -> None:
         with own_cluster() as server:
             cluster = RedisCluster.from_url(server.url)
             breakers = on_redis(cluster, clock)
-            assert (await trip(breakers)).state is State.OPEN
+            assert (await trip(breakers)).state is CircuitState.OPEN
             assert not breakers.away
             await cluster.aclose()
 
@@ -367,9 +367,9 @@ class TestWhenRedisIsAway:
             permit = await breakers.acquire("telegram")
             server.stop()
             assert (await breakers.report(permit, Report.FAILURE)).failures == 4
-            assert (await call(breakers, Report.FAILURE)).state is State.OPEN
+            assert (await call(breakers, Report.FAILURE)).state is CircuitState.OPEN
             assert not (await breakers.acquire("telegram")).allowed
-            assert (await breakers.circuit("telegram")).state is State.OPEN
+            assert (await breakers.circuit("telegram")).state is CircuitState.OPEN
             assert breakers.away
             await client.aclose()
         assert [(log["event"], log["log_level"]) for log in logs] == [("redis_away", "warning")]

@@ -11,11 +11,16 @@ import pytest
 from tests.opened_database import KINDS, opened_database
 from tests.world.store.sample_deliveries import NOON_US
 
-from postroom.domain.breaker import Circuit, State
+from postroom.domain.breaker import Circuit, CircuitState
 from postroom.world.store.shared.circuits import StoredCircuits
 
 OPEN = Circuit(
-    state=State.OPEN, failures=5, opened_at_us=NOON_US, generation=3, reason="503", error_class="target_unavailable"
+    state=CircuitState.OPEN,
+    failures=5,
+    opened_at_us=NOON_US,
+    generation=3,
+    reason="503",
+    error_class="target_unavailable",
 )
 
 

@@ -17,7 +17,7 @@ from tests.world.store import hammer_limits
 from tests.world.store.redis_server import any_redis, fresh_prefix, own_cluster, own_redis
 from tests.world.store.turned_clock import TurnedClock
 
-from postroom.domain.limits import LEASE_US, Admission, Decision, LimitType, Tier
+from postroom.domain.limits import LEASE_US, Admission, AdmissionDecision, LimitType, Tier
 from postroom.domain.ports import Limits, Pace
 from postroom.domain.time import SECOND_US
 from postroom.world.store.shared.limits_memory import MemoryLimits
@@ -55,7 +55,7 @@ def place(lease_id: str, max_in_flight: int = 2) -> Admission:
     return Admission(lease_id=lease_id, channel="telegram", tiers=(), max_in_flight=max_in_flight)
 
 
-def available(decision: Decision) -> list[float]:
+def available(decision: AdmissionDecision) -> list[float]:
     return [left.available for left in decision.headroom]
 
 

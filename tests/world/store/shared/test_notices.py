@@ -12,7 +12,7 @@ import pytest
 from tests.system.counted import CountedLoops
 from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
 
-from postroom.domain.delivery import Event
+from postroom.domain.delivery import DeliveryEvent
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
@@ -62,7 +62,7 @@ async def test_another_process_hears_of_what_ended_and_of_what_waits(
         inserted = await ledger.insert(new_delivery(), LEASE)
         assert inserted.claim is not None
 
-        await ledger.settle(ending(inserted.claim, Event.DELIVER))
+        await ledger.settle(ending(inserted.claim, DeliveryEvent.DELIVER))
         assert await ear.heard() == [inserted.claim.id]
 
         await ledger.insert(new_delivery(), None)
@@ -79,8 +79,8 @@ async def test_only_what_has_ended_is_announced(databases: tuple[PostgresDatabas
         assert claims[0] is not None
         assert claims[1] is not None
 
-        await ledger.settle(ending(claims[0], Event.RETRY))
-        await ledger.settle(ending(claims[1], Event.REJECT))
+        await ledger.settle(ending(claims[0], DeliveryEvent.RETRY))
+        await ledger.settle(ending(claims[1], DeliveryEvent.REJECT))
 
         assert await ear.heard() == [claims[1].id]
 
@@ -93,7 +93,7 @@ async def test_a_large_batch_is_announced_whole(databases: tuple[PostgresDatabas
     async with listening(there, ear.on_pending, ear.on_settled, CountedLoops()):
         await ear.heard()
 
-        await asyncio.gather(*(ledger.settle(ending(claim, Event.DELIVER)) for claim in claims))
+        await asyncio.gather(*(ledger.settle(ending(claim, DeliveryEvent.DELIVER)) for claim in claims))
 
         heard: set[str] = set()
         while len(heard) < 450:
@@ -113,7 +113,7 @@ async def test_a_lost_connection_is_replaced_and_what_was_missed_is_looked_up(
         assert await ear.heard() is None  # connected again: look at everything you wait for
         inserted = await ledger.insert(new_delivery(), LEASE)
         assert inserted.claim is not None
-        await ledger.settle(ending(inserted.claim, Event.DELIVER))
+        await ledger.settle(ending(inserted.claim, DeliveryEvent.DELIVER))
         assert await ear.heard() == [inserted.claim.id]
 
 
@@ -133,7 +133,7 @@ async def test_an_ear_that_fails_once_is_not_deaf_for_ever(
         assert await ear.heard() is None
         claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
-        await ledger.settle(ending(claim, Event.DELIVER))
+        await ledger.settle(ending(claim, DeliveryEvent.DELIVER))
         assert await ear.heard() == [claim.id]
 
 

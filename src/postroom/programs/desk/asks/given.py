@@ -7,14 +7,14 @@ from typing import Any
 from postroom.domain.question import Wording
 from postroom.programs.desk.asks.card import labels
 from postroom.programs.desk.asks.form import form_values
-from postroom.programs.desk.outcome import Ending, Outcome
+from postroom.programs.desk.outcome import PopupEnding, PopupOutcome
 
 
-def given(wording: Wording, ending: Ending) -> dict[str, Any] | None:
+def given(wording: Wording, ending: PopupEnding) -> dict[str, Any] | None:
     """None when they gave no answer: to close a window is none."""
-    if ending.outcome is Outcome.DECLINED:
+    if ending.outcome is PopupOutcome.DECLINED:
         return {"declined": True}
-    if ending.outcome is not Outcome.SUBMITTED:
+    if ending.outcome is not PopupOutcome.SUBMITTED:
         return None
     if wording.form:
         return {"fields": form_values(wording.form, ending.fields)}

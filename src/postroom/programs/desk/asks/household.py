@@ -38,12 +38,12 @@ class Taken(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AnswerVerdict:
     taken: Taken
     reason: str = ""
 
 
-class Household:
+class AskingHousehold:
     def __init__(self, at: HouseholdAddress, http: aiohttp.ClientSession) -> None:
         self._url = at.url
         self._http = http
@@ -57,19 +57,19 @@ class Household:
         found = [read_ask(one) for one in body.get("asks") or () if isinstance(one, dict)]
         return [ask for ask in reversed(found) if ask is not None]
 
-    async def answer(self, ask: Ask, given: dict[str, Any], key: str) -> Verdict:
+    async def answer(self, ask: Ask, given: dict[str, Any], key: str) -> AnswerVerdict:
         """Under the same key it counts once, however often it is sent. Raises Away and NotServed."""
         path = f"/v1/asks/{quote(ask.id, safe='')}/answer?channel=desk&revision={ask.revision}"
         status, body = await self._call("POST", path, given, {"Idempotency-Key": key})
         match status:
             case 200:
-                return Verdict(taken=Taken.ACCEPTED)
+                return AnswerVerdict(taken=Taken.ACCEPTED)
             case 404 | 409:
-                return Verdict(taken=Taken.TOO_LATE, reason=_reason(body))
+                return AnswerVerdict(taken=Taken.TOO_LATE, reason=_reason(body))
             case 403:
-                return Verdict(taken=Taken.REFUSED, reason=_reason(body))
+                return AnswerVerdict(taken=Taken.REFUSED, reason=_reason(body))
             case 400 | 413 | 422:
-                return Verdict(taken=Taken.NOT_AN_ANSWER, reason=_reason(body))
+                return AnswerVerdict(taken=Taken.NOT_AN_ANSWER, reason=_reason(body))
             case _:
                 raise _refusal(status, body)
 

@@ -10,7 +10,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.programs.desk.asks.asked import Ask
 from postroom.programs.desk.asks.board import Board
-from postroom.programs.desk.asks.household import Away, Household, NotServed
+from postroom.programs.desk.asks.household import AskingHousehold, Away, NotServed
 from postroom.programs.desk.asks.only_one import OnlyOne
 
 logger = logging.getLogger(__name__)
@@ -27,11 +27,11 @@ def pause_seconds(failures: int) -> float:
     return longest
 
 
-class Listener:
+class AskListener:
     """`forget` hears of every question that is no longer open."""
 
     def __init__(
-        self, household: Household, board: Board, clock: Clock, only_one: OnlyOne, forget: Callable[[str], None]
+        self, household: AskingHousehold, board: Board, clock: Clock, only_one: OnlyOne, forget: Callable[[str], None]
     ) -> None:
         self._household = household
         self._board = board

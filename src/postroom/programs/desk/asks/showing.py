@@ -17,10 +17,10 @@ from postroom.programs.desk.asks.board import Board
 from postroom.programs.desk.asks.card import Before, message_sheet, question_sheet
 from postroom.programs.desk.asks.form import in_labels
 from postroom.programs.desk.asks.given import given
-from postroom.programs.desk.asks.household import Away, Household, NotServed, Taken, Verdict
+from postroom.programs.desk.asks.household import AnswerVerdict, AskingHousehold, Away, NotServed, Taken
 from postroom.programs.desk.asks.listening import pause_seconds
 from postroom.programs.desk.desk import Desk
-from postroom.programs.desk.outcome import FAILURES, Ending, Outcome
+from postroom.programs.desk.outcome import FAILURES, PopupEnding, PopupOutcome
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _KEPT_WORDS: Final = "The household does not answer at the moment. Your answer i
 @dataclass(slots=True, kw_only=True)
 class Shower:
     desk: Desk
-    household: Household
+    household: AskingHousehold
     board: Board
     clock: Clock
     mint: Callable[[int], str]
@@ -44,14 +44,14 @@ class Shower:
         ask = self.board.next()
         if ask is None:
             return None
-        ending = await self._shown(ask) if self.desk.is_free() else Ending(outcome=Outcome.REPLACED)
+        ending = await self._shown(ask) if self.desk.is_free() else PopupEnding(outcome=PopupOutcome.REPLACED)
         wait_seconds = 0.0 if ending is None else await self._after(ask, ending)
         return self.clock.now_us() + seconds(wait_seconds)
 
     def forget(self, ask_id: str) -> None:
         self.before.pop(ask_id, None)
 
-    async def _shown(self, ask: Ask) -> Ending | None:
+    async def _shown(self, ask: Ask) -> PopupEnding | None:
         """None when it ended elsewhere, or changed, while it was on the screen."""
         before = self.before.get(ask.id, Before())
         sheet = partial(question_sheet, ask, before, settle_seconds=self.settle_seconds)
@@ -68,7 +68,7 @@ class Shower:
         finally:
             await _close(showing)
 
-    async def _after(self, ask: Ask, ending: Ending) -> float:
+    async def _after(self, ask: Ask, ending: PopupEnding) -> float:
         """How long to leave the screen alone."""
         if ending.outcome in FAILURES:
             logger.warning("a question of the household cannot be shown here: %s", ending.outcome.value)
@@ -78,26 +78,26 @@ class Shower:
             await self._judged(ask, ending, await self._sent(ask, answer))
             return 0.0
         self._keep(ask, ending)
-        if ending.outcome is Outcome.REPLACED:
+        if ending.outcome is PopupOutcome.REPLACED:
             return _BUSY_SECONDS
         self.board.put_aside(ask)
         return 0.0
 
-    async def _sent(self, ask: Ask, answer: dict[str, Any]) -> Verdict:
+    async def _sent(self, ask: Ask, answer: dict[str, Any]) -> AnswerVerdict:
         """As often as it takes, under one key: what a person answered is not lost with a connection."""
         key, failures = self.mint(self.clock.now_us()), 0
         while True:
             try:
                 return await self.household.answer(ask, answer, key)
             except NotServed as refusal:
-                return Verdict(taken=Taken.REFUSED, reason=str(refusal))
+                return AnswerVerdict(taken=Taken.REFUSED, reason=str(refusal))
             except Away:
                 failures += 1
             if failures == 1:
                 await self._tell(_KEPT_WORDS)
             await self.clock.wait(asyncio.Event(), self.clock.now_us() + seconds(pause_seconds(failures)))
 
-    async def _judged(self, ask: Ask, ending: Ending, verdict: Verdict) -> None:
+    async def _judged(self, ask: Ask, ending: PopupEnding, verdict: AnswerVerdict) -> None:
         match verdict.taken:
             case Taken.ACCEPTED:
                 self.board.put_aside(ask)
@@ -113,7 +113,7 @@ class Shower:
             case _ as never:
                 assert_never(never)
 
-    def _keep(self, ask: Ask, ending: Ending, problem: str = "") -> None:
+    def _keep(self, ask: Ask, ending: PopupEnding, problem: str = "") -> None:
         """For the next popup of the same question; a secret is kept nowhere, and other words have their draft."""
         if ask.wording.secret:
             self.before[ask.id] = Before(problem=problem)
@@ -125,7 +125,7 @@ class Shower:
         await self.desk.show(partial(message_sheet, words))
 
 
-async def _close(showing: asyncio.Task[Ending]) -> None:
+async def _close(showing: asyncio.Task[PopupEnding]) -> None:
     showing.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await showing

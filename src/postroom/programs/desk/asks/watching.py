@@ -13,19 +13,19 @@ from postroom.domain.ids import IdMint
 from postroom.programs.desk import drafts
 from postroom.programs.desk.asks.board import Board
 from postroom.programs.desk.asks.card import draft_folder
-from postroom.programs.desk.asks.household import Household
-from postroom.programs.desk.asks.listening import Listener
+from postroom.programs.desk.asks.household import AskingHousehold
+from postroom.programs.desk.asks.listening import AskListener
 from postroom.programs.desk.asks.only_one import OnlyOne
 from postroom.programs.desk.asks.showing import Shower
 from postroom.programs.desk.desk import Desk
 from postroom.programs.desk.household_address import HouseholdAddress
-from postroom.programs.desk.settings import DeskSettings
+from postroom.programs.desk.settings import PopupSettings
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 
 
 @asynccontextmanager
-async def watching(desk: Desk, settings: DeskSettings, at: HouseholdAddress | None) -> AsyncIterator[None]:
+async def watching(desk: Desk, settings: PopupSettings, at: HouseholdAddress | None) -> AsyncIterator[None]:
     """Without a household the desk works alone."""
     if at is None:
         yield
@@ -33,7 +33,7 @@ async def watching(desk: Desk, settings: DeskSettings, at: HouseholdAddress | No
     board, clock, only_one = Board(), SystemClock(), OnlyOne(_lock_file(settings, at))
     loops = Loops(clock, lambda _loop, _kind: None)
     async with aiohttp.ClientSession() as http:
-        household = Household(at, http)
+        household = AskingHousehold(at, http)
         shower = Shower(
             desk=desk,
             household=household,
@@ -47,7 +47,7 @@ async def watching(desk: Desk, settings: DeskSettings, at: HouseholdAddress | No
             shower.forget(ask_id)
             _discard(draft_folder(settings.drafts, ask_id))
 
-        listener = Listener(household, board, clock, only_one, forget)
+        listener = AskListener(household, board, clock, only_one, forget)
         try:
             async with (
                 loops.running("desk.listening", listener.look, cut_off=True),
@@ -58,7 +58,7 @@ async def watching(desk: Desk, settings: DeskSettings, at: HouseholdAddress | No
             only_one.release()
 
 
-def _lock_file(settings: DeskSettings, at: HouseholdAddress) -> Path:
+def _lock_file(settings: PopupSettings, at: HouseholdAddress) -> Path:
     whose = hashlib.sha256(f"{at.url}\0{at.token.reveal()}".encode()).hexdigest()[:16]
     return settings.home / "desk" / f"watching-{whose}"
 

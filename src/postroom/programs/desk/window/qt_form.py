@@ -15,15 +15,15 @@ HEIGHT = 380
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormHands:
+class QtFormHands:
     """What a line of the form does when something is done in it."""
 
     submit: Callable[[], None]
     changed: Callable[[], None]
 
 
-class Form(QScrollArea):
-    def __init__(self, fields: Sequence[FormField], hands: FormHands, *, secret: bool) -> None:
+class QtForm(QScrollArea):
+    def __init__(self, fields: Sequence[FormField], hands: QtFormHands, *, secret: bool) -> None:
         super().__init__()
         self._hands, self._secret = hands, secret
         self.stops: list[QWidget] = []

@@ -10,17 +10,17 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QCursor, QGuiApplication, QKeyEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from postroom.programs.desk.outcome import Outcome
+from postroom.programs.desk.outcome import PopupOutcome
 from postroom.programs.desk.palette import PALETTES
 from postroom.programs.desk.window.monitors import monitors
 from postroom.programs.desk.window.placement import Area, centred, monitor_for
-from postroom.programs.desk.window.qt_form import Form, FormHands
+from postroom.programs.desk.window.qt_form import QtForm, QtFormHands
 from postroom.programs.desk.window.qt_parts import (
     FlowLayout,
-    NoInput,
+    QtNoInput,
+    QtReplyInput,
+    QtSecretInput,
     ReadingArea,
-    ReplyInput,
-    SecretInput,
     style_sheet,
 )
 from postroom.programs.desk.window.sitting import LINGER_SECONDS, PULSE_MILLISECONDS, Sitting
@@ -48,7 +48,7 @@ class QtWindow(QWidget):
         self._sheet = sitting.sheet
         self._palette = PALETTES[sitting.sheet.palette]
         self._left_at = 0.0
-        self._form: Form | None = None
+        self._form: QtForm | None = None
         self.setWindowTitle(" ".join(self._sheet.title.split()))
         self.setStyleSheet(style_sheet(self._palette))
         self.setMouseTracking(True)
@@ -108,18 +108,18 @@ class QtWindow(QWidget):
                 flow.addWidget(self._option(option))
             self._column.addLayout(flow)
         if self._sheet.fields:
-            hands = FormHands(submit=self._submit, changed=lambda: self._sitting.typed(""))
-            self._form = Form(self._sheet.fields, hands, secret=self._sheet.secret)
+            hands = QtFormHands(submit=self._submit, changed=lambda: self._sitting.typed(""))
+            self._form = QtForm(self._sheet.fields, hands, secret=self._sheet.secret)
             self._column.addWidget(self._form)
         self._offer = QHBoxLayout()
         self._column.addLayout(self._offer)
         self._input = self._reply()
         self._column.addWidget(self._input)
 
-    def _reply(self) -> ReplyInput | SecretInput | NoInput:
+    def _reply(self) -> QtReplyInput | QtSecretInput | QtNoInput:
         if not self._sheet.has_reply:
-            return NoInput(self._message)
-        kind = SecretInput if self._sheet.secret else ReplyInput
+            return QtNoInput(self._message)
+        kind = QtSecretInput if self._sheet.secret else QtReplyInput
         reply = kind(self._submit, self._sitting.typed)
         if self._sheet.text:
             reply.insert(self._sheet.text)
@@ -147,7 +147,7 @@ class QtWindow(QWidget):
             self._build_buttons(row)
         else:
             close = QPushButton("Close")
-            close.clicked.connect(lambda: self._end(Outcome.CANCELLED))
+            close.clicked.connect(lambda: self._end(PopupOutcome.CANCELLED))
             row.addWidget(close)
         self._column.addLayout(row)
 
@@ -156,7 +156,7 @@ class QtWindow(QWidget):
         submit, cancel = QPushButton(sheet.submit_label), QPushButton(sheet.cancel_label)
         submit.setObjectName("submit")
         submit.clicked.connect(lambda: self._submit())
-        cancel.clicked.connect(lambda: self._end(Outcome.CANCELLED))
+        cancel.clicked.connect(lambda: self._end(PopupOutcome.CANCELLED))
         self._last_stops = [cancel] if sheet.ends_by_choosing else [submit, cancel]
         if sheet.decline_label:
             decline = QPushButton(sheet.decline_label)
@@ -204,12 +204,12 @@ class QtWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
-        self._end(Outcome.DISMISSED)
+        self._end(PopupOutcome.DISMISSED)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._sitting.active()
         if event.key() == Qt.Key.Key_Escape:
-            self._end(Outcome.CANCELLED)
+            self._end(PopupOutcome.CANCELLED)
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and isinstance(
             button := self.focusWidget(), QPushButton
         ):
@@ -231,7 +231,7 @@ class QtWindow(QWidget):
     def _end_preview(self) -> None:
         if self._sheet.screenshot:
             self.grab().save(self._sheet.screenshot)
-        self._end(Outcome.DISPLAYED)
+        self._end(PopupOutcome.DISPLAYED)
 
     def _pulse(self) -> None:
         if self._sitting.over:
@@ -273,7 +273,7 @@ class QtWindow(QWidget):
         self._show_offer()
         self._input.setFocus()
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, outcome: PopupOutcome) -> None:
         if not self._sitting.over:
             self._sitting.end(outcome, fields={} if self._sheet.secret else self._filled())
             self._leave()

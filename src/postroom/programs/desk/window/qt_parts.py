@@ -96,7 +96,7 @@ class ReadingArea(QTextEdit):
             self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
 
-class ReplyInput(QPlainTextEdit):
+class QtReplyInput(QPlainTextEdit):
     """Several lines; Enter submits and Shift+Enter breaks the line."""
 
     def __init__(self, submit: Callable[[], None], changed: Callable[[str], None]) -> None:
@@ -130,7 +130,7 @@ class ReplyInput(QPlainTextEdit):
             self._submit()
 
 
-class NoInput(QWidget):
+class QtNoInput(QWidget):
     """Only choosing answers; the keyboard begins where a stray key decides nothing."""
 
     def __init__(self, first: QWidget) -> None:
@@ -145,7 +145,7 @@ class NoInput(QWidget):
         """There is nowhere to put it."""
 
 
-class SecretInput(QLineEdit):
+class QtSecretInput(QLineEdit):
     """One line that shows dots; what is typed is read once, at the end."""
 
     def __init__(self, submit: Callable[[], None], changed: Callable[[str], None]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from postroom.programs.desk import drafts
 from postroom.programs.desk import screen_lock as turn
-from postroom.programs.desk.outcome import Outcome
+from postroom.programs.desk.outcome import PopupOutcome
 from postroom.programs.desk.window.countdown import due_at, notice
 from postroom.programs.desk.wire import Sheet
 
@@ -104,17 +104,17 @@ class Sitting:
         if self._refusal:
             return False
         empty = not text.strip() and not picked and not fields
-        self.end(Outcome.EMPTY if empty else Outcome.SUBMITTED, text, picked, fields)
+        self.end(PopupOutcome.EMPTY if empty else PopupOutcome.SUBMITTED, text, picked, fields)
         return True
 
     def decline(self) -> bool:
         """As `submit`: it is an answer, too."""
         self._refusal = self._too_early()
         if not self._refusal:
-            self.end(Outcome.DECLINED)
+            self.end(PopupOutcome.DECLINED)
         return not self._refusal
 
-    def end(self, outcome: Outcome, text: str = "", chosen: Iterable[str] = (), fields: Filled = _NOTHING) -> None:
+    def end(self, outcome: PopupOutcome, text: str = "", chosen: Iterable[str] = (), fields: Filled = _NOTHING) -> None:
         """What stood in a form is handed over however it ends: it has no draft."""
         if not self.over:
             self.over = True
@@ -122,7 +122,7 @@ class Sitting:
             ended = {"event": "ended", "outcome": outcome.value, "text": text, "chosen": list(chosen)}
             self._emit(ended | {"fields": {name: list(values) for name, values in fields.items()}})
 
-    def pulse(self) -> Outcome | None:
+    def pulse(self) -> PopupOutcome | None:
         """Called some twenty times a second; how the popup must end now, if it must."""
         now = self._clock()
         if now >= self._next_tick:
@@ -131,8 +131,8 @@ class Sitting:
             self._emit({"event": "tick"})
         due = self._due()
         if due is not None and now >= due:
-            return Outcome.TIMEOUT
-        return Outcome.REPLACED if self._told_to_close() or self._turn_is_over(now) else None
+            return PopupOutcome.TIMEOUT
+        return PopupOutcome.REPLACED if self._told_to_close() or self._turn_is_over(now) else None
 
     def notice(self) -> tuple[str, bool]:
         """A line for the foot of the window, and whether it is a warning."""
@@ -191,6 +191,6 @@ class Sitting:
         self._next_turn = now + TURN_SECONDS
         return turn.is_over(Path(self.sheet.turn_file), self.sheet.turn_token)
 
-    def _other_drafts(self) -> list[drafts.Draft]:
+    def _other_drafts(self) -> list[drafts.ReplyDraft]:
         own = Path(self.sheet.draft_file)
         return [draft for draft in drafts.waiting(own.parent) if draft.file != own]

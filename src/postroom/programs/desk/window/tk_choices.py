@@ -12,7 +12,7 @@ from postroom.programs.desk.window.tk_parts import FlatButton
 _AROUND = 44  # what a button adds to its label
 
 
-class Choices(tk.Frame):
+class TkChoices(tk.Frame):
     """Each press is told by its number; which of them are chosen is kept here."""
 
     def __init__(

@@ -9,8 +9,8 @@ from tkinter import font as tkfont
 from tkinter import ttk
 
 from postroom.programs.desk.palette import Palette
-from postroom.programs.desk.window.tk_choices import Choices
-from postroom.programs.desk.window.tk_input import LineInput, SecretInput
+from postroom.programs.desk.window.tk_choices import TkChoices
+from postroom.programs.desk.window.tk_input import LineInput, TkSecretInput
 from postroom.programs.desk.wire import FormField
 
 HEIGHT = 380
@@ -18,28 +18,28 @@ _BAR = 16  # the scroll bar's share of the width
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormHands:
+class TkFormHands:
     """What a line of the form does when something is done in it."""
 
     submit: Callable[[], None]
     changed: Callable[[], None]
 
 
-class Form(tk.Frame):
+class TkForm(tk.Frame):
     def __init__(
         self,
         parent: tk.Misc,
         palette: Palette,
         font: tkfont.Font,
         fields: Sequence[FormField],
-        hands: FormHands,
+        hands: TkFormHands,
         *,
         width: int,
         secret: bool,
     ) -> None:
         super().__init__(parent, bg=palette.background)
         self._palette, self._font, self._hands = palette, font, hands
-        self._width, self._line = width - _BAR, SecretInput if secret else LineInput
+        self._width, self._line = width - _BAR, TkSecretInput if secret else LineInput
         self._canvas = tk.Canvas(self, bg=palette.background, highlightthickness=0, width=width)
         self._rows = tk.Frame(self._canvas, bg=palette.background)
         self._readers = {field.name: self._row(field) for field in fields}
@@ -84,7 +84,7 @@ class Form(tk.Frame):
             self._hands.changed()
 
         labels = [label for _, label in field.choices]
-        choices = Choices(self._rows, self._palette, self._font, labels, width=self._width, pressed=pressed)
+        choices = TkChoices(self._rows, self._palette, self._font, labels, width=self._width, pressed=pressed)
         for number in [number for number, value in enumerate(values) if value in field.value]:
             choices.toggle(number, alone=not field.several)
         choices.pack(fill="x")

@@ -7,15 +7,15 @@ import sys
 import tkinter as tk
 from tkinter import font as tkfont
 
-from postroom.programs.desk.outcome import Outcome
+from postroom.programs.desk.outcome import PopupOutcome
 from postroom.programs.desk.palette import PALETTES
 from postroom.programs.desk.who import Who
 from postroom.programs.desk.window.monitors import monitors
 from postroom.programs.desk.window.placement import Area, centred, monitor_for
 from postroom.programs.desk.window.sitting import LINGER_SECONDS, PULSE_MILLISECONDS, Sitting
-from postroom.programs.desk.window.tk_choices import Choices
-from postroom.programs.desk.window.tk_form import Form, FormHands
-from postroom.programs.desk.window.tk_input import NoInput, ReplyInput, SecretInput
+from postroom.programs.desk.window.tk_choices import TkChoices
+from postroom.programs.desk.window.tk_form import TkForm, TkFormHands
+from postroom.programs.desk.window.tk_input import TkNoInput, TkReplyInput, TkSecretInput
 from postroom.programs.desk.window.tk_parts import FlatButton, Scrolled, rows_needed, style_scrollbars
 
 WIDTH = 560
@@ -54,8 +54,8 @@ class TkWindow:
         self._sitting = sitting
         self._sheet = sitting.sheet
         self._palette = PALETTES[sitting.sheet.palette]
-        self._choices: Choices | None = None
-        self._form: Form | None = None
+        self._choices: TkChoices | None = None
+        self._form: TkForm | None = None
         self._copied = False
         self._lingered = 0
         self._fonts()
@@ -113,10 +113,10 @@ class TkWindow:
         self._footer()
         self._show_offer()
 
-    def _reply(self) -> ReplyInput | SecretInput | NoInput:
+    def _reply(self) -> TkReplyInput | TkSecretInput | TkNoInput:
         if not self._sheet.has_reply:
-            return NoInput(self._message_text)
-        kind = SecretInput if self._sheet.secret else ReplyInput
+            return TkNoInput(self._message_text)
+        kind = TkSecretInput if self._sheet.secret else TkReplyInput
         reply = kind(self._body, self._palette, self._font, submit=self._submit, changed=self._sitting.typed)
         reply.widget().pack(fill="x", pady=(10, 0))
         reply.insert(self._sheet.text)
@@ -127,10 +127,10 @@ class TkWindow:
         label.configure(wraplength=INSIDE, justify="left")
         return label
 
-    def _fields(self) -> Form:
-        hands = FormHands(submit=self._submit, changed=lambda: self._sitting.typed(""))
+    def _fields(self) -> TkForm:
+        hands = TkFormHands(submit=self._submit, changed=lambda: self._sitting.typed(""))
         fields, secret = self._sheet.fields, self._sheet.secret
-        self._form = Form(self._body, self._palette, self._font, fields, hands, width=INSIDE, secret=secret)
+        self._form = TkForm(self._body, self._palette, self._font, fields, hands, width=INSIDE, secret=secret)
         return self._form
 
     def _label(self, text: str, font: tkfont.Font, colour: str, parent: tk.Misc | None = None) -> tk.Label:
@@ -160,9 +160,9 @@ class TkWindow:
         self._message_text = area.text
         return area
 
-    def _options(self) -> Choices:
+    def _options(self) -> TkChoices:
         options = self._sheet.options
-        self._choices = Choices(self._body, self._palette, self._font, options, width=INSIDE, pressed=self._choose)
+        self._choices = TkChoices(self._body, self._palette, self._font, options, width=INSIDE, pressed=self._choose)
         return self._choices
 
     def _footer(self) -> None:
@@ -205,7 +205,7 @@ class TkWindow:
 
     def _bind(self) -> None:
         root = self._root
-        root.protocol("WM_DELETE_WINDOW", lambda: self._end(Outcome.DISMISSED))
+        root.protocol("WM_DELETE_WINDOW", lambda: self._end(PopupOutcome.DISMISSED))
         root.bind("<Escape>", lambda _: self._cancel())
         root.bind("<KeyPress>", self._key)
         root.bind("<Control-Prior>", lambda _: self._message_text.yview_scroll(-1, "pages"))
@@ -246,7 +246,7 @@ class TkWindow:
             from postroom.programs.desk.window.picture import capture  # rarely needed, and the window should be up soon
 
             capture(self._root.winfo_id(), self._area(), self._sheet.screenshot)
-        self._end(Outcome.DISPLAYED)
+        self._end(PopupOutcome.DISPLAYED)
 
     def _area(self) -> Area:
         root = self._root
@@ -285,7 +285,7 @@ class TkWindow:
         return self._form.read() if self._form else {}
 
     def _cancel(self) -> None:
-        self._end(Outcome.CANCELLED)
+        self._end(PopupOutcome.CANCELLED)
 
     def _use_offer(self) -> None:
         offer = self._sitting.offer()
@@ -299,7 +299,7 @@ class TkWindow:
         self._show_offer()
         self._input.focus()
 
-    def _end(self, outcome: Outcome) -> None:
+    def _end(self, outcome: PopupOutcome) -> None:
         if self._sheet.wait_for_response:
             self._sitting.typed(self._input.read())  # Tk tells of the last keys after the one that ended it
         self._sitting.end(outcome, fields={} if self._sheet.secret else self._filled())

@@ -51,7 +51,7 @@ class Pasting:
             self._field.event_generate("<KeyPress>", keysym=event.keysym, state=event.state)
 
 
-class ReplyInput:
+class TkReplyInput:
     """Several lines; Enter submits and Shift+Enter breaks the line."""
 
     def __init__(
@@ -201,13 +201,13 @@ class LineInput:
         self._changed(self.read())
 
 
-class SecretInput(LineInput):
+class TkSecretInput(LineInput):
     """Shows dots; what is typed is read once, at the end."""
 
     _dots = "•"
 
 
-class NoInput:
+class TkNoInput:
     """Only choosing answers; the keyboard begins where a stray key decides nothing."""
 
     def __init__(self, first: tk.Misc) -> None:

@@ -11,16 +11,16 @@ from sqlalchemy import Connection, Select, select, update
 from postroom.domain.approval import (
     Action,
     ActionStatus,
+    ApprovalDecision,
     ApprovalEvent,
-    Decision,
-    EventType,
+    ApprovalEventType,
     Parking,
     Ruling,
     StandingRule,
     content_of,
 )
 from postroom.domain.approval_question import ended_by, subject_of
-from postroom.domain.delivery import Event, Status
+from postroom.domain.delivery import DeliveryEvent, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery
 from postroom.domain.question import Question, Subject
@@ -36,12 +36,12 @@ from postroom.world.store.tables.approvals import approval_events, approval_rule
 Value = TypeVar("Value")
 Choose = Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
 Judge = Callable[[Action], Ruling]
-Expiration = Callable[[Action, int], Decision]
+Expiration = Callable[[Action, int], ApprovalDecision]
 
 _EVENTS: Final = {
-    ActionStatus.APPROVED: EventType.ACTION_APPROVED,
-    ActionStatus.REJECTED: EventType.ACTION_REJECTED,
-    ActionStatus.EXPIRED: EventType.ACTION_EXPIRED,
+    ActionStatus.APPROVED: ApprovalEventType.ACTION_APPROVED,
+    ActionStatus.REJECTED: ApprovalEventType.ACTION_REJECTED,
+    ActionStatus.EXPIRED: ApprovalEventType.ACTION_EXPIRED,
 }
 _EXPIRE_BATCH: Final = 200
 
@@ -165,7 +165,7 @@ class StoredApprovals:
         def work(connection: Connection) -> StandingRule | None:
             change = update(approval_rules).where(table.id == rule_id, table.revoked_at.is_(None))
             if connection.execute(change.values(revoked_by=actor, revoked_at=now_us)).rowcount:
-                self._log(connection, EventType.RULE_REVOKED, actor, now_us, rule_id=rule_id)
+                self._log(connection, ApprovalEventType.RULE_REVOKED, actor, now_us, rule_id=rule_id)
             row = connection.execute(select(approval_rules).where(table.id == rule_id)).first()
             return rule_of(row) if row else None
 
@@ -185,7 +185,7 @@ class StoredApprovals:
         steps.insert_action(connection, new, parking, ActionStatus.PENDING)
         self._log(
             connection,
-            EventType.ACTION_QUEUED,
+            ApprovalEventType.ACTION_QUEUED,
             f"butler:{new.origin_butler}",
             new.created_at_us,
             action_id=new.id,
@@ -195,10 +195,10 @@ class StoredApprovals:
 
     def _let_pass(self, connection: Connection, new: NewDelivery, parking: Parking, rule: StandingRule) -> Inserted:
         steps.insert_action(connection, new, parking, ActionStatus.APPROVED, rule)
-        steps.move(connection, new.id, Event.APPROVE, new.created_at_us)
+        steps.move(connection, new.id, DeliveryEvent.APPROVE, new.created_at_us)
         self._log(
             connection,
-            EventType.ACTION_AUTO_APPROVED,
+            ApprovalEventType.ACTION_AUTO_APPROVED,
             f"rule:{rule.id}",
             new.created_at_us,
             action_id=new.id,
@@ -213,9 +213,9 @@ class StoredApprovals:
         elif ruling.refusal is not None and ruling.refused is not None:
             actor, at_us = ruling.refused
             code = {"code": ruling.refusal.code}
-            self._log(connection, EventType.DECISION_REFUSED, actor, at_us, action_id=action.id, metadata=code)
+            self._log(connection, ApprovalEventType.DECISION_REFUSED, actor, at_us, action_id=action.id, metadata=code)
 
-    def _decided(self, connection: Connection, decisions: Sequence[tuple[Action, Decision]]) -> None:
+    def _decided(self, connection: Connection, decisions: Sequence[tuple[Action, ApprovalDecision]]) -> None:
         """
         With the ends of the questions about them, so that their cards close.
 
@@ -227,7 +227,7 @@ class StoredApprovals:
         for question in hold_questions(connection, taken):
             end_question(connection, question, ended_by(question, taken[str(question.subject)]))
 
-    def _settle(self, connection: Connection, action: Action, decision: Decision) -> None:
+    def _settle(self, connection: Connection, action: Action, decision: ApprovalDecision) -> None:
         """The row is locked and pending; the conditions hold the database to it all the same."""
         approved = decision.status is ActionStatus.APPROVED
         agreed = (decision.content or action.content).hash if approved else action.content_hash
@@ -243,13 +243,13 @@ class StoredApprovals:
                 edited=bool(decision.edited),
             )
         )
-        event = Event.APPROVE if approved else Event.REFUSE
+        event = DeliveryEvent.APPROVE if approved else DeliveryEvent.REFUSE
         steps.move(connection, action.id, event, decision.at_us, steps.decided_values(action, decision))
         self._log_decision(connection, action, decision, agreed)
         if decision.rule is not None:
             self._add_rule(connection, decision.rule)
 
-    def _log_decision(self, connection: Connection, action: Action, decision: Decision, agreed: str) -> None:
+    def _log_decision(self, connection: Connection, action: Action, decision: ApprovalDecision, agreed: str) -> None:
         metadata: dict[str, Any] = {"content_hash": action.content_hash}
         if decision.edited:
             metadata |= {"edited": list(decision.edited), "content_hash_after": agreed}
@@ -268,8 +268,13 @@ class StoredApprovals:
         insert_rule(connection, rule)
         metadata = {"created_from": rule.created_from} if rule.created_from else {}
         self._log(
-            connection, EventType.RULE_CREATED, rule.created_by, rule.created_at_us, rule_id=rule.id, metadata=metadata
+            connection,
+            ApprovalEventType.RULE_CREATED,
+            rule.created_by,
+            rule.created_at_us,
+            rule_id=rule.id,
+            metadata=metadata,
         )
 
-    def _log(self, connection: Connection, kind: EventType, actor: str, at_us: int, **about: Any) -> None:
+    def _log(self, connection: Connection, kind: ApprovalEventType, actor: str, at_us: int, **about: Any) -> None:
         insert_event(connection, ApprovalEvent(id=self._mint(at_us), type=kind, actor=actor, at_us=at_us, **about))

@@ -11,10 +11,10 @@ from postroom.domain.approval import (
     Action,
     ActionStatus,
     ApprovalEvent,
+    ApprovalEventType,
     Constraint,
     ConstraintKind,
     Content,
-    EventType,
     Risk,
     StandingRule,
 )
@@ -129,7 +129,7 @@ def insert_event(connection: Connection, event: ApprovalEvent) -> None:
 def event_of(row: Any) -> ApprovalEvent:
     return ApprovalEvent(
         id=row.id,
-        type=EventType(row.event_type),
+        type=ApprovalEventType(row.event_type),
         actor=row.actor,
         at_us=row.occurred_at,
         action_id=DeliveryId(row.action_id) if row.action_id else None,

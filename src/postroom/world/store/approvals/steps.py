@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.address_folding import folded
-from postroom.domain.approval import Action, ActionStatus, Content, Decision, Parking, StandingRule, content_of
-from postroom.domain.delivery import Event, Status, after
+from postroom.domain.approval import Action, ActionStatus, ApprovalDecision, Content, Parking, StandingRule, content_of
+from postroom.domain.delivery import DeliveryEvent, Status, after
 from postroom.domain.errors import ErrorClass, OverloadRejected
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery, Snapshot
@@ -76,7 +76,11 @@ def refuse_flood(connection: Connection, origin_butler: str, most: int) -> None:
 
 
 def move(
-    connection: Connection, delivery_id: DeliveryId, event: Event, now_us: int, values: Mapping[str, Any] | None = None
+    connection: Connection,
+    delivery_id: DeliveryId,
+    event: DeliveryEvent,
+    now_us: int,
+    values: Mapping[str, Any] | None = None,
 ) -> None:
     """Out of `awaiting_approval`, once; a row that is not there has been decided by somebody else."""
     table = delivery_requests.c
@@ -96,7 +100,7 @@ def _tell_workers(connection: Connection) -> None:
         connection.execute(select(func.pg_notify(PENDING_CHANNEL, "")))
 
 
-def decided_values(action: Action, decision: Decision) -> dict[str, Any]:
+def decided_values(action: Action, decision: ApprovalDecision) -> dict[str, Any]:
     """The delivery's columns that a decision changes beside its status."""
     if decision.status is not ActionStatus.APPROVED:
         error = {"terminal_error_class": str(ErrorClass.VALIDATION), "terminal_error_message": decision.failure}

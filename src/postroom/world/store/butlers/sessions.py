@@ -9,7 +9,16 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from postroom.domain.session import Event, NewSession, Outcome, Session, SessionId, Status, after, after_crash
+from postroom.domain.session import (
+    NewSession,
+    Session,
+    SessionEvent,
+    SessionId,
+    SessionOutcome,
+    SessionStatus,
+    after,
+    after_crash,
+)
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.sessions import OPEN, sessions
 
@@ -28,10 +37,10 @@ class StoredSessions:
         """The oldest in the queue, which is now running."""
         return await self._database.write(lambda connection: _claim(connection, butler, now_us))
 
-    async def end(self, session: Session, outcome: Outcome, *, now_us: int) -> bool:
+    async def end(self, session: Session, outcome: SessionOutcome, *, now_us: int) -> bool:
         """False when a later attempt, or nobody, is running it."""
         values = {
-            "status": str(after(Status.RUNNING, outcome.event)),
+            "status": str(after(SessionStatus.RUNNING, outcome.event)),
             "error_class": outcome.error_class and str(outcome.error_class),
             "error_message": outcome.error_message,
             "transcript": json.dumps(outcome.transcript),
@@ -41,7 +50,7 @@ class StoredSessions:
 
     async def release(self, session: Session) -> bool:
         """Back into the queue at its old place, and not counted against it."""
-        values = {"status": str(after(Status.RUNNING, Event.RELEASE)), "started_at": None}
+        values = {"status": str(after(SessionStatus.RUNNING, SessionEvent.RELEASE)), "started_at": None}
         return await self._database.write(lambda connection: _move(connection, session, values))
 
     async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]:
@@ -52,7 +61,9 @@ class StoredSessions:
         found = select(sessions).where(_c.butler == butler, _c.id == session_id)
         return await self._database.read(lambda connection: _first(connection, found))
 
-    async def newest(self, butler: str, *, status: Status | None, before: str | None, limit: int) -> Sequence[Session]:
+    async def newest(
+        self, butler: str, *, status: SessionStatus | None, before: str | None, limit: int
+    ) -> Sequence[Session]:
         """`before` is the last id of the page above."""
         found = select(sessions).where(_c.butler == butler).order_by(_c.id.desc()).limit(limit)
         if status is not None:
@@ -61,16 +72,16 @@ class StoredSessions:
             found = found.where(_c.id < before)
         return await self._database.read(lambda connection: [_session(row) for row in connection.execute(found)])
 
-    async def counts(self, butler: str) -> Mapping[Status, int]:
+    async def counts(self, butler: str) -> Mapping[SessionStatus, int]:
         found = select(_c.status, func.count()).where(_c.butler == butler).group_by(_c.status)
         rows = await self._database.read(lambda connection: [tuple(row) for row in connection.execute(found)])
-        return {Status(status): int(count) for status, count in rows}
+        return {SessionStatus(status): int(count) for status, count in rows}
 
 
 def _add(connection: Connection, new: NewSession, most_queued: int) -> Session | None:
     if earlier := _earlier(connection, new):
         return earlier
-    queued = select(func.count()).where(*_in(new.butler, Status.QUEUED))
+    queued = select(func.count()).where(*_in(new.butler, SessionStatus.QUEUED))
     if int(connection.execute(queued).scalar_one()) >= most_queued:
         return _earlier(connection, new)  # it may be this very one that has taken the last place meanwhile
     try:
@@ -89,27 +100,33 @@ def _earlier(connection: Connection, new: NewSession) -> Session | None:
 
 def _claim(connection: Connection, butler: str, now_us: int) -> Session | None:
     queued = (
-        select(sessions).where(*_in(butler, Status.QUEUED)).order_by(_c.id).limit(1).with_for_update(skip_locked=True)
+        select(sessions)
+        .where(*_in(butler, SessionStatus.QUEUED))
+        .order_by(_c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
     )
     session = _first(connection, queued)
     if session is None:
         return None
     values = {
-        "status": str(after(Status.QUEUED, Event.CLAIM)),
+        "status": str(after(SessionStatus.QUEUED, SessionEvent.CLAIM)),
         "attempt": session.attempt + 1,
         "started_at": now_us,
     }
-    connection.execute(update(sessions).where(_c.id == session.id, _c.status == str(Status.QUEUED)).values(values))
+    connection.execute(
+        update(sessions).where(_c.id == session.id, _c.status == str(SessionStatus.QUEUED)).values(values)
+    )
     return _first(connection, select(sessions).where(_c.id == session.id))
 
 
 def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
-    running = select(sessions).where(*_in(butler, Status.RUNNING)).order_by(_c.id)
+    running = select(sessions).where(*_in(butler, SessionStatus.RUNNING)).order_by(_c.id)
     left = [_session(row) for row in connection.execute(running)]
     for session in left:
-        status = after(Status.RUNNING, after_crash(session.crashes))
+        status = after(SessionStatus.RUNNING, after_crash(session.crashes))
         values: dict[str, Any] = {"status": str(status), "crashes": session.crashes + 1, "started_at": None}
-        if status is Status.LOST:
+        if status is SessionStatus.LOST:
             values |= {
                 "started_at": session.started_us,
                 "finished_at": now_us,
@@ -122,13 +139,13 @@ def _recover(connection: Connection, butler: str, now_us: int) -> list[Session]:
     return [_session(row) for row in connection.execute(after_all)]
 
 
-def _in(butler: str, status: Status) -> tuple[Any, ...]:
+def _in(butler: str, status: SessionStatus) -> tuple[Any, ...]:
     """With the condition of the index over what has not ended: only then can it be used."""
     return _c.butler == butler, _c.status == str(status), OPEN
 
 
 def _move(connection: Connection, session: Session, values: Mapping[str, Any]) -> bool:
-    expected = (_c.id == session.id, _c.status == str(Status.RUNNING), _c.attempt == session.attempt)
+    expected = (_c.id == session.id, _c.status == str(SessionStatus.RUNNING), _c.attempt == session.attempt)
     return connection.execute(update(sessions).where(*expected).values(dict(values))).rowcount == 1
 
 
@@ -149,7 +166,7 @@ def _row(new: NewSession) -> dict[str, Any]:
         "request_context": None if new.context is None else json.dumps(dict(new.context)),
         "prompt": new.prompt,
         "depth": new.depth,
-        "status": str(Status.QUEUED),
+        "status": str(SessionStatus.QUEUED),
         "attempt": 0,
         "crashes": 0,
         "created_at": new.created_us,
@@ -167,7 +184,7 @@ def _session(row: Row[Any]) -> Session:
         request_id=row.request_id,
         context=json.loads(row.request_context) if row.request_context else None,
         depth=row.depth,
-        status=Status(row.status),
+        status=SessionStatus(row.status),
         attempt=row.attempt,
         crashes=row.crashes,
         created_us=row.created_at,

@@ -9,13 +9,13 @@ from typing import Any
 from postroom.domain.breaker import BreakerPolicy, Circuit, as_of
 from postroom.domain.dead_letter import DeadLetter
 from postroom.domain.delivery import Priority
-from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, Page
+from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.domain.figures import Depth
 from postroom.domain.ids import DeadLetterId
-from postroom.domain.overview import Slice, Tally, Trouble
+from postroom.domain.overview import DeadLetterCounts, Slice, Tally
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
 from postroom.world.store.deliveries.health_series import series
-from postroom.world.store.deliveries.lookup import Found, identified, lookup
+from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.deliveries.search import StoredDeliveries
 from postroom.world.store.deliveries.statistics import StoredFigures
@@ -38,7 +38,7 @@ class ConsoleOverview:
     async def tallies(self, since_us: int) -> Sequence[Tally]:
         return await self._record.tallies(self.channels, since_us)
 
-    async def trouble(self) -> Trouble:
+    async def trouble(self) -> DeadLetterCounts:
         return await self._record.trouble()
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
@@ -49,7 +49,7 @@ class ConsoleOverview:
         return await self._figures.depth(None)
 
     async def latest(self, limit: int) -> Sequence[Mapping[str, Any]]:
-        return (await self._deliveries.search(DeliveryQuery(page=Page(limit=limit))))[:limit]
+        return (await self._deliveries.search(DeliveryQuery(page=RowPage(limit=limit))))[:limit]
 
 
 class ConsoleDeliveries:
@@ -60,7 +60,7 @@ class ConsoleDeliveries:
         self.channels = channels
         self._database = database
 
-    async def find(self, query: DeliveryQuery, words: str | None) -> Found:
+    async def find(self, query: DeliveryQuery, words: str | None) -> FoundDeliveries:
         return await self._database.read(partial(lookup, query=query, words=words))
 
     async def identified(self, identifier: str) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from postroom.domain.delivery import Failure, Status
+from postroom.domain.delivery import DeliveryFailure, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ledger import (
     Claim,
@@ -95,7 +95,9 @@ def _reader(make: Callable[..., Value], kind: str) -> Callable[[Any], Value]:
 
 
 def _snapshot(*, error_class: str | None, error_message: str | None, **values: Any) -> Snapshot:
-    return Snapshot(**values, failure=Failure(ErrorClass(error_class), error_message or "") if error_class else None)
+    return Snapshot(
+        **values, failure=DeliveryFailure(ErrorClass(error_class), error_message or "") if error_class else None
+    )
 
 
 claim_of: Final = _reader(Claim, "claim")

@@ -23,7 +23,7 @@ _MOST_WORDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundDeliveries:
     """`before` begins the next look; with `unfinished` it lies below rows that were read and did not match."""
 
     rows: Sequence[dict[str, Any]]
@@ -31,7 +31,7 @@ class Found:
     unfinished: bool
 
 
-def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> Found:
+def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> FoundDeliveries:
     """
     What an index can find is found by the index; the rest is read, at most LOOKED_AT rows at a time.
 
@@ -50,11 +50,11 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> F
     )
     rows = [readable(row) for row in connection.execute(wanted).mappings()]
     if len(rows) > query.page.limit:
-        return Found(rows=rows[:-1], before=rows[-2]["delivery_id"], unfinished=False)
+        return FoundDeliveries(rows=rows[:-1], before=rows[-2]["delivery_id"], unfinished=False)
     if not needs_reading:
-        return Found(rows=rows, before=None, unfinished=False)
+        return FoundDeliveries(rows=rows, before=None, unfinished=False)
     many, lowest = connection.execute(select(func.count(), func.min(candidates.c.delivery_id))).one()
-    return Found(rows=rows, before=lowest if many == LOOKED_AT else None, unfinished=many == LOOKED_AT)
+    return FoundDeliveries(rows=rows, before=lowest if many == LOOKED_AT else None, unfinished=many == LOOKED_AT)
 
 
 def identified(connection: Connection, identifier: str) -> str | None:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Select, func, literal, select, text, union_al
 from postroom.domain.approval import ActionStatus
 from postroom.domain.delivery import QuarantineReason, Status
 from postroom.domain.ids import first_id_at, moment_of
-from postroom.domain.overview import MOST_COUNTED, Tally, Trouble
+from postroom.domain.overview import MOST_COUNTED, DeadLetterCounts, Tally
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
@@ -28,7 +28,7 @@ class StoredOverview:
     async def tallies(self, channels: Sequence[str], since_us: int) -> Sequence[Tally]:
         return await self._database.read(lambda connection: tallies(connection, channels, since_us))
 
-    async def trouble(self) -> Trouble:
+    async def trouble(self) -> DeadLetterCounts:
         return await self._database.read(trouble)
 
     async def awaiting_approval(self, now_us: int) -> int:
@@ -55,11 +55,11 @@ def tallies(connection: Connection, channels: Sequence[str], since_us: int) -> l
     ]
 
 
-def trouble(connection: Connection) -> Trouble:
+def trouble(connection: Connection) -> DeadLetterCounts:
     reason = delivery_dead_letter.c.quarantine_reason
     counted = select(reason, func.count().label("many")).where(_UNTOUCHED).group_by(reason)
     found = {QuarantineReason(row.quarantine_reason): row.many for row in connection.execute(counted)}
-    return Trouble(
+    return DeadLetterCounts(
         given_up=found.get(QuarantineReason.RETRIES_EXHAUSTED, 0),
         held=found.get(QuarantineReason.OUTCOME_UNCERTAIN, 0),
     )

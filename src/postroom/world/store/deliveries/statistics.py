@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, select
 
 from postroom.domain.delivery import Status
-from postroom.domain.enquiry import GroupBy, Window
+from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.figures import Depth, Figures
 from postroom.world.store.deliveries.queue_depth import depth
 from postroom.world.store.engine.database import Database
@@ -33,18 +33,18 @@ class StoredFigures:
     async def depth(self, channel: str | None) -> Depth:
         return await self._database.read(partial(depth, channel=channel))
 
-    async def figures(self, window: Window, group_by: GroupBy | None) -> Mapping[str, Figures]:
+    async def figures(self, window: TimeRange, group_by: GroupBy | None) -> Mapping[str, Figures]:
         return await self._database.read(partial(figures, window=window, group_by=group_by))
 
 
-def figures(connection: Connection, window: Window, group_by: GroupBy | None) -> dict[str, Figures]:
+def figures(connection: Connection, window: TimeRange, group_by: GroupBy | None) -> dict[str, Figures]:
     label = _GROUPS[group_by].label("name") if group_by else None
     counts = connection.execute(_counts(window, label)).mappings().all()
     latencies = {_name(row): row for row in connection.execute(_latencies(window, label)).mappings()}
     return {_name(row): _figures(row, latencies.get(_name(row))) for row in counts}
 
 
-def _counts(window: Window, label: Any) -> Select[Any]:
+def _counts(window: TimeRange, label: Any) -> Select[Any]:
     return _grouped(
         [
             func.count().label("deliveries"),
@@ -58,7 +58,7 @@ def _counts(window: Window, label: Any) -> Select[Any]:
     ).where(_requests.created_at.between(window.since_us, window.until_us))
 
 
-def _latencies(window: Window, label: Any) -> Select[Any]:
+def _latencies(window: TimeRange, label: Any) -> Select[Any]:
     """
     Nearest rank over the attempts themselves: the smallest latency that at least
     so many per cent of them do not exceed. Always one that really happened.

@@ -56,7 +56,7 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
     deliveries = [archived_delivery(record) for record in records]
     deliveries += [
-        _told(row, attempts[row["id"]], receipts[row["id"]], next(iter(letters[row["id"]]), None)) for row in rows
+        _as_traced(row, attempts[row["id"]], receipts[row["id"]], next(iter(letters[row["id"]]), None)) for row in rows
     ]
     logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
     return {
@@ -72,10 +72,10 @@ def archived_delivery(record: Mapping[str, Any]) -> dict[str, Any]:
     """As the ledger would tell it, and when it left."""
     attempts, receipts = ([readable(row) for row in record[name]] for name in ("attempts", "receipts"))
     letter = readable(record["dead_letter"]) if record["dead_letter"] else None
-    return _told(record["request"], attempts, receipts, letter) | {"archived_at": record["archived_at"]}
+    return _as_traced(record["request"], attempts, receipts, letter) | {"archived_at": record["archived_at"]}
 
 
-def _told(row: Kept, attempts: Any, receipts: Any, letter: Any) -> dict[str, Any]:
+def _as_traced(row: Kept, attempts: Any, receipts: Any, letter: Any) -> dict[str, Any]:
     return readable(row) | {
         "delivery_id": row["id"],
         "request_envelope": json.loads(row["request_envelope"]),

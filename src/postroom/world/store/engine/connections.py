@@ -15,7 +15,7 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 _LONGEST_REST_SECONDS = 300.0  # what lies between us and the server may have forgotten an older one
 
 
-class Connections:
+class DatabaseConnections:
     """
     Opened when they are needed, at most so many; whoever finds them all lent out waits in line.
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from postroom.domain.errors import StoreUnavailable
 from postroom.system.overdue import Overdue
 from postroom.world.store.engine import migrate
-from postroom.world.store.engine.connections import Connection, Connections
+from postroom.world.store.engine.connections import Connection, DatabaseConnections
 
 Result = TypeVar("Result")
 _PATIENCE_SECONDS = 30.0  # a server that answers nothing is as good as away
@@ -66,7 +66,7 @@ class PostgresDatabase:
         self._url = url
         self._listen_url = listen_url or url
         self._prepared = prepared
-        self._hot = Connections(self._connect_hot, most=pool_size)
+        self._hot = DatabaseConnections(self._connect_hot, most=pool_size)
         self._overdue = Overdue()
         self._engine: AsyncEngine = create_async_engine(
             _sqlalchemy_url(url),

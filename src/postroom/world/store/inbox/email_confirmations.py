@@ -8,7 +8,7 @@ from typing import Any, Final, assert_never
 from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
 
 from postroom.domain.console_session import digest, new_secret
-from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, Asked, Claim
+from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm
 from postroom.domain.email_copy import Ending, GivenUp, HandedOver, TryAgain
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.time import seconds
@@ -30,30 +30,30 @@ class StoredConfirmations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def take(self, *, now_us: int, lease_until_us: int) -> Sequence[Asked]:
+    async def take(self, *, now_us: int, lease_until_us: int) -> Sequence[AskedToConfirm]:
         due = and_(_TABLE.handed_over_at.is_(None), _TABLE.confirmed_at.is_(None), _TABLE.due_at <= now_us)
         found = select(email_confirmations).join(notification_preferences, _WANTED).where(due).limit(_MOST_AT_ONCE)
 
-        def work(connection: Connection) -> list[Asked]:
+        def work(connection: Connection) -> list[AskedToConfirm]:
             return [*_taken(connection, connection.execute(found).all(), now_us, lease_until_us)]
 
         return await self._database.write(work)
 
-    async def settle(self, asked: Asked, ending: Ending, now_us: int) -> None:
+    async def settle(self, asked: AskedToConfirm, ending: Ending, now_us: int) -> None:
         mine = update(email_confirmations).where(_TABLE.digest == asked.digest)
         await self._database.write(lambda connection: connection.execute(mine.values(_ended(ending, now_us))))
 
-    async def claim(self, secret: str, now_us: int) -> Claim | None:
+    async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
         row = await self._database.read(lambda connection: _open(connection, secret, now_us))
-        return Claim(user_id=row.user_id, address=row.address) if row else None
+        return AddressClaim(user_id=row.user_id, address=row.address) if row else None
 
-    async def confirm(self, secret: str, now_us: int) -> Claim | None:
+    async def confirm(self, secret: str, now_us: int) -> AddressClaim | None:
         """Both rows change together, while no other hand changes this person's preferences."""
         claimed = await self.claim(secret, now_us)
         if claimed is None:
             return None
 
-        def work(connection: Connection) -> Claim | None:
+        def work(connection: Connection) -> AddressClaim | None:
             lock_inbox(connection, claimed.user_id)
             if _open(connection, secret, now_us) is None:
                 return None
@@ -97,7 +97,9 @@ def awaits_confirmation(connection: Connection, address: str) -> bool:
     return connection.execute(found).first() is not None
 
 
-def _taken(connection: Connection, rows: Sequence[Row[Any]], now_us: int, lease_until_us: int) -> Iterator[Asked]:
+def _taken(
+    connection: Connection, rows: Sequence[Row[Any]], now_us: int, lease_until_us: int
+) -> Iterator[AskedToConfirm]:
     for row in rows:
         secret = new_secret()
         values = {
@@ -108,7 +110,7 @@ def _taken(connection: Connection, rows: Sequence[Row[Any]], now_us: int, lease_
         }
         mine = and_(_TABLE.id == row.id, _TABLE.attempts == row.attempts)
         if connection.execute(update(email_confirmations).where(mine).values(values)).rowcount:
-            yield Asked(digest=digest(secret), address=row.address, secret=secret, attempts=row.attempts)
+            yield AskedToConfirm(digest=digest(secret), address=row.address, secret=secret, attempts=row.attempts)
 
 
 def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:

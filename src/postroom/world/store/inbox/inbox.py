@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, Update, and_, func, insert, or_, select, update
 
 from postroom.domain.email_copy import Defer, Drop, Judge, Send, Verdict
-from postroom.domain.notification import Cursor, Notification, Page, View
+from postroom.domain.notification import Cursor, Notification, NotificationQuery, View
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.emails import judge_again
 from postroom.world.store.inbox.hourly_cap_database import is_within_cap
@@ -30,7 +30,7 @@ class StoredNotes:
         email_id = self._mint(new.created_at_us)
         return await self._database.write(lambda connection: _create(connection, new, hourly_cap, judge, email_id))
 
-    async def page(self, user_id: str, page: Page, now_us: int) -> Sequence[Notification]:
+    async def page(self, user_id: str, page: NotificationQuery, now_us: int) -> Sequence[Notification]:
         return await self._database.read(lambda connection: _all(connection, _page(user_id, page, now_us)))
 
     async def since(self, user_id: str, moment_us: int, limit: int) -> Sequence[Notification]:
@@ -125,7 +125,7 @@ def _change(
     return after
 
 
-def _page(user_id: str, page: Page, now_us: int) -> Select[Any]:
+def _page(user_id: str, page: NotificationQuery, now_us: int) -> Select[Any]:
     found = select(notifications).where(_TABLE.user_id == user_id, *_in_view(page.view, now_us))
     if page.type is not None:
         found = found.where(_TABLE.type == str(page.type))

@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from postroom.domain.answer_attempt import Attempt, Verdict, VerdictKind
 from postroom.domain.errors import Refused
-from postroom.domain.intent import Change, Intent
+from postroom.domain.intent import AgentIntent, IntentChange
 from postroom.domain.question import Question, Subject
 from postroom.world.store.intents.intents import StoredIntents
 
-Rule = Callable[[Intent, Question, Attempt, Verdict], Change]
+Rule = Callable[[AgentIntent, Question, Attempt, Verdict], IntentChange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, insert, literal, or_, select, true, update
 
 from postroom.domain.errors import Code, Refused
-from postroom.domain.intent import ASK, TERMINAL, Change, Intent, IntentEvent, Round
+from postroom.domain.intent import ASK, TERMINAL, AgentIntent, IntentChange, IntentEvent, Round
 from postroom.domain.intent_question import ended_by, subject_of
 from postroom.domain.question import Subject
 from postroom.world.store.engine.database import Database
@@ -40,10 +40,10 @@ class StoredIntents:
         self._database = database
         self._mint = mint
 
-    async def insert(self, change: Change) -> tuple[Intent, bool]:
+    async def insert(self, change: IntentChange) -> tuple[AgentIntent, bool]:
         """The intent, or the one that came before it under the same id or the same sender's key."""
 
-        def work(connection: Connection) -> tuple[Intent, bool]:
+        def work(connection: Connection) -> tuple[AgentIntent, bool]:
             if known := _known(connection, change.intent):
                 return known, False
             connection.execute(insert(intents), intent_row(change.intent))
@@ -52,14 +52,14 @@ class StoredIntents:
 
         return await write_twice(self._database, work)
 
-    async def get(self, intent_id: str) -> Intent | None:
+    async def get(self, intent_id: str) -> AgentIntent | None:
         row = await self._database.read(lambda connection: _row(connection, intent_id))
         return read_intent(row) if row else None
 
-    async def update(self, intent_id: str, decide: Callable[[Intent], Change]) -> Change:
+    async def update(self, intent_id: str, decide: Callable[[AgentIntent], IntentChange]) -> IntentChange:
         """`decide` sees the intent as it is, and may run again; nobody else changes it meanwhile."""
 
-        def work(connection: Connection) -> Change:
+        def work(connection: Connection) -> IntentChange:
             row = _row(connection, intent_id, lock=True)
             if row is None:
                 raise Refused(Code.INTENT_NOT_FOUND, "there is no such intent")
@@ -71,7 +71,7 @@ class StoredIntents:
         _row(connection, subject.id, lock=True)
 
     def change_within(
-        self, connection: Connection, intent_id: str, decide: Callable[[Intent], Change], *, but: str
+        self, connection: Connection, intent_id: str, decide: Callable[[AgentIntent], IntentChange], *, but: str
     ) -> None:
         """In the transaction that ends one question about it, `but`; the others end here. Raises Refused."""
         row = _row(connection, intent_id)
@@ -107,7 +107,7 @@ class StoredIntents:
 
         return await self._database.read(work)
 
-    async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[Intent]:
+    async def open_asks(self, correlation_id: str, from_agent: str) -> Sequence[AgentIntent]:
         asked = select(intents).where(
             intents.c.correlation_id == correlation_id,
             intents.c.from_agent == from_agent,
@@ -172,8 +172,8 @@ class StoredIntents:
         await write_twice(self._database, work)
 
     def _changed(
-        self, connection: Connection, before: Intent, decide: Callable[[Intent], Change], but: str = ""
-    ) -> Change:
+        self, connection: Connection, before: AgentIntent, decide: Callable[[AgentIntent], IntentChange], but: str = ""
+    ) -> IntentChange:
         """The questions about an intent that is over are held before its events are written, and end after them."""
         change = decide(before)
         over = before.is_open and not change.intent.is_open
@@ -187,7 +187,7 @@ class StoredIntents:
                 end_question(connection, question, ended_by(question, change.intent))
         return change
 
-    def _append(self, connection: Connection, change: Change, before: Intent | None = None) -> None:
+    def _append(self, connection: Connection, change: IntentChange, before: AgentIntent | None = None) -> None:
         """The events last, because from there to the commit everybody else waits."""
         if change.says is not None:
             connection.execute(insert(intent_messages), self._message(change.intent, change.says))
@@ -200,7 +200,7 @@ class StoredIntents:
             if newcomers:
                 connection.execute(insert(intent_members).values(position=LAST_POSITION), newcomers)
 
-    def _message(self, intent: Intent, says: Mapping[str, Any]) -> dict[str, Any]:
+    def _message(self, intent: AgentIntent, says: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "id": self._mint(intent.updated_at_us),
             "intent_id": intent.id,
@@ -220,9 +220,9 @@ def _row(connection: Connection, intent_id: str, *, lock: bool = False) -> Row[A
     return connection.execute(asked.with_for_update() if lock else asked).first()
 
 
-def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[Intent, ...]:
+def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[AgentIntent, ...]:
     """One damaged row must not hide the others."""
-    found: list[Intent] = []
+    found: list[AgentIntent] = []
     for row in rows:
         try:
             found.append(read_intent(row))
@@ -231,7 +231,7 @@ def _readable(rows: Iterable[Row[Any]], bad: list[str]) -> tuple[Intent, ...]:
     return tuple(found)
 
 
-def _known(connection: Connection, intent: Intent) -> Intent | None:
+def _known(connection: Connection, intent: AgentIntent) -> AgentIntent | None:
     row = _row(connection, intent.id)
     if row is None and intent.idempotency_key is not None:
         asked = select(intents).where(
@@ -241,7 +241,7 @@ def _known(connection: Connection, intent: Intent) -> Intent | None:
     return read_intent(row) if row else None
 
 
-def _newcomers(connection: Connection, intent: Intent, before: Intent | None) -> list[dict[str, str]]:
+def _newcomers(connection: Connection, intent: AgentIntent, before: AgentIntent | None) -> list[dict[str, str]]:
     """Whoever an intent concerns finds it in the inbox."""
     new = intent.concerned - (before.concerned if before else frozenset())
     if before and new:

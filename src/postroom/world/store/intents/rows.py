@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Row
 
 from postroom.domain.intent import (
-    EventType,
-    Intent,
+    AgentIntent,
     IntentEvent,
+    IntentEventType,
     IntentStatus,
     Step,
     StepKind,
@@ -20,7 +20,7 @@ from postroom.domain.intent import (
 from postroom.domain.strict_json import strict_json
 
 
-def intent_row(intent: Intent) -> dict[str, Any]:
+def intent_row(intent: AgentIntent) -> dict[str, Any]:
     return {
         "id": intent.id,
         "intent_type": intent.intent_type,
@@ -40,7 +40,7 @@ def intent_row(intent: Intent) -> dict[str, Any]:
     }
 
 
-def changing_columns(intent: Intent) -> dict[str, Any]:
+def changing_columns(intent: AgentIntent) -> dict[str, Any]:
     return {
         "handler": intent.handler,
         "status": str(intent.status),
@@ -55,8 +55,8 @@ def changing_columns(intent: Intent) -> dict[str, Any]:
     }
 
 
-def read_intent(row: Row[Any]) -> Intent:
-    return Intent(
+def read_intent(row: Row[Any]) -> AgentIntent:
+    return AgentIntent(
         id=row.id,
         intent_type=row.intent_type,
         correlation_id=row.correlation_id,
@@ -103,7 +103,7 @@ def read_event(row: Row[Any]) -> IntentEvent:
         id=row.id,
         intent_id=row.intent_id,
         seq=row.seq,
-        event_type=EventType(row.event_type),
+        event_type=IntentEventType(row.event_type),
         status=IntentStatus(row.status),
         at_us=row.at,
         actor=row.actor,

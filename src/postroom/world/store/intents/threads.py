@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, ScalarSelect, Select, and_, func, select
 
-from postroom.domain.intent import Intent, IntentEvent, IntentStatus
+from postroom.domain.intent import AgentIntent, IntentEvent, IntentStatus
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.rows import read_event, read_intent
 from postroom.world.store.tables.intents import intent_events, intent_members, intent_messages, intents
@@ -21,7 +21,7 @@ class StoredInbox:
 
     async def threads(
         self, agent: str, statuses: Sequence[IntentStatus], *, before: str | None, limit: int
-    ) -> Sequence[Intent]:
+    ) -> Sequence[AgentIntent]:
         """Newest first."""
         asked = _of(agent).where(intents.c.status.in_([str(status) for status in statuses]))
         if before is not None:
@@ -29,7 +29,7 @@ class StoredInbox:
         asked = asked.order_by(intents.c.id.desc()).limit(limit)
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
-    async def arrived(self, agent: str, *, after: str | None, limit: int) -> Sequence[Intent]:
+    async def arrived(self, agent: str, *, after: str | None, limit: int) -> Sequence[AgentIntent]:
         """
         Open intents put to this agent, in the order in which they were put to it.
 
@@ -69,7 +69,7 @@ class StoredInbox:
 
     async def changes(self, agent: str, *, after: str | None, limit: int) -> Sequence[IntentEvent]:
         """In the order in which they were committed, so that nothing comes to stand before what was read already."""
-        asked = _told(agent, select(intent_events))
+        asked = _events_of_member(agent, select(intent_events))
         if after is not None:
             asked = asked.where(intent_events.c.position > func.coalesce(_place(after), _place_by_time(agent, after)))
         asked = asked.order_by(intent_events.c.position).limit(limit)
@@ -83,11 +83,13 @@ def _place(event_id: str) -> ScalarSelect[int]:
 
 def _place_by_time(agent: str, event_id: str) -> ScalarSelect[int]:
     """Of an event that was removed with its intent: before the first one this agent has with a younger id."""
-    younger = _told(agent, select(func.min(intent_events.c.position) - 1)).where(intent_events.c.id > event_id)
+    younger = _events_of_member(agent, select(func.min(intent_events.c.position) - 1)).where(
+        intent_events.c.id > event_id
+    )
     return younger.correlate(None).scalar_subquery()
 
 
-def _told(agent: str, asked: Select[Any]) -> Select[Any]:
+def _events_of_member(agent: str, asked: Select[Any]) -> Select[Any]:
     mine = and_(intent_members.c.intent_id == intent_events.c.intent_id, intent_members.c.agent == agent)
     return asked.select_from(intent_events.join(intent_members, mine))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, exists, insert, select, text, update
 
-from postroom.domain.intent import Change, EventType, IntentEvent
+from postroom.domain.intent import IntentChange, IntentEvent, IntentEventType
 from postroom.domain.time import to_text
 from postroom.domain.webhook import News, Notice, Subscription, WebhookEvent
 from postroom.world.store.engine.database import Database
@@ -116,7 +116,7 @@ def _pending(notice_id: str, subscription_id: str, news: News) -> dict[str, Any]
     }
 
 
-def tell_subscribers(connection: Connection, change: Change, mint: Callable[[int], str]) -> None:
+def tell_subscribers(connection: Connection, change: IntentChange, mint: Callable[[int], str]) -> None:
     """In the same commit as the change itself, so that no news is lost and none is invented."""
     asked = select(webhook_subscriptions).where(
         webhook_subscriptions.c.owner_agent.in_(sorted(change.intent.concerned)), webhook_subscriptions.c.active
@@ -140,8 +140,8 @@ def tell_subscribers(connection: Connection, change: Change, mint: Callable[[int
         connection.execute(insert(webhook_deliveries), rows)
 
 
-def _kind(event: IntentEvent, change: Change) -> WebhookEvent:
-    if event.event_type is EventType.CREATED:
+def _kind(event: IntentEvent, change: IntentChange) -> WebhookEvent:
+    if event.event_type is IntentEventType.CREATED:
         return WebhookEvent.THREAD_CREATED
     answered = change.says is not None and event is change.events[-1]
     return WebhookEvent.REPLY_RECEIVED if answered else WebhookEvent.THREAD_UPDATED

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from postroom.domain.contact import Candidate, MatchType
-from postroom.domain.contact_book import Glance, Keys, Offer, Remembered
+from postroom.domain.contact_book import BookGlance, Keys, Offer, Remembered
 from postroom.domain.person import Person
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
@@ -22,11 +22,11 @@ class StoredMemory:
         self._database = database
         self._keys_of = keys_of
 
-    async def glance(self, owner_agent: str, query: str, address: str) -> Glance:
-        def work(connection: Connection) -> Glance:
+    async def glance(self, owner_agent: str, query: str, address: str) -> BookGlance:
+        def work(connection: Connection) -> BookGlance:
             memory = _recalled(connection, owner_agent, query)
             remembered = read_people(connection, owner_agent, [memory.contact_id]) if memory else []
-            return Glance(
+            return BookGlance(
                 version=version_of(connection, owner_agent),
                 memory=memory,
                 remembered=remembered[0] if remembered else None,

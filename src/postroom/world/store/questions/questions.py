@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.question import Question, Subject, SubjectKind
-from postroom.domain.question_answer import Answer
+from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import (
     EVENT_OF_END,
     Asked,
@@ -222,7 +222,7 @@ class StoredQuestions:
     def _write(self, connection: Connection, before: Question, change: QuestionChange) -> None:
         steps.write(connection, before, change, self._kept(change.question, change.question.answer))
 
-    def _kept(self, question: Question, answer: Answer | None) -> str | None:
+    def _kept(self, question: Question, answer: QuestionAnswer | None) -> str | None:
         if answer is None:
             return None
         text = answer_text(answer)

@@ -21,7 +21,7 @@ from postroom.domain.question import (
     Urgency,
     Wording,
 )
-from postroom.domain.question_answer import Answer, AnsweredBy, Assurance
+from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionEvent, QuestionEventType
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.strict_json import strict_json
@@ -68,13 +68,13 @@ def changing_columns(question: Question) -> dict[str, Any]:
     }
 
 
-def answer_text(answer: Answer) -> str:
+def answer_text(answer: QuestionAnswer) -> str:
     return strict_json(asdict(answer))
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str) -> QuestionAnswer:
     stored = json.loads(text)
-    return Answer(**{**stored, "selected": tuple(stored["selected"])})
+    return QuestionAnswer(**{**stored, "selected": tuple(stored["selected"])})
 
 
 def read_question(row: Row[Any], people: Sequence[AskedPerson]) -> Question:
@@ -139,7 +139,7 @@ def _wording(row: Row[Any]) -> Wording:
             **stored,
             "kind": QuestionKind(stored["kind"]),
             "options": tuple(Option(**option) for option in stored["options"]),
-            "default": Answer(**{**default, "selected": tuple(default["selected"])}) if default else None,
+            "default": QuestionAnswer(**{**default, "selected": tuple(default["selected"])}) if default else None,
         }
     )
 

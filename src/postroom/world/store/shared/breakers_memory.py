@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from postroom.domain import breaker
-from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report, State
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report
 from postroom.domain.ports import Clock
 
 
@@ -20,7 +20,7 @@ class MemoryBreakers:
 
     async def acquire(self, channel: str) -> Permit:
         now, known = self._clock.now_us(), self.known(channel)
-        token = "" if known.state is State.CLOSED else self._tokens()  # only a probe needs a name
+        token = "" if known.state is CircuitState.CLOSED else self._tokens()  # only a probe needs a name
         self._circuits[channel], permit = breaker.acquire(known, self._policy, channel, token, now)
         return permit
 

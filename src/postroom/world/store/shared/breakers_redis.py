@@ -7,7 +7,7 @@ from typing import Any
 
 from redis.asyncio import Redis, RedisCluster
 
-from postroom.domain.breaker import BreakerPolicy, Circuit, Permit, Report, State, as_of
+from postroom.domain.breaker import BreakerPolicy, Circuit, CircuitState, Permit, Report, as_of
 from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US
 from postroom.world.store.shared.breakers_memory import MemoryBreakers
@@ -61,7 +61,7 @@ class RedisBreakers:
             allowed=allowed,
             state=circuit.state,
             generation=circuit.generation,
-            token=token if allowed and circuit.state is State.HALF_OPEN else "",
+            token=token if allowed and circuit.state is CircuitState.HALF_OPEN else "",
             retry_after_seconds=answer[2] / SECOND_US,
         )
 
@@ -130,7 +130,7 @@ def _spread(circuit: Circuit) -> list[str | int]:
 def _gather(told: Sequence[Any]) -> Circuit:
     state, failures, successes, opened_at_us, generation, reason, error_class, *probes = told
     return Circuit(
-        state=State(text(state)),
+        state=CircuitState(text(state)),
         failures=failures,
         successes=successes,
         opened_at_us=opened_at_us,

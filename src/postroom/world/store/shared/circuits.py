@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from postroom.domain.breaker import Circuit, State
+from postroom.domain.breaker import Circuit, CircuitState
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.deliveries import circuit_states
 
@@ -45,7 +45,7 @@ class StoredCircuits:
         def work(connection: Connection) -> dict[str, Circuit]:
             return {
                 row.channel: Circuit(
-                    state=State(row.state),
+                    state=CircuitState(row.state),
                     failures=row.failures,
                     opened_at_us=row.opened_at,
                     generation=row.generation,

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from postroom.domain.console_session import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS, Session, digest, new_secret
+from postroom.domain.console_session import LINK_LIFE_SECONDS, SESSION_LIFE_SECONDS, ConsoleSession, digest, new_secret
 from postroom.domain.principal import Principal, Role
 from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
@@ -55,7 +55,7 @@ class StoredConsoleSessions:
 
         return secret if await self._database.write(work) else None
 
-    async def find(self, secret: str, now_us: int) -> Session | None:
+    async def find(self, secret: str, now_us: int) -> ConsoleSession | None:
         table = console_sessions.c
         wanted = select(table.role, table.name, table.expires_at, table.token_ids).where(
             table.digest == digest(secret), table.ended_at.is_(None), table.expires_at > now_us
@@ -63,7 +63,7 @@ class StoredConsoleSessions:
         row = await self._database.read(lambda connection: connection.execute(wanted).first())
         if row is None:
             return None
-        return Session(
+        return ConsoleSession(
             principal=Principal(Role(row.role), row.name),
             expires_at_us=row.expires_at,
             token_ids=tuple(filter(None, (row.token_ids or "").split(_BETWEEN))),

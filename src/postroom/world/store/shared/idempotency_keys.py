@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
-from postroom.domain.idempotency_key import Claim, KeptAnswer, KeyedCall
+from postroom.domain.idempotency_key import KeptAnswer, KeyClaim, KeyedCall
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.tables.idempotency_keys import idempotency_keys
@@ -20,16 +20,16 @@ class StoredIdempotencyKeys:
         self._database = database
         self._most = most_per_caller
 
-    async def claim(self, call: KeyedCall, reserved_id: str, now_us: int) -> Claim:
+    async def claim(self, call: KeyedCall, reserved_id: str, now_us: int) -> KeyClaim:
         """The key is this call's from now on, or another's that came before."""
 
-        def work(connection: Connection) -> Claim:
+        def work(connection: Connection) -> KeyClaim:
             if known := connection.execute(select(idempotency_keys).where(_of(call))).first():
                 return _claim(known)
             row = {**asdict(call), "reserved_id": reserved_id, "created_at": now_us}
             connection.execute(insert(idempotency_keys), row)
             self._forget_oldest(connection, call.caller)
-            return Claim(fingerprint=call.fingerprint, reserved_id=reserved_id, answer=None)
+            return KeyClaim(fingerprint=call.fingerprint, reserved_id=reserved_id, answer=None)
 
         return await write_twice(self._database, work)
 
@@ -53,6 +53,6 @@ def _of(call: KeyedCall) -> ColumnElement[bool]:
     return and_(idempotency_keys.c.caller == call.caller, idempotency_keys.c.key == call.key)
 
 
-def _claim(row: Any) -> Claim:
+def _claim(row: Any) -> KeyClaim:
     answer = KeptAnswer(status=row.status, body=row.body) if row.status is not None else None
-    return Claim(fingerprint=row.fingerprint, reserved_id=row.reserved_id, answer=answer)
+    return KeyClaim(fingerprint=row.fingerprint, reserved_id=row.reserved_id, answer=answer)

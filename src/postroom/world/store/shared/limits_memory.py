@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from postroom.domain.limits import (
     LEASE_US,
     Admission,
-    Decision,
+    AdmissionDecision,
     LimitType,
     Tier,
     believable,
@@ -41,7 +41,7 @@ class MemoryLimits:
         """How many buckets and reserved moments are kept."""
         return len(self._arrivals) + len(self._reserved)
 
-    async def admit(self, admission: Admission, *, consume: bool = True) -> Decision:
+    async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision:
         now = self._clock.now_us()
         in_flight = self._in_flight(now)
         full = in_flight_wait_us(in_flight, admission.max_in_flight, held=self.holds(admission.lease_id))

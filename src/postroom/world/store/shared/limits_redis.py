@@ -13,7 +13,7 @@ from postroom.domain.limits import (
     LEASE_US,
     THROTTLE_LONGEST_US,
     Admission,
-    Decision,
+    AdmissionDecision,
     decision,
     throttle_us,
 )
@@ -56,7 +56,7 @@ class RedisLimits:
         """Redis gave no answer last time; the limits hold for this process alone."""
         return self.reach.away
 
-    async def admit(self, admission: Admission, *, consume: bool = True) -> Decision:
+    async def admit(self, admission: Admission, *, consume: bool = True) -> AdmissionDecision:
         try:
             await self._settle()
             return await self._admit(admission, consume)
@@ -109,7 +109,7 @@ class RedisLimits:
             return await self._local.reserve(channel, address, interval_seconds)
         return float(answer[0] / SECOND_US)
 
-    async def _admit(self, admission: Admission, consume: bool) -> Decision:
+    async def _admit(self, admission: Admission, consume: bool) -> AdmissionDecision:
         arguments: list[str | int] = [admission.channel, admission.lease_id, admission.max_in_flight]
         arguments += [IN_FLIGHT_HINT_US, LEASE_US, int(consume)]
         for tier in admission.tiers:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Text
 from sqlalchemy.types import TypeEngine
 
-from postroom.domain.delivery import TERMINAL, Failure, Intent, OnUncertain, Status
+from postroom.domain.delivery import TERMINAL, DeliveryFailure, Intent, OnUncertain, Status
 from postroom.domain.ledger import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
 from postroom.domain.markup import markup_of_text, markup_text, revision_of_text, revision_text
 
@@ -49,7 +49,7 @@ def _status(new: NewDelivery, lease: Lease | None) -> str:
     return str(Status.IN_PROGRESS if lease else new.status)
 
 
-def _final_failure(done: Settlement) -> Failure | None:
+def _final_failure(done: Settlement) -> DeliveryFailure | None:
     return done.failure if done.status in TERMINAL else None
 
 

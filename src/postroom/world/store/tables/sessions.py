@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, Table, Text, UniqueConstraint, text
 
-from postroom.domain.session import Status
+from postroom.domain.session import SessionStatus
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 OPEN = text("status IN ('queued', 'running')")
@@ -32,7 +32,7 @@ sessions = Table(
     Column("started_at", BigInteger),
     Column("finished_at", BigInteger),
     UniqueConstraint("butler", "request_key"),
-    CheckConstraint(one_of("status", Status), name="status"),
+    CheckConstraint(one_of("status", SessionStatus), name="status"),
     Index("ix_sessions_butler_id", "butler", "id"),
     Index("ix_sessions_request_id", "request_id"),
     Index("ix_sessions_open", "butler", "status", "id", postgresql_where=OPEN, sqlite_where=OPEN),
