@@ -33,6 +33,6 @@ def test_an_answer_has_the_form_of_its_question(wording: Wording, ending: PopupE
 
 
 @pytest.mark.requirement("ask:desk-closing-is-no-answer")
-@pytest.mark.parametrize("outcome", set(PopupOutcome) - {PopupOutcome.SUBMITTED, PopupOutcome.DECLINED})
+@pytest.mark.parametrize("outcome", sorted(set(PopupOutcome) - {PopupOutcome.SUBMITTED, PopupOutcome.DECLINED}))
 def test_no_other_end_of_a_popup_is_an_answer(outcome: PopupOutcome) -> None:
     assert given(ONE, PopupEnding(outcome=outcome, text="typed", chosen=("Beta",))) is None
