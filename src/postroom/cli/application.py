@@ -52,12 +52,15 @@ _LISTED = {
         "exits with 1 on a problem.",
     ),
     "config": ("config:config", "Print the effective settings with their source; secrets are hidden."),
-    "desk": ("desk:desk", "Serve the popup tool `notify` to an MCP client on this machine."),
+    "desk": (
+        "desk:desk",
+        "Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you.",
+    ),
     "migrate": ("migrate:migrate", "Bring the database to the newest schema; `up` does it by itself."),
     "worker": ("up:worker", "Add a delivery worker to a household on PostgreSQL."),
     "prune": (
         "prune:prune",
-        "Move settled deliveries into the archive, and remove logs, sessions and read notes of that age.",
+        "Move settled deliveries into the archive, and remove logs, sessions, read notes and old questions' words.",
     ),
     "approvals": ("approvals:app", "Decide what may be sent."),
     "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),

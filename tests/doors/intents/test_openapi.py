@@ -31,6 +31,7 @@ from postroom.system.settings import Settings
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 OURS = ("/contacts", "/v1/")
+ENDLESS = ("/v1/asks/stream",)  # it goes on until its reader leaves
 EXAMPLES = 10
 
 
@@ -84,6 +85,7 @@ def test_no_request_breaks_a_route_or_its_promise(household: InThread, part: str
     headers = {"Authorization": f"Bearer {tokens.token_of(principal)}"}
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
     tried = [one.ok() for one in schema.get_all_operations() if one.ok().path.startswith(OURS)]
+    tried = [one for one in tried if one.path not in ENDLESS]
 
     for operation in tried:
         for mode in GenerationMode:
@@ -105,6 +107,8 @@ def _try(operation: Any, mode: GenerationMode, headers: dict[str, str]) -> None:
     def attempt(case: Any) -> None:
         if operation.path.endswith("/stream"):
             case.query["wait_seconds"] = 0  # how long it may wait is tried elsewhere
+        if isinstance(case.body, dict) and "wait_seconds" in case.body:
+            case.body["wait_seconds"] = 0
         case.call_and_validate(headers=headers, checks=CHECKS, timeout=30)
 
     with suppress(Unsatisfiable):  # a route that takes nothing cannot be given anything wrong

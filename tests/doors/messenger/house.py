@@ -20,6 +20,7 @@ from postroom.app.approvals import approving
 from postroom.app.channels import SandboxAddress, build_channels
 from postroom.app.messenger import messenger_parts
 from postroom.app.plane import running_plane
+from postroom.app.questions import build_asking
 from postroom.app.store import OpenedStore, open_store
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.ids import DeliveryId, IdMint
@@ -153,7 +154,9 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         plane = await stack.enter_async_context(
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
         )
-        approvals = await stack.enter_async_context(approving(settings, store, plane, mint, loops))
+        approvals = await stack.enter_async_context(
+            approving(settings, store, plane, build_asking(settings, store, clock, mint), loops)
+        )
         server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()
