@@ -94,7 +94,9 @@ class ReusedKey(Failure):
 
 
 class EndedFirst(Failure):
-    ask: AskBody = Field(description="The question as it ended.")
+    ask: AskBody | None = Field(
+        default=None, description="The question as it ended; left out when the key was used for another call."
+    )
 
 
 def _property(annotated: Any) -> dict[str, Any]:
