@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from postroom.app.questions import AskingParts
-from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.principal import OPERATOR
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
-from postroom.work.questions.request import check
-from postroom.work.questions.view import QuestionView
+from tests.app.asked_household import HEALTH, SECONDS, ask, labels, parts, phone, press, shown, until, write
 from tests.app.living import LIFTED, QUICK, Living, living
-
-HEALTH = Principal(Role.BUTLER, "health")
-OWNER_CHAT = "1000"
-_SECONDS = 20.0
-Found = TypeVar("Found")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -38,65 +31,13 @@ async def small(home: Path) -> AsyncIterator[Living]:
         yield one
 
 
-def parts(house: Living) -> AskingParts:
-    assert house.household.asking is not None
-    return house.household.asking
-
-
-async def ask(house: Living, *, wait_seconds: float = 0, **arguments: Any) -> QuestionView:
-    request = check({"question": "Ship it?", "options": ["yes", "no"], "channels": ["telegram"], **arguments})
-    return await parts(house).asking.ask(HEALTH, request, wait_seconds=wait_seconds)
-
-
-async def until(look: Callable[[], Awaitable[Found | None]]) -> Found:
-    async with asyncio.timeout(_SECONDS):
-        while not (found := await look()):
-            await asyncio.sleep(0.02)
-        return found
-
-
-async def phone(house: Living, words: str) -> dict[str, Any]:
-    """The message on the phone that says this, as soon as there is one."""
-
-    async def look() -> dict[str, Any] | None:
-        return next((one for one in await house.received() if words in one["text"]), None)
-
-    return await until(look)
-
-
-async def press(house: Living, message: dict[str, Any], button: str, **more: Any) -> dict[str, Any]:
-    body = {"message_id": message["message_id"], "button": button, **more}
-    async with house.http.post(house.household.addresses["sandbox"] + "telegram/press", json=body) as response:
-        assert response.status == 200, await response.text()
-        pressed: dict[str, Any] = await response.json()
-        return pressed
-
-
-async def write(house: Living, text: str, **more: Any) -> None:
-    body = {"chat_id": OWNER_CHAT, "text": text, **more}
-    async with house.http.post(house.household.addresses["sandbox"] + "telegram/inbound", json=body) as response:
-        assert response.status == 200, await response.text()
-
-
-async def shown(house: Living, view: QuestionView, status: PresentationStatus) -> None:
-    async def look() -> bool:
-        return [one.status for one in await parts(house).presentations.of(view.question.id)] == [status]
-
-    await until(look)
-
-
-def labels(message: dict[str, Any]) -> list[str]:
-    markup = message.get("reply_markup") or {}
-    return [button["text"] for row in markup.get("inline_keyboard", []) for button in row]
-
-
 @pytest.mark.requirement("ask:closed-everywhere")
 async def test_a_press_on_the_phone_answers_wakes_the_waiter_and_closes_the_card(house: Living) -> None:
-    asked = asyncio.create_task(ask(house, wait_seconds=_SECONDS))
+    asked = asyncio.create_task(ask(house, wait_seconds=SECONDS))
     card = await phone(house, "Ship it?")
     assert labels(card) == ["yes", "no", "✏️ Other", "Rather not"]
     await press(house, card, "yes")
-    view = await asyncio.wait_for(asked, _SECONDS)
+    view = await asyncio.wait_for(asked, SECONDS)
     question = view.question
     assert question.status is QuestionStatus.ANSWERED
     assert question.answer is not None and question.answer.value == "yes"
@@ -234,7 +175,7 @@ async def test_a_question_survives_the_house_and_after_a_gap_its_card_says_so(ho
         told = await phone(after, "I could not hear you from")
         assert told["message_id"] == card["message_id"]
         await press(after, told, "yes")
-        waited = await parts(after).asking.wait(HEALTH, key="ship", wait_seconds=_SECONDS)
+        waited = await parts(after).asking.wait(HEALTH, key="ship", wait_seconds=SECONDS)
         assert waited.question.status is QuestionStatus.ANSWERED
         closed = await phone(after, "✅ yes: answered by")
         assert closed["message_id"] == card["message_id"]

@@ -264,13 +264,6 @@ async def test_the_story_of_a_question_is_for_those_who_may_see_it_and_attempts_
         await small.asking.story(BEN, ask_id)
 
 
-async def test_events_are_those_of_the_askers_own_questions(small: Office) -> None:
-    await small.ask()
-    await small.ask(OTHER)
-    assert len(await small.asking.events(HEALTH, since=None, limit=10)) == 1
-    assert len(await small.asking.events(OPERATOR, since="1", limit=10)) == 1
-
-
 async def test_the_same_event_id_under_another_question_is_another_answer(office: Office) -> None:
     first, second = await office.ask(), await office.ask(question="And this?")
     for view in (first, second):

@@ -25,13 +25,6 @@ class AttemptBody(TypedDict):
     provider_response: str | None
 
 
-class ReceiptBody(TypedDict):
-    part: int
-    provider_delivery_id: str
-    receipt_type: str
-    received_at: str
-
-
 class DeliverySummary(TypedDict):
     """A delivery without its content."""
 

@@ -13,7 +13,6 @@ from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import AskedPerson, Question, Resume, Subject
 from postroom.domain.question_answer import Assurance
-from postroom.domain.question_change import QuestionEvent
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.asked_people import asked, asked_people, person_id_of
@@ -140,12 +139,6 @@ class Asking:
         attempts = await self.store.attempts(ask_id) if person.is_owner else ()
         view = await self._seen(person, question)
         return QuestionStory(view=view, events=await self.store.history(ask_id), attempts=attempts)
-
-    async def events(self, asker: Principal, *, since: str | None, limit: int) -> Sequence[QuestionEvent]:
-        """What happened to this asker's questions after that position; of the owner, to all. See also `bells`."""
-        _check_page(limit)
-        own = None if asker.is_owner else str(asker)
-        return await self.store.events(since=_position(since), limit=limit, asker=own)
 
     async def listing(
         self,

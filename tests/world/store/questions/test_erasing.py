@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, select
 from tests.clock import START_US
 from tests.opened_database import KINDS, opened_database
 from tests.work.questions.sample_questions import ANNA, BEN, MINT, new_attempt, new_question
@@ -23,7 +23,7 @@ from postroom.domain.retention import DAY_US, retention
 from postroom.domain.time import seconds
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
-from postroom.world.store.questions.erasing import erase_person, erase_words, remove_ended
+from postroom.world.store.questions.erasing import erase_asked, erase_old, old_questions
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
 from postroom.world.store.questions.seal import Seal
@@ -57,13 +57,25 @@ async def answered(store: StoredQuestions, database: Database, **arguments: Any)
     return question.id
 
 
+async def erased(database: Database, before_us: int) -> int:
+    return await database.write(
+        lambda connection: erase_old(connection, ended_before_us=before_us, now_us=NOW, limit=10)
+    )
+
+
+async def removed(database: Database) -> int:
+    return await database.write(
+        lambda connection: connection.execute(delete(questions).where(old_questions(NOW))).rowcount
+    )
+
+
 async def test_the_words_go_and_who_when_and_how_stays(store: StoredQuestions, database: Database) -> None:
     question_id = await answered(store, database, idempotency_key="k1")
     await store.ask(new_question(context="private, and open"))
 
-    assert await erase_words(database, ended_before_us=START_US, now_us=NOW, limit=10) == 0
-    assert await erase_words(database, ended_before_us=NOW, now_us=NOW, limit=10) == 1
-    assert await erase_words(database, ended_before_us=NOW, now_us=NOW, limit=10) == 0
+    assert await erased(database, START_US) == 0
+    assert await erased(database, NOW) == 1
+    assert await erased(database, NOW) == 0
 
     def everything(connection: Connection) -> str:
         mine = question_attempts.c.question_id == question_id
@@ -86,7 +98,7 @@ async def test_what_one_person_was_asked_can_be_erased_alone(store: StoredQuesti
     anna = await answered(store, database, people=(ANNA,), idempotency_key="a")
     ben = await answered(store, database, people=(BEN,), idempotency_key="b")
 
-    assert await erase_person(database, "anna", now_us=NOW, limit=10) == 1
+    assert await database.write(lambda connection: erase_asked(connection, "anna", now_us=NOW)) == 1
 
     of_anna, of_ben = await store.get(anna), await store.get(ben)
     assert of_anna and of_ben
@@ -97,10 +109,10 @@ async def test_what_was_erased_and_is_old_enough_is_removed_with_all_that_hangs_
     store: StoredQuestions, database: Database
 ) -> None:
     question_id = await answered(store, database)
-    assert await remove_ended(database, ended_before_us=NOW, limit=10) == 0, "its words are erased first"
-    await erase_words(database, ended_before_us=NOW, now_us=NOW, limit=10)
+    assert await removed(database) == 0, "its words are erased first"
+    await erased(database, NOW)
 
-    assert await remove_ended(database, ended_before_us=NOW, limit=10) == 1
+    assert await removed(database) == 1
 
     assert await store.get(question_id) is None
     left = select(question_events.c.position)

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, exists, select, update
 
-from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.questions import (
     presentation_parts,
     presentation_tokens,
@@ -20,14 +19,8 @@ from postroom.world.store.tables.questions import (
 _WORDS: Final = {"wording": None, "state": None, "resume": None, "answer": None, "reason": None}
 
 
-async def erase_words(database: Database, *, ended_before_us: int, now_us: int, limit: int) -> int:
-    """The texts of questions that ended before then; how many there were."""
-    return await database.write(
-        lambda connection: erase_old(connection, ended_before_us=ended_before_us, now_us=now_us, limit=limit)
-    )
-
-
 def erase_old(connection: Connection, *, ended_before_us: int, now_us: int, limit: int) -> int:
+    """The texts of questions that ended before then; how many there were."""
     old = select(questions.c.id).where(old_words(ended_before_us)).limit(limit)
     return _erase(connection, _locked(connection, old), now_us)
 
@@ -36,33 +29,17 @@ def old_words(ended_before_us: int) -> ColumnElement[bool]:
     return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_(None))
 
 
-async def erase_person(database: Database, person_id: str, *, now_us: int, limit: int) -> int:
+def erase_asked(connection: Connection, person_id: str, *, now_us: int) -> int:
     """The same for every question that is over and asked this person, however short ago."""
-    return await database.write(lambda connection: erase_asked(connection, person_id, now_us=now_us, limit=limit))
-
-
-def erase_asked(connection: Connection, person_id: str, *, now_us: int, limit: int | None = None) -> int:
     table, person = questions.c, question_people.c
     asked = exists().where(person.question_id == table.id, person.person_id == person_id)
-    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked).limit(limit)
+    over = select(table.id).where(table.ended_at.is_not(None), table.erased_at.is_(None), asked)
     return _erase(connection, _locked(connection, over), now_us)
 
 
 def old_questions(ended_before_us: int) -> ColumnElement[bool]:
+    """Those that may go altogether; their keys may be used again then."""
     return and_(questions.c.ended_at < ended_before_us, questions.c.erased_at.is_not(None))
-
-
-async def remove_ended(database: Database, *, ended_before_us: int, limit: int) -> int:
-    """With everything that hangs on them; their keys may be used again then."""
-    table = questions.c
-    old = select(table.id).where(old_questions(ended_before_us)).limit(limit)
-
-    def work(connection: Connection) -> int:
-        ids = _locked(connection, old)
-        connection.execute(delete(questions).where(table.id.in_(ids)))
-        return len(ids)
-
-    return await database.write(work)
 
 
 def _locked(connection: Connection, wanted: Select[Any]) -> Sequence[str]:
