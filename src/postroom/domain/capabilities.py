@@ -41,6 +41,8 @@ class Capabilities:
     """What the provider shows as one message, counted in `unit`; None: no limit below ours."""
     unit: Unit = "characters"
     buttons: bool = False
+    most_buttons: int | None = None
+    """How many fit under one message; a card that needs more has a numbered list or a link instead."""
     edits: bool = False
     deletes: bool = False
     reacts: bool = False

@@ -116,9 +116,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The provider's own name for what it accepted."""
+    """
+    The provider's own name for what it accepted.
+
+    `conversation` is where it stands there, when that is not the address itself: a direct message to a user is
+    kept in a channel of its own, and whoever edits it has to name that one.
+    """
 
     provider_id: str
+    conversation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

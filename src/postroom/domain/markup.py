@@ -67,10 +67,15 @@ class Markup:
 
 @record
 class Revision:
-    """The delivery that is to say something else now, and the provider's names for its parts, in order."""
+    """
+    The delivery that is to say something else now, and the provider's names for its parts, in order.
+
+    `conversation`: where they stand, as the receipt said; None when that is the address.
+    """
 
     delivery_id: DeliveryId
     provider_ids: tuple[str, ...]
+    conversation: str | None = None
 
 
 def markup_object(markup: Markup) -> dict[str, Any]:
@@ -106,14 +111,18 @@ def markup_of_text(text: str | None) -> Markup | None:
 
 
 def revision_text(revision: Revision | None) -> str | None:
-    return None if revision is None else json.dumps([revision.delivery_id, *revision.provider_ids])
+    if revision is None:
+        return None
+    named = [revision.delivery_id, *revision.provider_ids]
+    return json.dumps(named if revision.conversation is None else {"parts": named, "in": revision.conversation})
 
 
 def revision_of_text(text: str | None) -> Revision | None:
     if text is None:
         return None
-    delivery_id, *provider_ids = json.loads(text)
-    return Revision(delivery_id=DeliveryId(delivery_id), provider_ids=tuple(provider_ids))
+    kept = json.loads(text)
+    (delivery_id, *provider_ids), conversation = (kept["parts"], kept["in"]) if isinstance(kept, dict) else (kept, None)
+    return Revision(delivery_id=DeliveryId(delivery_id), provider_ids=tuple(provider_ids), conversation=conversation)
 
 
 def _button_object(button: Button) -> dict[str, Any]:

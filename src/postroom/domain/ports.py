@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from postroom.domain.breaker import Circuit, Permit, Report
@@ -76,11 +77,29 @@ class Probe(Protocol):
 
 
 @runtime_checkable
+class Reconcile(Protocol):
+    """A channel whose provider can be asked whether a message arrived; it declares `reconciles`."""
+
+    async def find(self, part: Any, since: datetime, timeout_seconds: float) -> Receipt | None:
+        """
+        The receipt of a part that was sent at `since` or later; None when the provider has no such message.
+
+        Raises one of our errors when the provider cannot say.
+        """
+        ...
+
+
+@runtime_checkable
 class Listen(Protocol):
     """A channel that hears what people write there."""
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        """What came since `position`; waits up to `timeout_seconds` for something to come."""
+        """
+        What came since `position`; waits up to `timeout_seconds` for something to come.
+
+        Asking with a position says that everything before it has been handled, so only then is it acknowledged
+        to a provider that wants that. Positions grow, over restarts too.
+        """
         ...
 
 

@@ -92,6 +92,29 @@ async def test_a_reused_connection_that_is_cut_is_never_tried_again_behind_our_b
     assert (server.connections, server.taken) == (1, 2)
 
 
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+async def test_no_method_is_repeated_behind_our_back(method: str) -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(accepted(), Trouble.READ_THEN_RESET)
+        await call.request(method, server.url, 5.0)
+        with pytest.raises(OutcomeUncertain):
+            await call.request(method, server.url, 5.0, headers={"Authorization": "Bearer x"})
+        await call.close()
+
+    assert (server.connections, server.taken) == (1, 2)
+
+
+async def test_the_headers_of_an_answer_are_found_by_any_spelling() -> None:
+    call = HttpCall("The service")
+    async with BotApi() as server:
+        server.behave(reply(429, {}, headers="X-RateLimit-Reset-After: 1.5\r\nretry-after: 2\r\n"))
+        answer = await call.request("PUT", server.url, 5.0, body=b"{}")
+        await call.close()
+
+    assert (answer.headers["x-ratelimit-reset-after"], answer.retry_after) == ("1.5", "2")
+
+
 async def test_a_redirect_is_not_followed() -> None:
     call = HttpCall("The service")
     async with BotApi() as elsewhere, BotApi() as server:

@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.world.http.descriptors import out_of_descriptors
 from postroom.world.http.whole_answer import whole_answer
 
 _JSON = {"Content-Type": "application/json"}
+_NO_HEADERS: CIMultiDictProxy[str] = CIMultiDictProxy(CIMultiDict())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpAnswer:
     status: int
-    retry_after: str | None
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: _NO_HEADERS, repr=False)
+    """Found by any spelling of their names."""
+
+    @property
+    def retry_after(self) -> str | None:
+        return self.headers.get("Retry-After")
 
 
 @dataclass(slots=True)
@@ -35,21 +42,34 @@ class _Trip:
 
 class HttpCall:
     """
-    Posts JSON, once, within a deadline.
+    Makes one request, once, within a deadline: no redirect is followed, nothing is repeated.
 
     Errors are raised outside of the handlers that caught the library's own:
     those name the URL, and the URL may hold a credential.
     """
 
-    def __init__(self, service: str) -> None:
+    def __init__(self, service: str, connector: aiohttp.BaseConnector | None = None) -> None:
         self._service = service
+        self._connector = connector
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: Mapping[str, Any], timeout_seconds: float) -> HttpAnswer:
+        return await self.request("POST", url, timeout_seconds, body=json.dumps(body).encode(), headers=_JSON)
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        timeout_seconds: float,
+        *,
+        body: bytes | aiohttp.MultipartWriter | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpAnswer:
+        """Raises `OutcomeUncertain` once a byte may have left and no complete answer came back."""
         trip, late, ours = _Trip(), False, None
         try:
             async with asyncio.timeout(timeout_seconds):
-                return await self._exchange(url, json.dumps(body).encode(), trip)
+                return await self._exchange(method, url, body, headers or {}, trip)
         except TimeoutError:
             late = True
         except (aiohttp.ClientError, OSError) as error:
@@ -63,17 +83,22 @@ class HttpCall:
         if session is not None:
             await session.close()
 
-    async def _exchange(self, url: str, body: bytes, trip: _Trip) -> HttpAnswer:
-        # POST only: the library silently repeats methods it takes for idempotent
-        async with self._open_session().post(
-            url, data=body, headers=_JSON, allow_redirects=False, trace_request_ctx=trip
+    async def _exchange(
+        self,
+        method: str,
+        url: str,
+        body: bytes | aiohttp.MultipartWriter | None,
+        headers: Mapping[str, str],
+        trip: _Trip,
+    ) -> HttpAnswer:
+        async with self._open_session().request(
+            method, url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=trip
         ) as response:
-            status, retry_after = response.status, response.headers.get("Retry-After")
-            if not 200 <= status < 300:
+            if not 200 <= response.status < 300:
                 # the status alone is a complete refusal, even if its explanation is cut off
-                trip.refusal = HttpAnswer(status=status, retry_after=retry_after, body=b"")
+                trip.refusal = HttpAnswer(status=response.status, headers=response.headers, body=b"")
             content = await whole_answer(response.content)
-            return HttpAnswer(status=status, retry_after=retry_after, body=content)
+            return HttpAnswer(status=response.status, headers=response.headers, body=content)
 
     def _failure(self, trip: _Trip, late: bool) -> PostroomError:
         if trip.left:
@@ -85,21 +110,23 @@ class HttpCall:
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
+                connector=self._connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 trace_configs=[_departure()],
             )
+            # else the library repeats GET, PUT and DELETE by itself when a kept connection breaks
+            self._session._retry_connection = False
         return self._session
 
 
 def _departure() -> aiohttp.TraceConfig:
-    """The signal comes just before the bytes are written, so `left` never errs towards "not sent"."""
+    """The signals come just before the bytes are written, so `left` never errs towards "not sent"."""
     config = aiohttp.TraceConfig()
     config.on_request_chunk_sent.append(_mark_left)
+    config.on_request_headers_sent.append(_mark_left)
     return config
 
 
-async def _mark_left(
-    session: aiohttp.ClientSession, context: SimpleNamespace, chunk: aiohttp.TraceRequestChunkSentParams
-) -> None:
+async def _mark_left(session: aiohttp.ClientSession, context: SimpleNamespace, sent: object) -> None:
     context.trace_request_ctx.left = True
