@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
 
 from aiohttp import web
 
-from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.ports import Clock
 from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
+from postroom.programs.sandbox.faces.face import Face
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.keyboards import pressed_data
 from postroom.programs.sandbox.ledger import SandboxLedger
@@ -20,22 +17,13 @@ from postroom.programs.sandbox.listings import callback_listing, mail_listing, m
 from postroom.programs.sandbox.openapi import DOCUMENT
 from postroom.programs.sandbox.page import PAGE_HEADERS, render
 from postroom.programs.sandbox.records import TelegramMessage
+from postroom.programs.sandbox.requests import answer, asked_window, invalid, read_json
 from postroom.programs.sandbox.telegram_objects import callback_object, reaction_object, typed_object
 from postroom.system.signal import Signal
 
-DEFAULT_LIMIT = 1_000
-MAX_LIMIT = 10_000
 _ON_PAGE = 50
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListWindow:
-    """Which part of a list was asked for."""
-
-    since: int | None
-    limit: int
 
 
 class Control:
@@ -48,7 +36,9 @@ class Control:
         news: Signal,
         token: str,
         household: str | None = None,
+        faces: Sequence[Face] = (),
     ) -> None:
+        self._faces = faces
         self._ledger = ledger
         self._faults = faults
         self._clock = clock
@@ -89,7 +79,8 @@ class Control:
     async def page(self, request: web.Request) -> web.StreamResponse:
         chat = self._ledger.telegram.messages(from_person=None, chat_id=None, since=None, limit=_ON_PAGE)
         received = self._ledger.email.mails(from_person=False, since=None, limit=_ON_PAGE)
-        text = render(chat, received, self._faults.listed())
+        others = {face.name: face.ledger.messages(limit=_ON_PAGE) for face in self._faces}
+        text = render(chat, received, self._faults.listed(), others)
         return web.Response(text=text, content_type="text/html", headers=PAGE_HEADERS)
 
     async def health(self, request: web.Request) -> web.StreamResponse:
@@ -203,6 +194,8 @@ class Control:
 
     async def clear(self, request: web.Request) -> web.StreamResponse:
         self._ledger.clear()
+        for face in self._faces:
+            face.ledger.clear()
         return answer({"cleared": True})
 
     async def list_faults(self, request: web.Request) -> web.StreamResponse:
@@ -245,35 +238,3 @@ class Control:
         if message is None:
             raise invalid(field, "no such message in this chat", "not_found")
         return message
-
-
-def answer(body: dict[str, Any], status: int = 200) -> web.Response:
-    return web.json_response({"sandbox": True, **body}, status=status)
-
-
-def invalid(field: str, error: str, code: str) -> ValidationError:
-    return ValidationError.of([FieldError(field, error, code)])
-
-
-def asked_window(request: web.Request) -> ListWindow:
-    since, limit = request.query.get("since"), request.query.get("limit", str(DEFAULT_LIMIT))
-    complaints = []
-    if since is not None and not _is_number(since):
-        complaints.append(FieldError("since", "must be a number from an earlier listing", "integer_required"))
-    if not _is_number(limit) or not 1 <= int(limit) <= MAX_LIMIT:
-        complaints.append(FieldError("limit", f"must be between 1 and {MAX_LIMIT}", "out_of_range"))
-    if complaints:
-        raise ValidationError.of(complaints)
-    return ListWindow(since=None if since is None else int(since), limit=int(limit))
-
-
-async def read_json(request: web.Request) -> object:
-    try:
-        value: object = json.loads(await request.read())
-    except (ValueError, RecursionError):
-        raise invalid("body", "must be JSON", "json_required") from None
-    return value
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 18

@@ -44,6 +44,9 @@ _SMTP_CODES = frozenset({421, 432, 450, 451, 452, 454, 455, 530, 534, 535, 538, 
 class FaultChannel(StrEnum):
     TELEGRAM = "telegram"
     EMAIL = "email"
+    NTFY = "ntfy"
+    SLACK = "slack"
+    DISCORD = "discord"
 
 
 class Mode(StrEnum):

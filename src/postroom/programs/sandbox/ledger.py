@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from postroom.programs.sandbox.email_ledger import EMAIL_TABLES, EmailLedger
+from postroom.programs.sandbox.faces.ledger import FACE_TABLES, FaceLedger
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.telegram_ledger import TELEGRAM_COLUMNS, TELEGRAM_TABLES, TelegramLedger
 from postroom.programs.sandbox.update_queue import UPDATE_COLUMNS, UPDATE_TABLES, UpdateQueue
@@ -19,11 +20,14 @@ from postroom.programs.sandbox.update_queue import UPDATE_COLUMNS, UPDATE_TABLES
 class SandboxLedger:
     def __init__(self, path: Path | None = None) -> None:
         self._file = LedgerFile(
-            path, TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES, (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS)
+            path, TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FACE_TABLES, (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS)
         )
         self.updates = UpdateQueue(self._file)
         self.telegram = TelegramLedger(self._file)
         self.email = EmailLedger(self._file)
+
+    def of_face(self, name: str) -> FaceLedger:
+        return FaceLedger(self._file, name)
 
     def clear(self) -> None:
         with self._file.writing() as connection:

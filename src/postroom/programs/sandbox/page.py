@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 
 from postroom.domain.time import to_text
+from postroom.programs.sandbox.faces.record import FaceMessage
 from postroom.programs.sandbox.faults import Fault
 from postroom.programs.sandbox.keyboards import keys
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
@@ -36,7 +38,12 @@ PAGE_HEADERS = {
 }
 
 
-def render(chat: Sequence[TelegramMessage], mails: Sequence[StoredMail], faults: Sequence[Fault]) -> str:
+def render(
+    chat: Sequence[TelegramMessage],
+    mails: Sequence[StoredMail],
+    faults: Sequence[Fault],
+    others: Mapping[str, Sequence[FaceMessage]] = MappingProxyType({}),
+) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -46,6 +53,7 @@ def render(chat: Sequence[TelegramMessage], mails: Sequence[StoredMail], faults:
         '<main class="rooms">'
         f"{_room('Phone', 'No messages yet.', [_bubble(message) for message in reversed(chat)])}"
         f"{_room('Mailbox', 'No e-mail yet.', [_letter(stored) for stored in reversed(mails)])}"
+        f"{''.join(_face(name, messages) for name, messages in others.items())}"
         "</main></body></html>"
     )
 
@@ -59,6 +67,21 @@ def _fault_line(faults: Sequence[Fault]) -> str:
 def _room(name: str, empty: str, entries: Sequence[str]) -> str:
     content = f"<ol>{''.join(entries)}</ol>" if entries else f"<p>{empty}</p>"
     return f'<section aria-label="{name}"><h2>{name}</h2>{content}</section>'
+
+
+def _face(name: str, messages: Sequence[FaceMessage]) -> str:
+    return _room(name.capitalize(), "No messages yet.", [_note(message) for message in reversed(messages)])
+
+
+def _note(message: FaceMessage) -> str:
+    side, who = ("person", message.author or "Person") if message.from_person else ("bot", "Bot")
+    notes = [f"{who}, {message.place}, message {message.message_id}, {to_text(message.at_us)}"]
+    if message.thread:
+        notes.append(f"in reply to {message.thread}")
+    notes += [word for word, is_so in (("edited", message.earlier), ("deleted", message.is_deleted)) if is_so]
+    if message.reactions:
+        notes.append(f"reactions {' '.join(message.reactions)}")
+    return f'<li class="{side}"><p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
 
 
 def _bubble(message: TelegramMessage) -> str:

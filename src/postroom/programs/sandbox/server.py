@@ -18,6 +18,8 @@ from postroom.domain.web_address import web_address
 from postroom.programs.sandbox.application import build_application
 from postroom.programs.sandbox.bot_api import SANDBOX_TOKEN, BotApi
 from postroom.programs.sandbox.control import Control
+from postroom.programs.sandbox.faces.face import Face, FaceParts
+from postroom.programs.sandbox.faces.known import FACES
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.logs import http_logger
@@ -64,6 +66,7 @@ class Sandbox:
         self._clock = clock or SystemClock()
         self._stopping = asyncio.Event()
         self._news = Signal()
+        self.faces = self._made_faces()
         self._runner = self._http()
         self._smtp = self._mail()
 
@@ -100,6 +103,13 @@ class Sandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
+    def _made_faces(self) -> tuple[Face, ...]:
+        return tuple(make(self._parts(name)) for name, make in FACES.items())
+
+    def _parts(self, name: str) -> FaceParts:
+        ledger = self.ledger.of_face(name)
+        return FaceParts(ledger=ledger, faults=self.faults, clock=self._clock, stopping=self._stopping)
+
     def _http(self) -> web.AppRunner:
         options = self.options
         application = build_application(
@@ -118,7 +128,9 @@ class Sandbox:
                 news=self._news,
                 token=options.token or SANDBOX_TOKEN,
                 household=options.household,
+                faces=self.faces,
             ),
+            faces=self.faces,
             hosts={*options.allowed_hosts, options.host} - _ANY_ADDRESS,
         )
         return web.AppRunner(

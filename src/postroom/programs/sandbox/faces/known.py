@@ -1,0 +1,12 @@
+"""The services the sandbox plays beside Telegram and mail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from postroom.programs.sandbox.faces.face import Face, FaceParts
+
+FACES: Final[Mapping[str, Callable[[FaceParts], Face]]] = MappingProxyType({})
+"""By name; each is made once for a sandbox."""
