@@ -113,10 +113,10 @@ async def wait_idly(house: AskHouse, into: Figures) -> None:
     arrived = [house.phone.expect(word) for word in words]
     ids = await asyncio.gather(*(house.ask(word) for word in words))
     await asyncio.wait_for(asyncio.gather(*arrived), 300)
-    await asyncio.sleep(3.0)  # until the last cards are noted
+    await quiet()  # until the last cards are noted
     before = resident_megabytes()
     waiting = [asyncio.create_task(house.waited(one)) for one in ids]
-    await asyncio.sleep(1.5)
+    await quiet()
     began, cpu = time.perf_counter(), cpu_seconds()
     await asyncio.sleep(IDLE_SECONDS)
     into.idle_cpu = (cpu_seconds() - cpu) / (time.perf_counter() - began)
@@ -124,6 +124,15 @@ async def wait_idly(house: AskHouse, into: Figures) -> None:
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def quiet() -> None:
+    """Until a second goes by in which next to nothing is done, or a minute."""
+    for _ in range(60):
+        cpu = cpu_seconds()
+        await asyncio.sleep(1.0)
+        if cpu_seconds() - cpu < 0.05:
+            return
 
 
 def resident_megabytes() -> float:

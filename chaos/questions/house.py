@@ -62,7 +62,7 @@ class House:
     def _parts(self, store: OpenedStore, mint: IdMint) -> AskingParts:
         parts = build_asking(self.settings, store, self.clock, mint)
         watch(parts.store, ["ask", "hear", "collect"], self.crash)
-        cards = ["plan", "to_show", "issue", "submitted", "presented", "to_close"]
+        cards = ["plan", "due", "issue", "submitted", "presented"]
         watch(parts.presentations, cards, self.crash)
         return parts
 

@@ -70,7 +70,7 @@ def _sent(phase: Phase, passage: int) -> list[Moment]:
 MOMENTS: Final[list[Moment]] = [
     *around(Phase.ASK, "ask"),
     *around(Phase.ASK, "plan"),
-    Moment(phase=Phase.PRESENT, point=after("to_show")),
+    Moment(phase=Phase.PRESENT, point=after("due")),
     *around(Phase.PRESENT, "issue"),
     *_sent(Phase.PRESENT, 1),
     *around(Phase.PRESENT, "submitted"),
@@ -79,7 +79,7 @@ MOMENTS: Final[list[Moment]] = [
     *around(Phase.DECIDE, "hear"),
     *around(Phase.HEAR, "answer_press"),
     *around(Phase.HEAR, "save_offset"),
-    Moment(phase=Phase.CLOSE, point=after("to_close")),
+    Moment(phase=Phase.CLOSE, point=after("due"), passage=2),
     *_sent(Phase.CLOSE, 2),
     *around(Phase.CLOSE, "presented", 2),
     *around(Phase.TELL, "collect"),

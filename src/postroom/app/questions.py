@@ -83,7 +83,8 @@ class QuestionEar:
 
 
 def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint) -> AskingParts:
-    bells, marks = Bells(), StoredIntents(opened.database, mint.mint)
+    bells, marks = Bells(lambda: opened.questions.are_heard), StoredIntents(opened.database, mint.mint)
+    opened.questions.follow(bells.ring_elsewhere)
     rides: dict[SubjectKind, Ride] = {
         SubjectKind.APPROVAL: approval_ride(settings, opened, mint),
         SubjectKind.INTENT: IntentRide(record=marks, rule=answer_by(mint.mint)),

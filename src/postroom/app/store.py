@@ -20,6 +20,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.people.people import StoredPeople
+from postroom.world.store.shared.question_notices import QuestionNotices
 
 Listening = Callable[
     [Callable[[], None], Callable[[list[DeliveryId] | None], Awaitable[None]], Loops],
@@ -34,6 +35,7 @@ class OpenedStore:
     database: Database
     ledger: Ledger
     listening: Listening
+    questions: QuestionNotices  # what others do to questions, as long as it is heard
     people: StoredPeople  # one for the process, so that what it changes is known at once
     household: HouseholdPeople
 
@@ -85,11 +87,21 @@ def _postgres(settings: Settings) -> OpenedStore:
         prepared=asked.prepared_statements,
         listen_url=asked.listen_url.reveal() or None,
     )
-    listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database)
-    return _opened(database, PostgresLedger(database), listening)
+    questions = QuestionNotices()
+    listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database, questions)
+    return _opened(database, PostgresLedger(database), listening, questions)
 
 
-def _opened(database: Database, ledger: Ledger, listening: Listening) -> OpenedStore:
+def _opened(
+    database: Database, ledger: Ledger, listening: Listening, questions: QuestionNotices | None = None
+) -> OpenedStore:
     people = stored_people(database, IdMint())
     household = HouseholdPeople(people, SystemClock())
-    return OpenedStore(database=database, ledger=ledger, listening=listening, people=people, household=household)
+    return OpenedStore(
+        database=database,
+        ledger=ledger,
+        listening=listening,
+        questions=questions or QuestionNotices(),
+        people=people,
+        household=household,
+    )

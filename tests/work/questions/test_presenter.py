@@ -77,7 +77,7 @@ async def test_after_a_crash_between_sending_and_noting_it_the_card_is_found_by_
     post = CardPost()
     ask_id = (await both.ask(to="anna")).question.id
     first = presenter(both, post)
-    (claim,) = await both.presentations.to_show(both.clock.now_us(), lease_until_us=both.clock.now_us() + 1, limit=10)
+    (claim,) = await both.presentations.due(both.clock.now_us(), lease_until_us=both.clock.now_us() + 1, limit=10)
     card = first.cards.asking(claim.question, claim.presentation)
     await post.submit(card.outgoing, request_id="r", wait_seconds=0)  # and dies
     both.clock.jump(LEASE_SECONDS)
@@ -94,9 +94,7 @@ async def test_what_a_lost_process_sent_before_the_question_ended_is_closed(offi
     post = CardPost()
     ask_id = (await office.ask(to="anna")).question.id
     lost = presenter(office, post)
-    (claim,) = await office.presentations.to_show(
-        office.clock.now_us(), lease_until_us=office.clock.now_us() + 1, limit=10
-    )
+    (claim,) = await office.presentations.due(office.clock.now_us(), lease_until_us=office.clock.now_us() + 1, limit=10)
     await post.submit(lost.cards.asking(claim.question, claim.presentation).outgoing, request_id="r", wait_seconds=0)
     await office.asking.cancel(HEALTH, ask_id, None)
     office.clock.jump(LEASE_SECONDS)

@@ -49,6 +49,38 @@ async def test_one_look_serves_all_who_wait(office: Office, monkeypatch: pytest.
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
+async def test_where_others_are_heard_nobody_looks_every_moment(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = await office.ask(to="Anna")
+    waiting = asyncio.create_task(office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=60))
+    await office.clock.parked(1)
+    await office.clock.advance(LOOK_SECONDS)  # the first look finds out where the feed ends
+    await office.clock.parked(1)
+    looks = 0
+
+    async def counted(**_: object) -> list[object]:
+        nonlocal looks
+        looks += 1
+        return []
+
+    monkeypatch.setattr(office.store, "events", counted)
+    monkeypatch.setattr(office.asking.bells, "hears_others", lambda: True)
+    await office.clock.advance(LOOK_SECONDS)  # from now on
+    await office.clock.parked(1)
+    looks = 0
+
+    for _ in range(20):
+        await office.clock.advance(LOOK_SECONDS)
+    assert looks == 0
+
+    office.asking.bells.ring_elsewhere(view.question.id)
+    await office.clock.parked(1)
+    assert not waiting.done()  # it looked, and goes on waiting
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+
+
 async def test_when_the_one_that_looks_leaves_another_one_does(office: Office) -> None:
     first, second = await office.ask(to="Anna"), await office.ask(to="Anna", question="And this?")
     leading = asyncio.create_task(office.asking.wait(HEALTH, ask_id=first.question.id, wait_seconds=60))

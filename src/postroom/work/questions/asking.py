@@ -61,7 +61,7 @@ class Asking:
         stored = await self.questions.ask(question)
         if stored.created:
             with suppress(StoreUnavailable):  # it is asked; the presenter plans what is not planned
-                await self.planning.plan(stored.question)
+                await self.planning.plan(stored.question, [one.id for one in stored.question.people])
                 self.bells.every.ring()
         view = await self._waited(asker, stored.question.id, wait_seconds, progress)
         return replace(view, joined=stored.joined)

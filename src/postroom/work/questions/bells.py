@@ -14,10 +14,11 @@ class Bells:
     `every` rings with each change, for those who look after all questions.
 
     Of those who wait one leads: it looks for what other processes committed, on behalf of all. `position` is how far
-    it has looked, None before its first look.
+    it has looked, None before its first look. As long as this process `hears_others`, that is a precaution only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hears_others: Callable[[], bool] = lambda: False) -> None:
+        self.hears_others = hears_others
         self.every = Signal()
         self.position: int | None = None
         self._of: dict[str, tuple[Signal, int]] = {}
@@ -66,6 +67,14 @@ class Bells:
         self.every.ring()
         for call in self._also:
             call(question)
+
+    def ring_elsewhere(self, question_id: str | None) -> None:
+        """Another process committed a change of this one; None: of some, and they are not known."""
+        if question_id is None:
+            self.ring_for_all()
+        else:
+            self.ring_for(question_id)
+        self.every.ring()
 
     def ring_for(self, question_id: str) -> None:
         if listened := self._of.get(question_id):

@@ -23,15 +23,18 @@ class Planning:
     channels: Channels
     clock: Clock
 
-    async def plan(self, question: Question) -> Sequence[Presentation]:
-        ids = sorted(await self.plans.unplanned(question.id))
+    async def plan(self, question: Question, people: Sequence[str] | None = None) -> Sequence[Presentation]:
+        """For these people of it, or for all for whom it was not done yet."""
+        ids = sorted(await self.plans.unplanned(question.id) if people is None else people)
         chosen = [place for one in ids for place in await self._places(question, one)]
         return await self.plans.plan(question.id, ids, chosen, self.clock.now_us())
 
-    async def take_up(self) -> None:
-        """What was asked and not planned: by a process that died, or because people were added."""
-        for question in await self.plans.to_plan(_AT_A_TIME):
+    async def take_up(self) -> int:
+        """What was asked and not planned, by a process that died or because people were added; how many it was."""
+        found = await self.plans.to_plan(_AT_A_TIME)
+        for question in found:
             await self.plan(question)
+        return len(found)
 
     async def _places(self, question: Question, person_id: str) -> list[PlannedPresentation]:
         found = await self.people.find(person_id)

@@ -69,16 +69,10 @@ class Presenter:
 
     async def look(self) -> int | None:
         """One round; answers when the next is due, unless the signal rings before."""
-        await self.planning.take_up()
-        now_us = self.clock.now_us()
-        lease_us = now_us + seconds(LEASE_SECONDS)
-        if room := self._room():
-            for claim in await self.claims.to_close(now_us, lease_until_us=lease_us, limit=room):
-                self._begin(self._close(claim))
-        if room := self._room():
-            for claim in await self.claims.to_show(now_us, lease_until_us=lease_us, limit=room):
-                self._begin(self._show(claim))
-        return now_us + seconds(LOOK_SECONDS)
+        await self._begin_what_is_due()
+        if await self.planning.take_up():
+            await self._begin_what_is_due()
+        return self.clock.now_us() + seconds(LOOK_SECONDS)
 
     async def idle(self) -> None:
         while self._tasks:
@@ -89,6 +83,12 @@ class Presenter:
         for task in self._tasks:
             task.cancel()
         await self.idle()
+
+    async def _begin_what_is_due(self) -> None:
+        now_us, room = self.clock.now_us(), self._room()
+        lease_us = now_us + seconds(LEASE_SECONDS)
+        for claim in await self.claims.due(now_us, lease_until_us=lease_us, limit=room) if room else ():
+            self._begin(self._work(claim))
 
     def _room(self) -> int:
         return max(0, _IN_HAND - len(self._tasks))
@@ -107,8 +107,10 @@ class Presenter:
         if error is not None and not isinstance(error, PostroomError):
             _log.error("questions.card_failed", error=type(error).__name__)
 
-    async def _show(self, claim: PresentationClaim) -> None:
-        if claim.presentation.status is PresentationStatus.PLANNED:
+    async def _work(self, claim: PresentationClaim) -> None:
+        if claim.presentation.status is PresentationStatus.CLOSING:
+            await self._close(claim)
+        elif claim.presentation.status is PresentationStatus.PLANNED:
             await self._show_first(claim)
         elif claim.question.is_open:
             await self._show_revised(claim)

@@ -14,7 +14,8 @@ from postroom.domain.time import SECOND_US, seconds
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.view import Progress
 
-LOOK_SECONDS: Final = 0.1  # how soon an end that another process committed is seen
+LOOK_SECONDS: Final = 0.1  # how soon an end that another process committed is seen, where it is not heard of
+CHECK_SECONDS: Final = 5.0  # the same where it should have been heard of
 PROGRESS_SECONDS: Final = 10.0
 _AT_A_TIME: Final = 200
 
@@ -59,8 +60,12 @@ class Waiting:
         while not news.is_set() and self.clock.now_us() < until_us:
             if not self.bells.leads(self):
                 await self.clock.wait(news, until_us)
-            elif not await self.clock.wait(news, min(until_us, self.clock.now_us() + seconds(LOOK_SECONDS))):
+            elif not await self.clock.wait(news, min(until_us, self._next_look_us())):
                 await self._look_elsewhere()
+
+    def _next_look_us(self) -> int:
+        hears_others = self.bells.position is not None and self.bells.hears_others()
+        return self.clock.now_us() + seconds(CHECK_SECONDS if hears_others else LOOK_SECONDS)
 
     async def _look_elsewhere(self) -> None:
         """The first look only finds out where the feed ends; so that nothing before is missed, all look once."""

@@ -76,7 +76,7 @@ async def planned(cards: StoredPresentations, question: Question) -> None:
 
 async def one_to_show(cards: StoredPresentations, question: Question) -> PresentationClaim:
     await cards.plan(question.id, ["anna", "ben"], [TELEGRAM], NOW)
-    (claim,) = await cards.to_show(NOW, lease_until_us=LEASE, limit=10)
+    (claim,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     return claim
 
 
@@ -127,9 +127,9 @@ async def test_several_who_look_at_once_share_the_cards(
     await cards.plan(question.id, ["anna", "ben"], places, NOW)
 
     async with asyncio.timeout(30):
-        looks = (cards.to_show(NOW, lease_until_us=LEASE, limit=3) for _ in range(8))
+        looks = (cards.due(NOW, lease_until_us=LEASE, limit=3) for _ in range(8))
         claims = [claim for some in await asyncio.gather(*looks) for claim in some]
-    claims += await cards.to_show(NOW, lease_until_us=LEASE, limit=20)
+    claims += await cards.due(NOW, lease_until_us=LEASE, limit=20)
 
     assert sorted(claim.presentation.channel for claim in claims) == sorted(place.channel for place in places)
 
@@ -139,10 +139,10 @@ async def test_what_a_lost_process_held_is_taken_up_and_its_own_word_no_longer_c
     cards: StoredPresentations, question: Question
 ) -> None:
     lost = await one_to_show(cards, question)
-    assert await cards.to_show(NOW, lease_until_us=LEASE, limit=10) == []
+    assert await cards.due(NOW, lease_until_us=LEASE, limit=10) == []
     assert await cards.next_due(NOW) == LEASE
 
-    (found,) = await cards.to_show(LEASE, lease_until_us=LEASE + seconds(30), limit=10)
+    (found,) = await cards.due(LEASE, lease_until_us=LEASE + seconds(30), limit=10)
 
     assert (lost.taken_up, found.taken_up) == (False, True)
     assert not await cards.presented(lost, SHOWN, LEASE)
@@ -156,10 +156,10 @@ async def test_what_a_lost_process_held_is_taken_up_and_its_own_word_no_longer_c
 async def test_a_card_remembers_its_delivery_and_all_its_parts(cards: StoredPresentations, question: Question) -> None:
     claim = await one_to_show(cards, question)
     assert await cards.submitted(claim, "d1", look_again_us=NOW + 5, now_us=NOW)
-    (again,) = await cards.to_show(NOW + 5, lease_until_us=LEASE, limit=10)
+    (again,) = await cards.due(NOW + 5, lease_until_us=LEASE, limit=10)
     assert (again.presentation.delivery_id, again.presentation.revision) == ("d1", 1)
     assert await cards.later(again, NOW + 9)
-    (again,) = await cards.to_show(NOW + 9, lease_until_us=LEASE, limit=10)
+    (again,) = await cards.due(NOW + 9, lease_until_us=LEASE, limit=10)
     await cards.presented(again, SHOWN, NOW)
 
     (card,) = await cards.of(question.id)
@@ -182,9 +182,9 @@ async def test_an_end_closes_what_was_shown_and_leaves_what_was_not(
 
     assert await statuses(cards, question) == {"telegram": Status.CLOSING, "email": Status.LEFT}
     assert await cards.open_on("telegram") == []
-    (closing,) = await cards.to_close(NOW, lease_until_us=LEASE, limit=10)
+    (closing,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     assert closing.question.status == "answered"
-    assert await cards.to_close(NOW, lease_until_us=LEASE, limit=10) == []
+    assert await cards.due(NOW, lease_until_us=LEASE, limit=10) == []
     assert await cards.presented(closing, Shown(move=Move.CLOSE), NOW)
     assert await statuses(cards, question) == {"telegram": Status.CLOSED, "email": Status.LEFT}
 
@@ -199,7 +199,7 @@ async def test_a_card_that_comes_up_after_the_end_is_closed(
     assert await cards.presented(claim, SHOWN, NOW)
 
     assert await statuses(cards, question) == {"telegram": Status.CLOSING}
-    (closing,) = await cards.to_close(NOW, lease_until_us=LEASE, limit=10)
+    (closing,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     assert await cards.presented(closing, Shown(move=Move.LEAVE, reason="deleted"), NOW)
     assert [one.reason for one in await cards.of(question.id)] == ["deleted"]
 
@@ -213,7 +213,7 @@ async def test_ending_and_showing_at_the_same_moment_never_leave_a_card_open(
         async with asyncio.timeout(30):
             await asyncio.gather(cards.presented(claim, SHOWN, NOW), store.hear(new_attempt(question), at_hearing))
         assert await statuses(cards, question) == {"telegram": Status.CLOSING}
-        for closing in await cards.to_close(NOW, lease_until_us=LEASE, limit=10):
+        for closing in await cards.due(NOW, lease_until_us=LEASE, limit=10):
             await cards.presented(closing, Shown(move=Move.CLOSE), NOW)
 
 
@@ -230,10 +230,10 @@ async def test_a_new_wording_is_to_be_shown_on_the_card_and_its_ticks_are_gone(
     wording = replace(question.wording, question="Ship what?")
     await store.change(question.id, partial(moves.revised, wording=wording, now_us=NOW))
 
-    (claim,) = await cards.to_show(NOW, lease_until_us=LEASE, limit=10)
+    (claim,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     assert (claim.presentation.revision, claim.question.revision, claim.presentation.toggles) == (1, 2, ())
     assert await cards.presented(claim, Shown(move=Move.SHOW, revision=2), NOW)
-    assert await cards.to_show(LEASE, lease_until_us=LEASE, limit=10) == []
+    assert await cards.due(LEASE, lease_until_us=LEASE, limit=10) == []
     (card,) = await cards.of(question.id)
     assert (card.status, card.revision, card.provider_ids) == (Status.SHOWN, 2, ("7", "8"))
 
@@ -247,7 +247,7 @@ async def test_a_card_that_comes_up_with_the_old_wording_is_due_again(
 
     await cards.presented(claim, SHOWN, NOW)
 
-    (again,) = await cards.to_show(NOW, lease_until_us=LEASE, limit=10)
+    (again,) = await cards.due(NOW, lease_until_us=LEASE, limit=10)
     assert (again.presentation.revision, again.question.revision) == (1, 2)
 
 
@@ -275,9 +275,7 @@ async def test_a_message_whose_number_never_reached_us_may_be_the_card_that_was_
     assert await cards.perhaps("telegram", "555", "7") == []
 
     claim = next(
-        one
-        for one in await cards.to_show(NOW, lease_until_us=LEASE, limit=10)
-        if one.presentation.channel == "telegram"
+        one for one in await cards.due(NOW, lease_until_us=LEASE, limit=10) if one.presentation.channel == "telegram"
     )
     assert [one.id for one in await cards.perhaps("telegram", "555", "7")] == [claim.presentation.id]
     assert await cards.perhaps("telegram", "556", "7") == []

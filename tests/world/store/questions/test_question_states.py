@@ -194,11 +194,12 @@ class QuestionMachine(RuleBasedStateMachine):
             assert change is not None
             self.note_end(question.id, change.question)
 
-    @rule(limit=st.integers(1, 4), closing=st.booleans(), lease=st.sampled_from([0, 30]))
-    def cards_are_claimed_by_several_at_once(self, limit: int, closing: bool, lease: int) -> None:
+    @rule(limit=st.integers(1, 4), lease=st.sampled_from([0, 30]))
+    def cards_are_claimed_by_several_at_once(self, limit: int, lease: int) -> None:
         """A lease that is over at once is a process that was lost."""
-        claim = self.cards.to_close if closing else self.cards.to_show
-        jobs = [claim(self.now, lease_until_us=self.now + seconds(lease) + lease, limit=limit) for _ in range(3)]
+        jobs = [
+            self.cards.due(self.now, lease_until_us=self.now + seconds(lease) + lease, limit=limit) for _ in range(3)
+        ]
 
         claimed = [one for some in self.run(_together(jobs)) for one in some]
 

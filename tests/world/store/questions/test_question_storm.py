@@ -45,14 +45,14 @@ class Process:
         self.cards = StoredPresentations(database, MINT.mint)
 
     async def show(self) -> list[str]:
-        claims = await self.cards.to_show(NOW, lease_until_us=NOW + HOUR_US, limit=5)
+        claims = await self.cards.due(NOW, lease_until_us=NOW + HOUR_US, limit=5)
         shown = Shown(move=PresentationMove.SHOW, revision=1)
         for claim in claims:
             await self.cards.presented(claim, replace(shown, provider_ids=[claim.presentation.id]), NOW)
         return [claim.presentation.id for claim in claims if claim.presentation.status is PresentationStatus.PLANNED]
 
     async def close(self) -> list[str]:
-        claims = await self.cards.to_close(NOW, lease_until_us=NOW + HOUR_US, limit=5)
+        claims = await self.cards.due(NOW, lease_until_us=NOW + HOUR_US, limit=5)
         for claim in claims:
             await self.cards.presented(claim, Shown(move=PresentationMove.CLOSE), NOW)
         return [claim.presentation.id for claim in claims]

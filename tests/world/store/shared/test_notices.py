@@ -18,6 +18,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening
+from postroom.world.store.shared.question_notices import QuestionNotices
 
 _SECONDS = 20.0
 
@@ -56,7 +57,7 @@ async def test_another_process_hears_of_what_ended_and_of_what_waits(
 ) -> None:
     here, there = databases
     ledger, ear = PostgresLedger(here), Ear()
-    async with listening(there, ear.on_pending, ear.on_settled, CountedLoops()):
+    async with listening(there, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops()):
         assert await ear.heard() is None  # something may have happened before we listened
         await ear.woken()
         inserted = await ledger.insert(new_delivery(), LEASE)
@@ -73,7 +74,7 @@ async def test_another_process_hears_of_what_ended_and_of_what_waits(
 async def test_only_what_has_ended_is_announced(databases: tuple[PostgresDatabase, PostgresDatabase]) -> None:
     here, there = databases
     ledger, ear = PostgresLedger(here), Ear()
-    async with listening(there, ear.on_pending, ear.on_settled, CountedLoops()):
+    async with listening(there, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops()):
         await ear.heard()
         claims = [(await ledger.insert(new_delivery(), LEASE)).claim for _ in range(2)]
         assert claims[0] is not None
@@ -90,7 +91,7 @@ async def test_a_large_batch_is_announced_whole(databases: tuple[PostgresDatabas
     ledger, ear = PostgresLedger(here), Ear()
     inserted = await asyncio.gather(*(ledger.insert(new_delivery(), LEASE) for _ in range(450)))
     claims = [one.claim for one in inserted if one.claim]
-    async with listening(there, ear.on_pending, ear.on_settled, CountedLoops()):
+    async with listening(there, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops()):
         await ear.heard()
 
         await asyncio.gather(*(ledger.settle(ending(claim, DeliveryEvent.DELIVER)) for claim in claims))
@@ -106,7 +107,7 @@ async def test_a_lost_connection_is_replaced_and_what_was_missed_is_looked_up(
 ) -> None:
     here, there = databases
     ledger, ear = PostgresLedger(here), Ear()
-    async with listening(there, ear.on_pending, ear.on_settled, CountedLoops()):
+    async with listening(there, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops()):
         assert await ear.heard() is None
         await _end_listeners(postgres_url)
 
@@ -129,7 +130,7 @@ async def test_an_ear_that_fails_once_is_not_deaf_for_ever(
             raise failures.pop()
         await ear.on_settled(ids)
 
-    async with listening(there, ear.on_pending, settled, CountedLoops()):
+    async with listening(there, QuestionNotices(), ear.on_pending, settled, CountedLoops()):
         assert await ear.heard() is None
         claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
@@ -149,7 +150,7 @@ async def test_one_who_is_turned_away_for_a_while_listens_afterwards(
             await refused.hot(lambda connection: connection.fetchval("select 1"))
         with pytest.raises(StoreUnavailable):
             await refused.read(lambda connection: connection.info)
-        async with listening(refused, ear.on_pending, ear.on_settled, CountedLoops()):
+        async with listening(refused, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops()):
             await asyncio.sleep(0)
             await owner.execute("alter role listener login")
             assert await ear.heard() is None

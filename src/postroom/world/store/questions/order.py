@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Final
 
 from sqlalchemy import Connection, func, insert, select
@@ -11,7 +12,8 @@ from postroom.domain.strict_json import strict_json
 from postroom.world.store.intents.order import wait_for_turn
 from postroom.world.store.tables.questions import question_events
 
-QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: the id of each question that has a new event
+QUESTIONS_CHANNEL: Final = "postroom_questions"  # on PostgreSQL: who committed, and which question has a new event
+THIS_PROCESS: Final = secrets.token_hex(4)
 _events = question_events.alias()
 _NEXT_POSITION: Final = select(func.coalesce(func.max(_events.c.position), 0) + 1).scalar_subquery()
 
@@ -35,4 +37,4 @@ def append(connection: Connection, change: QuestionChange) -> None:
     }
     connection.execute(insert(question_events).values(position=_NEXT_POSITION, **line))
     if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_notify(QUESTIONS_CHANNEL, change.question.id)))
+        connection.execute(select(func.pg_notify(QUESTIONS_CHANNEL, f"{THIS_PROCESS} {change.question.id}")))

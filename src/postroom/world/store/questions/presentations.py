@@ -37,9 +37,8 @@ from postroom.world.store.tables.questions import (
     questions,
 )
 
-_TO_SHOW: Final = (PresentationStatus.PLANNED, PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
-_TO_CLOSE: Final = (PresentationStatus.CLOSING,)
 _ON_SHOW: Final = (PresentationStatus.SHOWN, PresentationStatus.UNCERTAIN)
+_TO_DO: Final = (PresentationStatus.PLANNED, PresentationStatus.CLOSING, *_ON_SHOW)
 
 
 class StoredPresentations:
@@ -84,17 +83,28 @@ class StoredPresentations:
     async def of(self, question_id: str) -> Sequence[Presentation]:
         return await self._database.read(lambda connection: found_presentations(connection, _of(question_id)))
 
-    async def to_show(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]:
+    async def due(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]:
         """
-        New ones, those whose wording is not the question's any more, and those of lost processes.
+        To close or to show: new ones, those whose wording is not the question's any more, those of lost processes.
 
         Of a question that has ended meanwhile only those come that an earlier claim may have sent:
         find out, and tell `presented`.
         """
-        return await self._claim(_TO_SHOW, now_us, lease_until_us, limit)
+        table = presentations.c
+        due = select(table.id).where(table.due_at <= now_us, _status_in(_TO_DO)).order_by(table.due_at).limit(limit)
 
-    async def to_close(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[PresentationClaim]:
-        return await self._claim(_TO_CLOSE, now_us, lease_until_us, limit)
+        def anything(connection: Connection) -> bool:
+            return connection.execute(due.limit(1)).first() is not None
+
+        def work(connection: Connection) -> list[PresentationClaim]:
+            ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            change = update(presentations).where(table.id.in_(ids))
+            connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
+            return _claims(connection, ids)
+
+        if not await self._database.read(anything):  # looking is cheap; only what is due costs a write
+            return []
+        return await self._database.write(work)
 
     async def next_due(self, after_us: int) -> int | None:
         table = presentations.c
@@ -199,25 +209,6 @@ class StoredPresentations:
             "updated_at": now_us,
         }
         _insert_new(connection, presentations, ["question_id", "person_id", "channel"], [row])
-
-    async def _claim(
-        self, statuses: Sequence[PresentationStatus], now_us: int, lease_until_us: int, limit: int
-    ) -> Sequence[PresentationClaim]:
-        table = presentations.c
-        due = select(table.id).where(table.due_at <= now_us, _status_in(statuses)).order_by(table.due_at).limit(limit)
-
-        def anything(connection: Connection) -> bool:
-            return connection.execute(due.limit(1)).first() is not None
-
-        def work(connection: Connection) -> list[PresentationClaim]:
-            ids = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
-            change = update(presentations).where(table.id.in_(ids))
-            connection.execute(change.values(due_at=lease_until_us, fence=table.fence + 1))
-            return _claims(connection, ids)
-
-        if not await self._database.read(anything):  # looking is cheap; only what is due costs a write
-            return []
-        return await self._database.write(work)
 
 
 def _of(question_id: str) -> Select[Any]:

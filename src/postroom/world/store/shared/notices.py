@@ -14,6 +14,8 @@ from postroom.system.loop import Loops
 from postroom.world.store.deliveries.ledger_postgres import PENDING_CHANNEL, SETTLED_CHANNEL
 from postroom.world.store.engine.connections import Connection
 from postroom.world.store.engine.postgres import AWAY, PostgresDatabase
+from postroom.world.store.questions.order import QUESTIONS_CHANNEL
+from postroom.world.store.shared.question_notices import QuestionNotices
 
 _PROBE_SECONDS: Final = 10.0
 _POLL_SECONDS: Final = 1.0
@@ -25,10 +27,10 @@ OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
 
 @asynccontextmanager
 async def listening(
-    database: PostgresDatabase, pending: OnPending, settled: OnSettled, loops: Loops
+    database: PostgresDatabase, questions: QuestionNotices, pending: OnPending, settled: OnSettled, loops: Loops
 ) -> AsyncIterator[None]:
     """`settled(None)` means: some notices may have been missed, look at everything you wait for."""
-    listener = Listener(database, pending, settled)
+    listener = Listener(database, questions, pending, settled)
     try:
         async with loops.running("notices", listener.look, cut_off=True):
             yield
@@ -52,8 +54,11 @@ async def polling(pending: OnPending, settled: OnSettled, loops: Loops) -> Async
 class Listener:
     """Holds one connection for as long as nothing fails, and a new one afterwards."""
 
-    def __init__(self, database: PostgresDatabase, pending: OnPending, settled: OnSettled) -> None:
+    def __init__(
+        self, database: PostgresDatabase, questions: QuestionNotices, pending: OnPending, settled: OnSettled
+    ) -> None:
         self._database = database
+        self._questions = questions
         self._pending = pending
         self._settled = settled
         self._connection: Connection | None = None
@@ -77,6 +82,7 @@ class Listener:
     def hang_up(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
+            self._questions.lost()
         self._connection = None
 
     async def _connect(self) -> None:
@@ -90,6 +96,8 @@ class Listener:
         connection.add_termination_listener(lambda _: heard.put_nowait(None))
         await connection.add_listener(PENDING_CHANNEL, lambda *_: self._pending())
         await connection.add_listener(SETTLED_CHANNEL, on_settled)
+        await connection.add_listener(QUESTIONS_CHANNEL, lambda *notice: self._questions.heard(str(notice[-1])))
+        self._questions.connected()
         self._pending()
         await self._settled(None)
 

@@ -1,0 +1,51 @@
+"""What other processes do to questions is heard at once; what this one does rang already."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.system.counted import CountedLoops
+from tests.work.questions.sample_questions import new_question
+from tests.world.store.shared.test_notices import Ear
+
+from postroom.world.store.engine.postgres import PostgresDatabase
+from postroom.world.store.questions import order
+from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.questions.seal import Seal
+from postroom.world.store.shared.notices import listening
+from postroom.world.store.shared.question_notices import QuestionNotices
+
+_SECONDS = 20.0
+
+
+async def test_another_process_hears_of_a_question_by_its_id(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, ear, notices = PostgresDatabase(postgres_url), Ear(), QuestionNotices()
+    heard: asyncio.Queue[str | None] = asyncio.Queue()
+    notices.follow(heard.put_nowait)
+    await database.migrate()
+    store = StoredQuestions(database, Seal(bytes(32)))
+    async with listening(database, notices, ear.on_pending, ear.on_settled, CountedLoops()), asyncio.timeout(_SECONDS):
+        assert await heard.get() is None  # some may have been missed before
+        assert notices.are_heard
+        await store.ask(new_question())
+
+        monkeypatch.setattr(order, "THIS_PROCESS", "another")
+        theirs = await store.ask(new_question(question="And theirs?"))
+
+        assert await heard.get() == theirs.question.id
+    assert not notices.are_heard
+    await database.close()
+
+
+def test_a_lost_connection_means_that_everything_has_to_be_looked_at() -> None:
+    notices, heard = QuestionNotices(), list[str | None]()
+    notices.follow(heard.append)
+
+    notices.connected()
+    notices.lost()
+
+    assert heard == [None, None]
+    assert not notices.are_heard
