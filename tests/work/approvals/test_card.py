@@ -1,4 +1,4 @@
-"""The card about a parked message: who wants what from whom, and not a word of the message."""
+"""The card about a parked message: who wants what from whom, and the message where it may be decided there."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def hostile_action(risk: Risk = Risk.MEDIUM) -> Action:
     return replace(action, content=content, risk=risk)
 
 
-def asked(action: Action) -> Question:
-    return approval_question(action, id="q1", people=(ANN,), channels=("telegram",), now_us=START_US)
+def asked(action: Action, phone: Risk | None = Risk.MEDIUM) -> Question:
+    return approval_question(action, id="q1", people=(ANN,), channels=("telegram",), now_us=START_US, phone=phone)
 
 
 def card(question: Question, channel: str, phone: Risk | None = Risk.MEDIUM) -> Outgoing:
@@ -58,15 +58,23 @@ def test_the_card_says_who_wants_what_with_nothing_hidden() -> None:
     sent = card(asked(action), "telegram")
 
     assert "general wants to send on telegram to p\u0430⟦U+0430 CYRILLIC SMALL LETTER A⟧ypal" in sent.message
-    assert "secret words" not in sent.message
+    assert "secret words⟦U+202E RIGHT-TO-LEFT OVERRIDE⟧" in sent.message
     assert action.id in sent.message
     assert labels(sent) == ["Send", "Don't send", "Open"]
 
 
-def test_by_mail_it_has_a_subject_and_a_link_and_no_word_of_the_message() -> None:
+def test_by_mail_it_has_a_subject_and_a_link() -> None:
     sent = card(asked(hostile_action()), "email")
 
     assert (sent.subject, labels(sent)) == ("Approval needed", ["Answer"])
+    assert "secret words⟦U+202E RIGHT-TO-LEFT OVERRIDE⟧" in sent.message
+
+
+@pytest.mark.parametrize(("risk", "phone"), [(Risk.HIGH, Risk.MEDIUM), (Risk.LOW, None)])
+def test_a_card_that_decides_nothing_has_no_word_of_the_message(risk: Risk, phone: Risk | None) -> None:
+    sent = card(asked(hostile_action(risk), phone), "telegram", phone)
+
+    assert labels(sent) == ["Open"]
     assert "secret words" not in sent.message
 
 

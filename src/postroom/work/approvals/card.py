@@ -27,14 +27,20 @@ _TOO_LONG: Final = "The message is too long to be shown here; open it in the con
 
 
 def approval_question(
-    action: Action, *, id: str, people: Sequence[AskedPerson], channels: Sequence[str] | None, now_us: int
+    action: Action,
+    *,
+    id: str,
+    people: Sequence[AskedPerson],
+    channels: Sequence[str] | None,
+    now_us: int,
+    phone: Risk | None,
 ) -> Question:
-    """Open for as long as the action waits."""
+    """Open for as long as the action waits. Where it may be decided on a card, the card shows what is decided."""
     left_seconds = math.ceil((action.expires_at_us - now_us) / SECOND_US)
     request = QuestionRequest(
         wording=_wording(action),
         channels=tuple(channels) if channels else None,
-        preview=Preview.TITLE,
+        preview=Preview.FULL if may_decide_outside(action.risk, phone) else Preview.TITLE,
         deadline_seconds=left_seconds,
         state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
         key=f"approval:{action.id}",
@@ -45,7 +51,7 @@ def approval_question(
 
 
 def _wording(action: Action) -> Wording:
-    """Who wants what from whom. The message is for the pages alone: it may not be fit for a lock screen."""
+    """Who wants what from whom, and the message with its hidden characters made visible."""
     content = action.content
     return Wording(
         kind=QuestionKind.APPROVE,
@@ -71,9 +77,13 @@ def outside_console(phone: Risk | None) -> Callable[[Question], bool]:
         if not is_approval(question):
             return True
         bound = bound_of(question)
-        return phone is not None and bound is not None and bound.risk.rank <= phone.rank
+        return bound is not None and may_decide_outside(bound.risk, phone)
 
     return allowed
+
+
+def may_decide_outside(risk: Risk, phone: Risk | None) -> bool:
+    return phone is not None and risk.rank <= phone.rank
 
 
 def ruling_by(approvers: Collection[str]) -> Callable[[Action, Question, Attempt, Verdict], Ruling]:

@@ -77,6 +77,11 @@ class Watch:
             await self.record.asked(action.id, now_us)
             return
         question = approval_question(
-            action, id=self.mint(now_us), people=found.people, channels=found.channels, now_us=now_us
+            action,
+            id=self.mint(now_us),
+            people=found.people,
+            channels=found.channels,
+            now_us=now_us,
+            phone=self.policy.phone,
         )
         await self.record.ask(question, action.id, now_us)

@@ -47,7 +47,12 @@ class Desk:
         action = await self.record.action(new.id)
         assert action is not None
         question = approval_question(
-            action, id=MINT.mint(START_US), people=(OWNER, BEN), channels=("telegram",), now_us=START_US
+            action,
+            id=MINT.mint(START_US),
+            people=(OWNER, BEN),
+            channels=("telegram",),
+            now_us=START_US,
+            phone=Risk.MEDIUM,
         )
         assert await self.record.ask(question, action.id, START_US)
         return action, question
@@ -138,7 +143,9 @@ async def test_an_approver_who_is_one_no_longer_decides_nothing(desk: Desk, data
 async def test_a_card_that_was_bound_to_other_words_sends_nothing(desk: Desk) -> None:
     action, question = await desk.parked()
     changed = replace(action, content_hash="0" * 64)
-    other = approval_question(changed, id=MINT.mint(START_US), people=(OWNER,), channels=("telegram",), now_us=START_US)
+    other = approval_question(
+        changed, id=MINT.mint(START_US), people=(OWNER,), channels=("telegram",), now_us=START_US, phone=Risk.MEDIUM
+    )
     asked = (await desk.questions.ask(replace(other, key="other"))).question
 
     heard = await desk.press(asked)
