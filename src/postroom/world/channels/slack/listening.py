@@ -98,6 +98,6 @@ class Listening:
         self._unhandled.append(kept)
 
     def _listened(self) -> Listened:
-        events = [one.event for one in self._unhandled]
+        events = tuple(one.event for one in self._unhandled)
         position = self._unhandled[-1].position + 1 if self._unhandled else None
         return Listened(events=events, position=position, everything=self._sockets.is_empty)

@@ -54,8 +54,8 @@ def typed(text: str, bot: str | None = None) -> str:
 
     `bot` is our own user: an answer in a channel begins with its name, which is not part of the answer.
     """
-    if bot is not None:
-        text = text.strip().removeprefix(f"<@{bot}>").lstrip(" ,:")
+    if bot is not None and text.lstrip().startswith(f"<@{bot}>"):
+        text = text.lstrip().removeprefix(f"<@{bot}>").lstrip(" ,:")
     text = _EMOJI.sub(lambda found: character_of(found[1]) or found[0], _MARKED_UP.sub(_shown, text))
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
