@@ -340,10 +340,10 @@ HOUSE: Sections = {
     },
     "Slack": {
         "slack-text-is-data": "What a model writes is shown as it stands: no mention, markup or preview comes of it.",
-        "slack-found-again": "A message whose answer was lost is found by a mark that only we can make, or surely absent.",
-        "slack-refusals": "Each refusal of Slack has its own sentence and the right class, although it comes with a 200.",
-        "slack-acknowledged-after-handling": "What people do is acknowledged once it was handled, and given again until "
-        "then, over broken and renewed connections and restarts.",
+        "slack-found-again": "A message whose answer was lost is found by a mark only we can make, or is surely absent.",
+        "slack-refusals": "Each refusal of Slack has its own sentence and the right class, although in a 200.",
+        "slack-acknowledged-after-handling": "What people do is acknowledged once it was handled, and given again "
+        "until then, over broken and renewed connections and restarts.",
         "slack-presses": "A press says who pressed, where and what, and is answered to that person alone.",
         "slack-sandbox": "The sandbox plays Slack: messages, threads, reactions, cards, presses and faults.",
     },

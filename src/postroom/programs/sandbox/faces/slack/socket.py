@@ -36,33 +36,37 @@ class SlackSocket:
         if ticket not in self._tickets:
             return web.json_response({"ok": False, "error": "invalid_ticket"}, status=401)
         self._tickets.remove(ticket)
-        socket = web.WebSocketResponse(heartbeat=30.0)
+        socket = web.WebSocketResponse(heartbeat=30.0, timeout=1.0)
         await socket.prepare(request)
         await self._talk(socket)
         return socket
 
     async def _talk(self, socket: web.WebSocketResponse) -> None:
         self.connections += 1
-        feeding = asyncio.create_task(self._feed(socket))
+        tasks = [asyncio.create_task(one) for one in (self._feed(socket), self._say_goodbye(socket))]
         try:
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     self._envelopes.acknowledged(_envelope_id(message.data))
         finally:
             self.connections -= 1
-            feeding.cancel()
-            await asyncio.gather(feeding, return_exceptions=True)
-            self._envelopes.lost(socket)
+            for task in tasks:
+                task.cancel()
+            self._envelopes.lost(socket)  # before anything is waited for: a handler whose client left is cancelled
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _feed(self, socket: web.WebSocketResponse) -> None:
         with contextlib.suppress(ConnectionError):
             await socket.send_json(_hello(self.connections))
-            while not self._stopping.is_set():
+            while True:
                 news = self._envelopes.news.news()
                 for frame in self._envelopes.take(socket, self._clock.now_us()):
                     await socket.send_json(frame)
                 await self._clock.wait(news, self._envelopes.next_us())
-            await socket.close()
+
+    async def _say_goodbye(self, socket: web.WebSocketResponse) -> None:
+        await self._stopping.wait()
+        await socket.close()
 
 
 def _hello(connections: int) -> dict[str, Any]:
