@@ -340,7 +340,7 @@ HOUSE: Sections = {
     },
     "Slack": {
         "slack-text-is-data": "What a model writes is shown as it stands: no mention, markup or preview comes of it.",
-        "slack-found-again": "A message whose answer was lost is found by a mark only we can make, or is surely absent.",
+        "slack-found-again": "A message whose answer was lost is found by a mark only we can make, or surely absent.",
         "slack-refusals": "Each refusal of Slack has its own sentence and the right class, although in a 200.",
         "slack-acknowledged-after-handling": "What people do is acknowledged once it was handled, and given again "
         "until then, over broken and renewed connections and restarts.",
