@@ -159,3 +159,22 @@ async def test_an_accepted_message_without_a_name_may_have_been_sent(fake: FakeS
 
     with pytest.raises(OutcomeUncertain):
         await send(slack)
+
+
+@pytest.mark.parametrize(
+    ("answer", "raises"),
+    [
+        ({"ok": False, "error": "user_not_found"}, ValidationError),
+        ({"ok": False, "error": "fatal_error"}, TargetUnavailable),
+        ({"ok": False, "error": "missing_scope", "needed": "im:write"}, TargetUnavailable),
+        ({"ok": True, "channel": {}}, TargetUnavailable),
+    ],
+)
+async def test_a_person_whose_direct_message_cannot_be_named_is_not_reacted_to(
+    fake: FakeSlack, slack: Slack, answer: dict[str, Any], raises: type[Exception]
+) -> None:
+    fake.answers["conversations.open"] = [answer]
+
+    with pytest.raises(raises):
+        await send(slack, address="U1", intent=Intent.REACT, thread="1.2", emoji="👍")
+    assert fake.called("reactions.add") == []

@@ -20,13 +20,13 @@ from postroom.world.channels.slack.blocks import section
 from postroom.world.channels.slack.build import build, marking_key
 from postroom.world.channels.slack.call import POST, REACT, SlackCall
 from postroom.world.channels.slack.events import PressedIn, inbound_event, pressed_in
-from postroom.world.channels.slack.finding import Finding
-from postroom.world.channels.slack.listening import Listening
-from postroom.world.channels.slack.refusals import AlreadySo
+from postroom.world.channels.slack.finding import SlackSearch
+from postroom.world.channels.slack.listening import SlackListening
+from postroom.world.channels.slack.refusals import ReactionStands
 from postroom.world.channels.slack.socket_mode import CONNECT_SECONDS, SocketMode
 from postroom.world.channels.slack.text import PART_LIMIT, shortened
-from postroom.world.channels.slack.threads import Threads
-from postroom.world.channels.slack.web_api import Told, WebApi
+from postroom.world.channels.slack.threads import SlackThreads
+from postroom.world.channels.slack.web_api import SlackWebApi, Told, blameless
 
 API_BASE_URL: Final = "https://slack.com/api"
 _BOT_TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]+")
@@ -52,13 +52,13 @@ class Slack:
         self.capabilities = SLACK if app_token else replace(SLACK, inbound=False)
         self._app_token = app_token
         self._key = marking_key(bot_token)
-        self._api = WebApi(api_base_url, bot_token, now)
-        self._finding = Finding(api=self._api)
-        self._threads = Threads()
+        self._api = SlackWebApi(api_base_url, bot_token, now)
+        self._finding = SlackSearch(api=self._api)
+        self._threads = SlackThreads()
         self._direct: dict[str, str] = {}
         self._secrets = [bot_token, *([app_token] if app_token else [])]
         self._sockets = SocketMode(self._socket_url)
-        self._listening = Listening(self._sockets, self._event, lambda: int(now().timestamp() * 1_000_000))
+        self._listening = SlackListening(self._sockets, self._event, lambda: int(now().timestamp() * 1_000_000))
         if app_token:  # without one there is nothing to listen to, and then it is no `Listen`
             self.listen = self._listen
 
@@ -75,16 +75,14 @@ class Slack:
         call = await self._ready(part, timeout_seconds)
         try:
             return _receipt(call, await self._api.call(call.method, call.body, timeout_seconds))
-        except AlreadySo:
+        except ReactionStands:
             return _receipt(call, {})
 
     async def find(self, part: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         """Edits and reactions change nothing when they are made twice, so they are not looked for."""
-        if part.method != POST:
-            return None
-        call = self._in_thread(part)
-        channel = await self._conversation(call.channel, timeout_seconds)
-        return await self._finding.find(call, channel, since, timeout_seconds)
+        return (
+            await blameless(self._find(self._in_thread(part), since, timeout_seconds)) if part.method == POST else None
+        )
 
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0
@@ -105,7 +103,7 @@ class Slack:
         return True
 
     async def probe(self, timeout_seconds: float) -> str:
-        told = await self._api.ask("auth.test", {}, timeout_seconds)
+        told = await blameless(self._api.ask("auth.test", {}, timeout_seconds))
         user, team = (provider_words(told.get(one), secrets=self._secrets) for one in ("user", "team"))
         return f"@{user} in {team}"
 
@@ -122,12 +120,17 @@ class Slack:
         return event
 
     async def _socket_url(self) -> str:
-        told = await self._api.ask("apps.connections.open", {}, CONNECT_SECONDS, token=self._app_token)
+        asking = self._api.ask("apps.connections.open", {}, CONNECT_SECONDS, token=self._app_token)
+        told = await blameless(asking)
         url = told.get("url")
         wanted = ("wss://",) if self._api.is_encrypted else ("ws://", "wss://")
         if not isinstance(url, str) or not url.startswith(wanted):
             raise TargetUnavailable("Slack named no event connection that can be trusted")
         return url
+
+    async def _find(self, call: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
+        channel = await self._conversation(call.channel, timeout_seconds)
+        return await self._finding.find(call, channel, since, timeout_seconds)
 
     async def _ready(self, call: SlackCall, timeout_seconds: float) -> SlackCall:
         """The few calls that need to know more than the message says."""

@@ -14,7 +14,7 @@ from postroom.domain.errors import DeliveryTimeout, TargetUnavailable, Validatio
 from postroom.world.channels.slack.address import is_message_id
 from postroom.world.channels.slack.build import EVENT_TYPE
 from postroom.world.channels.slack.call import SlackCall
-from postroom.world.channels.slack.web_api import WebApi
+from postroom.world.channels.slack.web_api import SlackWebApi
 
 SKEW: Final = timedelta(minutes=5)  # between their clock and ours
 MOST_PAGES: Final = 10
@@ -25,8 +25,8 @@ Found = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    api: WebApi
+class SlackSearch:
+    api: SlackWebApi
 
     async def find(self, call: SlackCall, channel: str, since: datetime, timeout_seconds: float) -> Receipt | None:
         try:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, Listened
-from postroom.world.channels.slack.socket_mode import Connection, Frame, SocketMode
+from postroom.world.channels.slack.socket_mode import SlackConnection, SlackFrame, SocketMode
 
 MOST_AT_ONCE: Final = 20  # they are handled one after the other, and Slack waits three seconds for each
 _MOST_RENEWALS: Final = 3
@@ -20,16 +20,16 @@ _FOR_GOOD: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unhandled:
+class UnhandledEnvelope:
     """Given out, perhaps several times, until a look beyond its position says that it was handled."""
 
     position: int
     envelope_id: str
-    connection: Connection
+    connection: SlackConnection
     event: InboundEvent
 
 
-class Listening:
+class SlackListening:
     """Positions are microseconds since 1970, never below one that was given before, so they grow over restarts."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Listening:
         self._sockets = sockets
         self._read = read
         self._now_us = now_us
-        self._unhandled: list[Unhandled] = []
+        self._unhandled: list[UnhandledEnvelope] = []
         self._last = 0
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
@@ -67,7 +67,7 @@ class Listening:
             if renewals > _MOST_RENEWALS:
                 raise TargetUnavailable("Slack closes its event connection again and again")
 
-    async def _take(self, frame: Frame) -> bool:
+    async def _take(self, frame: SlackFrame) -> bool:
         """Whether another connection had to be opened."""
         content = frame.content
         if content is None:
@@ -78,13 +78,13 @@ class Listening:
         await self._keep(frame.connection, content)
         return False
 
-    async def _renew(self, connection: Connection, reason: str) -> bool:
+    async def _renew(self, connection: SlackConnection, reason: str) -> bool:
         if words := _FOR_GOOD.get(reason):
             await self._sockets.drop(connection)
             raise TargetUnavailable(words)
         return await self._sockets.renew(connection)
 
-    async def _keep(self, connection: Connection, content: Mapping[str, Any]) -> None:
+    async def _keep(self, connection: SlackConnection, content: Mapping[str, Any]) -> None:
         """What is for nobody to handle is done with at once, such as a command or somebody's edit."""
         envelope_id = content.get("envelope_id")
         if not isinstance(envelope_id, str):
@@ -94,7 +94,7 @@ class Listening:
             await self._sockets.acknowledge(connection, envelope_id)
             return
         self._last = max(self._last + 1, self._now_us())
-        kept = Unhandled(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
+        kept = UnhandledEnvelope(position=self._last, envelope_id=envelope_id, connection=connection, event=event)
         self._unhandled.append(kept)
 
     def _listened(self) -> Listened:

@@ -67,7 +67,7 @@ _BROKE_WHILE_ANSWERING: Final = frozenset({500, 502, 504})  # 503 says that noth
 _NOT_FOR_US: Final = frozenset({401, 403, 404})  # no message is at fault
 
 
-class AlreadySo(ValidationError):
+class ReactionStands(ValidationError):
     """Our reaction stands there, so it was made before."""
 
 
@@ -90,7 +90,7 @@ def _throttled(retry_after: str | None, now: datetime) -> PostroomError:
 
 def _by_code(code: str, told: Mapping[str, Any]) -> PostroomError:
     if code == "already_reacted":
-        return AlreadySo("the reaction stands there already")
+        return ReactionStands("the reaction stands there already")
     if code in UNSURE:
         return OutcomeUncertain(f"Slack broke while it had the request ({code}); it may have been carried out")
     if code in CREDENTIALS:

@@ -23,7 +23,7 @@ _log = structlog.get_logger("postroom.slack")
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class SlackConnection:
     """`is_leaving`: Slack will close it soon, and until then it may still bring something."""
 
     socket: aiohttp.ClientWebSocketResponse
@@ -38,10 +38,10 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class SlackFrame:
     """What one connection brought; None says that it has ended."""
 
-    connection: Connection
+    connection: SlackConnection
     content: Mapping[str, Any] | None
 
 
@@ -51,20 +51,20 @@ class SocketMode:
     def __init__(self, open_url: Callable[[], Awaitable[str]]) -> None:
         self._open_url = open_url
         self._session: aiohttp.ClientSession | None = None
-        self._connections: list[Connection] = []  # the leaving ones, too
-        self._frames: asyncio.Queue[Frame] = asyncio.Queue(_MOST_UNREAD)
+        self._connections: list[SlackConnection] = []  # the leaving ones, too
+        self._frames: asyncio.Queue[SlackFrame] = asyncio.Queue(_MOST_UNREAD)
 
     async def connect(self) -> bool:
         """Unless there is a connection that will stay; returns whether one had to be opened."""
         if any(not one.is_leaving for one in self._connections):
             return False
         url = await self._open_url()
-        connection = Connection(await self._dial(url))
+        connection = SlackConnection(await self._dial(url))
         connection.reader = asyncio.create_task(self._read(connection))
         self._connections.append(connection)
         return True
 
-    async def renew(self, connection: Connection) -> bool:
+    async def renew(self, connection: SlackConnection) -> bool:
         """A new one is opened before the old one ends."""
         connection.is_leaving = True
         opened = await self.connect()
@@ -73,11 +73,11 @@ class SocketMode:
             await self.drop(old)
         return opened
 
-    async def drop(self, connection: Connection) -> None:
+    async def drop(self, connection: SlackConnection) -> None:
         self._connections = [one for one in self._connections if one is not connection]
         await connection.close()
 
-    async def next(self, timeout_seconds: float) -> Frame | None:
+    async def next(self, timeout_seconds: float) -> SlackFrame | None:
         """None when nothing came in time."""
         if not self._frames.empty():
             return self._frames.get_nowait()
@@ -93,7 +93,7 @@ class SocketMode:
     def is_empty(self) -> bool:
         return self._frames.empty()
 
-    async def acknowledge(self, connection: Connection, envelope_id: str) -> None:
+    async def acknowledge(self, connection: SlackConnection, envelope_id: str) -> None:
         """Where the envelope came from, or else where we are connected now. What gets lost is sent again by Slack."""
         for one in (connection, *self._connections):
             if not one.socket.closed and await _said(one.socket, {"envelope_id": envelope_id}):
@@ -118,14 +118,14 @@ class SocketMode:
             pass
         raise TargetUnavailable("Slack's event connection could not be opened")
 
-    async def _read(self, connection: Connection) -> None:
+    async def _read(self, connection: SlackConnection) -> None:
         try:
             async for message in connection.socket:
                 if message.type is aiohttp.WSMsgType.TEXT and (content := _parsed(message.data)) is not None:
-                    await self._frames.put(Frame(connection=connection, content=content))
+                    await self._frames.put(SlackFrame(connection=connection, content=content))
         finally:
             if connection in self._connections:
-                await self._frames.put(Frame(connection=connection, content=None))
+                await self._frames.put(SlackFrame(connection=connection, content=None))
 
 
 async def _said(socket: aiohttp.ClientWebSocketResponse, words: Mapping[str, str]) -> bool:

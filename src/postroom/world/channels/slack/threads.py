@@ -10,7 +10,7 @@ from postroom.domain.inbound_message import InboundEvent, InboundMessage
 _MOST: Final = 10_000
 
 
-class Threads:
+class SlackThreads:
     """Of what this process heard; an answer to anything else names the message itself, which then begins a thread."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
@@ -15,9 +15,19 @@ from postroom.world.http.http_call import HttpAnswer, HttpCall
 _JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
 
 Told = Mapping[str, Any]
+T = TypeVar("T")
 
 
-class WebApi:
+async def blameless(asking: Awaitable[T]) -> T:
+    """For questions that are about no message: what Slack refuses then is no message's fault."""
+    try:
+        return await asking
+    except ValidationError as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+class SlackWebApi:
     def __init__(self, base_url: str, token: str, now: Callable[[], datetime]) -> None:
         base = urlsplit(base_url)
         if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
@@ -39,7 +49,7 @@ class WebApi:
         return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
 
     async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
-        """A question changes nothing, so no answer is only ever "unavailable", and no refusal is a message's fault."""
+        """A question changes nothing, so no answer is only ever "unavailable"."""
         return await _asked(self.call(method, body, timeout_seconds, token=token))
 
     async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> Told:
@@ -63,7 +73,7 @@ class WebApi:
 async def _asked(asking: Awaitable[Told]) -> Told:
     try:
         return await asking
-    except (OutcomeUncertain, ValidationError) as error:
+    except OutcomeUncertain as error:
         reason = error.message
     raise TargetUnavailable(reason)
 

@@ -16,7 +16,7 @@ _MOST: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class SlackEnvelope:
     """`sent_to` is the connection that has it now."""
 
     kind: str
@@ -43,19 +43,19 @@ class Envelope:
             return now_us >= self.due_us and self.sendings > len(_PAUSES_SECONDS)
         return now_us >= self.due_us and (self.sendings > 0 or now_us > self.made_us + seconds(PATIENCE_SECONDS))
 
-    def sent(self, connection: object, now_us: int) -> Envelope:
+    def sent(self, connection: object, now_us: int) -> SlackEnvelope:
         pause = _PAUSES_SECONDS[min(self.sendings, len(_PAUSES_SECONDS) - 1)]
         named, due_us = str(uuid.uuid4()), now_us + seconds(pause)
         return replace(self, id=named, sent_to=connection, sendings=self.sendings + 1, due_us=due_us)
 
 
-class Envelopes:
+class SlackEnvelopes:
     def __init__(self) -> None:
-        self._waiting: list[Envelope] = []
+        self._waiting: list[SlackEnvelope] = []
         self.news = Signal()
 
     def put(self, kind: str, payload: Mapping[str, Any], now_us: int) -> None:
-        self._waiting = [*self._waiting, Envelope(kind=kind, payload=payload, made_us=now_us)][-_MOST:]
+        self._waiting = [*self._waiting, SlackEnvelope(kind=kind, payload=payload, made_us=now_us)][-_MOST:]
         self.news.ring()
 
     def take(self, connection: object, now_us: int) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from postroom.programs.sandbox.faces.ledger import FaceLedger
 from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage, PressedKey, Wrote
 from postroom.programs.sandbox.faces.slack.arguments import SlackArguments, read_slack_arguments
 from postroom.programs.sandbox.faces.slack.block_kit import buttons
-from postroom.programs.sandbox.faces.slack.envelopes import Envelopes
+from postroom.programs.sandbox.faces.slack.envelopes import SlackEnvelopes
 from postroom.programs.sandbox.faces.slack.methods import SlackMethods, stamp
 from postroom.programs.sandbox.faces.slack.objects import event_payload, press_payload
 from postroom.programs.sandbox.faces.slack.socket import SlackSocket
@@ -41,7 +41,7 @@ class SlackFace:
 
     def __init__(self, parts: FaceParts) -> None:
         self._parts = parts
-        self._envelopes = Envelopes()
+        self._envelopes = SlackEnvelopes()
         self._socket = SlackSocket(self._envelopes, parts.clock, parts.stopping)
         methods = SlackMethods(parts.ledger, parts.clock)
         self._reading: dict[str, Method] = {

@@ -11,14 +11,14 @@ from typing import Any, Final
 from aiohttp import WSMsgType, web
 
 from postroom.domain.ports import Clock
-from postroom.programs.sandbox.faces.slack.envelopes import Envelopes
+from postroom.programs.sandbox.faces.slack.envelopes import SlackEnvelopes
 from postroom.programs.sandbox.faces.slack.workspace import APP_ID
 
 _MOST_TICKETS: Final = 100
 
 
 class SlackSocket:
-    def __init__(self, envelopes: Envelopes, clock: Clock, stopping: asyncio.Event) -> None:
+    def __init__(self, envelopes: SlackEnvelopes, clock: Clock, stopping: asyncio.Event) -> None:
         self._envelopes = envelopes
         self._clock = clock
         self._stopping = stopping
