@@ -338,6 +338,15 @@ HOUSE: Sections = {
         "telegram-presses-are-answered": "A press is answered at once, and an answer that fails does no harm.",
         "email-links": "A mail shows buttons as links, says that a machine wrote it, and cannot be edited.",
     },
+    "Slack": {
+        "slack-text-is-data": "What a model writes is shown as it stands: no mention, markup or preview comes of it.",
+        "slack-found-again": "A message whose answer was lost is found by a mark only we can make, or surely absent.",
+        "slack-refusals": "Each refusal of Slack has its own sentence and the right class, although in a 200.",
+        "slack-acknowledged-after-handling": "What people do is acknowledged once it was handled, and given again "
+        "until then, over broken and renewed connections and restarts.",
+        "slack-presses": "A press says who pressed, where and what, and is answered to that person alone.",
+        "slack-sandbox": "The sandbox plays Slack: messages, threads, reactions, cards, presses and faults.",
+    },
     "Sandbox, the person's side": {
         "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
         "sandbox-presses-expire": "A press waits 150 seconds for the bot, a text a day.",

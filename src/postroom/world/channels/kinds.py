@@ -29,4 +29,24 @@ EMAIL: Final = Capabilities(
     bot_per_minute=20,
     user_per_minute=10,
 )
-KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL})
+SLACK: Final = Capabilities(
+    reconciles=True,
+    max_units=3000,
+    unit="utf16",
+    buttons=True,
+    most_buttons=25,
+    edits=True,
+    reacts=True,
+    replies=True,
+    threads=True,
+    inbound=True,
+    thread_identity=ThreadIdentity(
+        place=r"[CDGUW][A-Z0-9]{1,30}",
+        id=r"\d{1,12}\.\d{1,6}",
+        words="<channel>:<ts>",
+    ),
+    timeout_seconds=15.0,
+    spacing_seconds=1.0,
+)
+"""With an app token; without one nothing is heard."""
+KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL, "slack": SLACK})

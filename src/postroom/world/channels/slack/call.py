@@ -1,0 +1,54 @@
+"""One call of Slack's Web API, ready to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+POST: Final = "chat.postMessage"
+UPDATE: Final = "chat.update"
+REACT: Final = "reactions.add"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackCall:
+    """
+    One method with its arguments; the arguments hold the message and stay out of `repr`.
+
+    `keeps_text`: an edit of the buttons alone, so the text that stands there has to be fetched first.
+    """
+
+    method: str
+    body: Mapping[str, Any] = field(repr=False)
+    keeps_text: bool = False
+
+    @property
+    def channel(self) -> str:
+        return str(self.body["channel"])
+
+    @property
+    def thread(self) -> str | None:
+        return self.body.get("thread_ts")
+
+    @property
+    def text(self) -> str:
+        """As it is sent, escaped."""
+        return str(self.body.get("text", ""))
+
+    @property
+    def mark(self) -> str | None:
+        """By which the message is found again."""
+        metadata = self.body.get("metadata")
+        return metadata["event_payload"]["mark"] if metadata else None
+
+    @property
+    def private(self) -> list[str]:
+        """What no error may quote: the text, and links and tokens that are as good as an answer."""
+        return [self.text, *_behind_buttons(self.body.get("blocks", ()))]
+
+
+def _behind_buttons(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for block in blocks:
+        for element in block.get("elements", ()):
+            yield element.get("url") or element["value"]

@@ -1,0 +1,86 @@
+"""Slack's Web API over HTTP: one request for one call, and its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.world.channels.slack.refusals import refusal
+from postroom.world.http.http_call import HttpAnswer, HttpCall
+
+_JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
+
+Told = Mapping[str, Any]
+T = TypeVar("T")
+
+
+async def blameless(asking: Awaitable[T]) -> T:
+    """For questions that are about no message: what Slack refuses then is no message's fault."""
+    try:
+        return await asking
+    except ValidationError as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+class SlackWebApi:
+    def __init__(self, base_url: str, token: str, now: Callable[[], datetime]) -> None:
+        base = urlsplit(base_url)
+        if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+            raise ValueError("the Slack API base URL must be a plain http(s) URL")
+        self.base_url = base_url.rstrip("/")
+        self._token = token
+        self._now = now
+        self._http = HttpCall("Slack")
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.base_url.startswith("https:")
+
+    async def call(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
+        """Raises one of our errors unless Slack says `ok`; `token` is for the few methods that want another one."""
+        headers = _JSON | {"Authorization": f"Bearer {token or self._token}"}
+        content = json.dumps(body).encode()
+        url = f"{self.base_url}/{method}"
+        return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
+
+    async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
+        """A question changes nothing, so no answer is only ever "unavailable"."""
+        return await _asked(self.call(method, body, timeout_seconds, token=token))
+
+    async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> Told:
+        """A question by one of the methods that want their arguments in the URL."""
+        return await _asked(self._get(f"{self.base_url}/{method}?{urlencode(query)}", timeout_seconds))
+
+    async def close(self) -> None:
+        await self._http.close()
+
+    async def _get(self, url: str, timeout_seconds: float) -> Told:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return self._read(await self._http.request("GET", url, timeout_seconds, headers=headers))
+
+    def _read(self, answer: HttpAnswer) -> Told:
+        told = _parse(answer.body)
+        if 200 <= answer.status < 300 and told.get("ok") is True:
+            return told
+        raise refusal(answer, told, self._now())
+
+
+async def _asked(asking: Awaitable[Told]) -> Told:
+    try:
+        return await asking
+    except OutcomeUncertain as error:
+        reason = error.message
+    raise TargetUnavailable(reason)
+
+
+def _parse(body: bytes) -> Told:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, Mapping) else {}
