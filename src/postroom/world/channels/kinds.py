@@ -29,4 +29,16 @@ EMAIL: Final = Capabilities(
     bot_per_minute=20,
     user_per_minute=10,
 )
-KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL})
+NTFY: Final = Capabilities(
+    reconciles=True,
+    max_units=4096,
+    unit="bytes",
+    buttons=True,
+    most_buttons=3,
+    edits=True,
+    inbound=True,
+    style="letter",
+    timeout_seconds=15.0,
+)
+"""With a topic for answers; without one nothing is heard, and a button can only open a link."""
+KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL, "ntfy": NTFY})
