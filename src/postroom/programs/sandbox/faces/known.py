@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from postroom.programs.sandbox.faces.face import Face, FaceParts
+from postroom.programs.sandbox.faces.ntfy.face import NtfyFace
 
-FACES: Final[Mapping[str, Callable[[FaceParts], Face]]] = MappingProxyType({})
+FACES: Final[Mapping[str, Callable[[FaceParts], Face]]] = MappingProxyType({"ntfy": NtfyFace})
 """By name; each is made once for a sandbox."""
