@@ -338,6 +338,14 @@ HOUSE: Sections = {
         "telegram-presses-are-answered": "A press is answered at once, and an answer that fails does no harm.",
         "email-links": "A mail shows buttons as links, says that a machine wrote it, and cannot be edited.",
     },
+    "ntfy": {
+        "ntfy-one-name": "The same part of a delivery has the same sequence id, so a second copy replaces the first.",
+        "ntfy-certain-after-a-cut": "After a cut the topic is read back; only a server that would have kept the "
+        "message may say that it is not there.",
+        "ntfy-daily-quota": "A daily quota is waited for until midnight UTC, other limits for seconds.",
+        "ntfy-buttons-answer": "A press is posted by the telephone to a second topic, counts once, for the topic its "
+        "card went to, and is no surer than a link.",
+    },
     "Sandbox, the person's side": {
         "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
         "sandbox-presses-expire": "A press waits 150 seconds for the bot, a text a day.",

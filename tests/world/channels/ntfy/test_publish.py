@@ -47,6 +47,7 @@ def test_priorities_are_numbers_there(priority: str, number: int) -> None:
     assert calls(priority=Priority(priority))[0].body["priority"] == number
 
 
+@pytest.mark.requirement("house:ntfy-one-name")
 def test_the_same_part_has_the_same_name_for_ever_and_no_other_has_it() -> None:
     parts, others = calls("word " * 2000), calls("word " * 2000, delivery_id=DeliveryId("d2"))
     names = [call.sequence_id for call in parts]
