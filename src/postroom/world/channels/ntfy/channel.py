@@ -23,7 +23,7 @@ from postroom.world.channels.ntfy.call import NtfyCall
 from postroom.world.channels.ntfy.kept import CLOCKS_DIFFER_SECONDS, found, keeps_messages, kept_seconds
 from postroom.world.channels.ntfy.presses import Presses, since
 from postroom.world.channels.ntfy.publish import address, build
-from postroom.world.channels.ntfy.stream import Subscription
+from postroom.world.channels.ntfy.stream import TopicStream
 from postroom.world.channels.ntfy.text import BODY_BYTES
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.http.http_call import HttpAnswer, HttpCall
@@ -62,7 +62,7 @@ class Ntfy:
         self._presses = Presses(name, Assurance.CHANNEL if token else Assurance.LOW)
         self._now = now
         self._http = HttpCall("ntfy")
-        self._subscription = Subscription()
+        self._stream = TopicStream()
 
     def __repr__(self) -> str:
         return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
@@ -120,13 +120,13 @@ class Ntfy:
 
     async def close(self) -> None:
         await self._http.close()
-        await self._subscription.close()
+        await self._stream.close()
 
     async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
         def is_new(told: Sequence[Mapping[str, Any]]) -> bool:
             return self._presses.has_new(position, told)
 
-        told = await self._subscription.until(f"{self._url}{path}", self._headers, is_new, timeout_seconds)
+        told = await self._stream.until(f"{self._url}{path}", self._headers, is_new, timeout_seconds)
         if isinstance(told, HttpAnswer):
             raise self._unable(told)
         return self._presses.heard(position, told)

@@ -1,5 +1,5 @@
 """
-What was posted to the topic for answers, as presses; each once for whoever asks on from the position given with it.
+What was posted to the topic for answers, as presses; each once for those who go on from the position given with it.
 
 A position is a moment by the server's clock, in microseconds, and always beyond the last one.
 """

@@ -11,12 +11,13 @@ import aiohttp
 from postroom.domain.errors import TargetUnavailable
 from postroom.world.channels.ntfy.answers import events
 from postroom.world.http.http_call import HttpAnswer
+from postroom.world.http.whole_answer import whole_answer
 
 _LONGEST_LINE_BYTES: Final = 1_048_576
 Wanted = Callable[[Sequence[Mapping[str, Any]]], bool]
 
 
-class Subscription:
+class TopicStream:
     """
     Opened anew for each look: what comes between two of them is in the server's cache.
 
@@ -34,7 +35,9 @@ class Subscription:
         try:
             async with asyncio.timeout(timeout_seconds), self._opened().get(url, **_as_it_is(headers)) as response:
                 if response.status != 200:
-                    return HttpAnswer(status=response.status, headers=response.headers, body=await response.read())
+                    return HttpAnswer(
+                        status=response.status, headers=response.headers, body=await whole_answer(response.content)
+                    )
                 if await self._collect(response.content, heard, wanted):
                     return heard
         except TimeoutError:

@@ -26,7 +26,7 @@ class NtfyError:
         return web.json_response(told | ({"link": self.link} if self.link else {}), status=self.status, headers=headers)
 
 
-class Refused(Exception):
+class NtfyRefusal(Exception):
     def __init__(self, error: NtfyError) -> None:
         super().__init__(error.words)
         self.error = error

@@ -20,7 +20,7 @@ from postroom.domain.time import SECOND_US, seconds
 from postroom.programs.sandbox.faces.face import FaceParts, Spoiled
 from postroom.programs.sandbox.faces.ledger import KEPT_MESSAGES, FaceLedger
 from postroom.programs.sandbox.faces.ntfy import errors
-from postroom.programs.sandbox.faces.ntfy.errors import Refused
+from postroom.programs.sandbox.faces.ntfy.errors import NtfyRefusal
 from postroom.programs.sandbox.faces.ntfy.kept import KEPT_SECONDS, Since, event_of, name_of, read_since
 from postroom.programs.sandbox.faces.ntfy.publishing import checked, published
 from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage, PressedKey, Wrote
@@ -74,7 +74,7 @@ class NtfyFace:
     async def written(self, wrote: Wrote) -> FaceMessage:
         try:
             topic, event = checked({"topic": wrote.place, "message": wrote.text})
-        except Refused as error:
+        except NtfyRefusal as error:
             raise ValidationError(error.error.words) from None
         return self._keep(topic, event, from_person=True, author=wrote.author or "")
 
@@ -123,7 +123,7 @@ class NtfyFace:
         _authorised(request)
         topics = request.match_info["topics"]
         if not _TOPICS.fullmatch(topics):
-            raise Refused(errors.TOPIC)
+            raise NtfyRefusal(errors.TOPIC)
         poll = request.query.get("poll", "").lower() in _YES
         since = read_since(request.query.get("since", ""), poll=poll, now_us=self._parts.clock.now_us)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson; charset=utf-8"})
@@ -218,7 +218,7 @@ def _in_its_words(handler: Handler) -> Handler:
     async def answered(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
-        except Refused as error:
+        except NtfyRefusal as error:
             return error.error.answer()
 
     return answered
@@ -228,7 +228,7 @@ def _authorised(request: web.Request) -> bool:
     """Whether there is a token; raises for one that is none."""
     given = request.headers.get("Authorization", "").strip()
     if given and not given.removeprefix("Bearer").strip().startswith("tk_"):
-        raise Refused(errors.UNAUTHORIZED)
+        raise NtfyRefusal(errors.UNAUTHORIZED)
     return bool(given)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.time import SECOND_US
 from postroom.programs.sandbox.faces.ntfy import errors
-from postroom.programs.sandbox.faces.ntfy.errors import Refused
+from postroom.programs.sandbox.faces.ntfy.errors import NtfyRefusal
 from postroom.programs.sandbox.faces.record import FaceMessage
 
 KEPT_SECONDS: Final = 43_200
@@ -62,4 +62,4 @@ def read_since(text: str, *, poll: bool, now_us: Callable[[], int]) -> Since:
         return Since(second=int(text))
     if found := _DURATION.fullmatch(text):
         return Since(second=now_us() // SECOND_US - int(found[1]) * _UNITS[found[2]])
-    raise Refused(errors.SINCE)
+    raise NtfyRefusal(errors.SINCE)

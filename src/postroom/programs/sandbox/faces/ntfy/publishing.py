@@ -10,7 +10,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from postroom.programs.sandbox.faces.ntfy import errors
-from postroom.programs.sandbox.faces.ntfy.errors import Refused
+from postroom.programs.sandbox.faces.ntfy.errors import NtfyRefusal
 
 _TOPIC: Final = re.compile(r"[-_A-Za-z0-9]{1,64}")
 _RESERVED: Final = ("docs", "static", "file", "app", "metrics", "account", "settings", "signup", "login", "v1")
@@ -24,7 +24,7 @@ Event = dict[str, Any]
 
 
 async def published(request: web.Request) -> tuple[str, Event]:
-    """The topic and the message, as its readers will see it. Raises Refused."""
+    """The topic and the message, as its readers will see it. Raises NtfyRefusal."""
     topic = request.match_info.get("topic")
     body = await request.read()
     given = _of_json(body) if topic is None else _of_headers(request, topic, body)
@@ -34,9 +34,9 @@ async def published(request: web.Request) -> tuple[str, Event]:
 def checked(given: Mapping[str, Any]) -> tuple[str, Event]:
     topic = str(given.get("topic") or "")
     if not _TOPIC.fullmatch(topic):
-        raise Refused(errors.TOPIC)
+        raise NtfyRefusal(errors.TOPIC)
     if topic in _RESERVED:
-        raise Refused(errors.RESERVED)
+        raise NtfyRefusal(errors.RESERVED)
     event: Event = {name: str(given[name]) for name in _KEPT if given.get(name)}
     event |= _text(given.get("message"))
     event |= _named(given.get("sequence_id"))
@@ -51,13 +51,13 @@ def checked(given: Mapping[str, Any]) -> tuple[str, Event]:
 
 def _of_json(body: bytes) -> Mapping[str, Any]:
     if len(body) >= 2 * _LIMIT_BYTES:
-        raise Refused(errors.TOO_LARGE)
+        raise NtfyRefusal(errors.TOO_LARGE)
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):
-        raise Refused(errors.NOT_JSON) from None
+        raise NtfyRefusal(errors.NOT_JSON) from None
     if not isinstance(given, dict):
-        raise Refused(errors.NOT_JSON)
+        raise NtfyRefusal(errors.NOT_JSON)
     return given
 
 
@@ -72,7 +72,7 @@ def _of_headers(request: web.Request, topic: str, body: bytes) -> Mapping[str, A
     try:
         text = body.decode().strip() or (said("Message") or "")
     except UnicodeDecodeError:
-        raise Refused(errors.NOT_UTF8) from None
+        raise NtfyRefusal(errors.NOT_UTF8) from None
     actions = said("Actions")
     return {
         "topic": topic,
@@ -92,7 +92,7 @@ def _read_actions(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise Refused(errors.ACTIONS) from None
+        raise NtfyRefusal(errors.ACTIONS) from None
 
 
 def _text(message: object) -> Event:
@@ -108,7 +108,7 @@ def _named(sequence_id: object) -> Event:
     if not sequence_id:
         return {}
     if not isinstance(sequence_id, str) or not _TOPIC.fullmatch(sequence_id):
-        raise Refused(errors.SEQUENCE)
+        raise NtfyRefusal(errors.SEQUENCE)
     return {"sequence_id": sequence_id}
 
 
@@ -117,19 +117,19 @@ def _priority(given: object) -> int | None:
         return None
     number = _PRIORITIES.get(str(given).lower(), int(str(given)) if str(given).isdecimal() else 0)
     if not 1 <= number <= 5:
-        raise Refused(errors.PRIORITY)
+        raise NtfyRefusal(errors.PRIORITY)
     return number
 
 
 def _actions(given: object) -> list[Event]:
     if not isinstance(given, list) or len(given) > _MOST_ACTIONS or not all(isinstance(one, dict) for one in given):
-        raise Refused(errors.ACTIONS)
+        raise NtfyRefusal(errors.ACTIONS)
     return [_action(place, one) for place, one in enumerate(given)]
 
 
 def _action(place: int, given: Mapping[str, Any]) -> Event:
     kind = str(given.get("action", "")).lower()
     if kind not in _KINDS or not given.get("label") or (kind in ("view", "http") and not given.get("url")):
-        raise Refused(errors.ACTIONS)
+        raise NtfyRefusal(errors.ACTIONS)
     method = {"method": str(given["method"]).upper()} if given.get("method") else {}
     return {"id": f"action{place:04d}", "clear": False, **given, **method, "action": kind}
