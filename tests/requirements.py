@@ -347,6 +347,14 @@ HOUSE: Sections = {
         "slack-presses": "A press says who pressed, where and what, and is answered to that person alone.",
         "slack-sandbox": "The sandbox plays Slack: messages, threads, reactions, cards, presses and faults.",
     },
+    "ntfy": {
+        "ntfy-one-name": "The same part of a delivery has the same sequence id, so a second copy replaces the first.",
+        "ntfy-certain-after-a-cut": "After a cut the topic is read back; only a server that would have kept the "
+        "message may say that it is not there.",
+        "ntfy-daily-quota": "A daily quota is waited for until midnight UTC, other limits for seconds.",
+        "ntfy-buttons-answer": "A press is posted by the telephone to a second topic, counts once, for the topic its "
+        "card went to, and is no surer than a link.",
+    },
     "Sandbox, the person's side": {
         "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
         "sandbox-presses-expire": "A press waits 150 seconds for the bot, a text a day.",

@@ -13,7 +13,7 @@ from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.system.settings import Settings
 from tests.architecture.tree import ROOT
 
-OWN = {"ntfy": {"factory": "ntfy_channel:Ntfy", "options": {"url": "http://127.0.0.1:9"}}}
+OWN = {"beeper": {"factory": "beeper_channel:Beeper", "options": {"url": "http://127.0.0.1:9"}}}
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +31,10 @@ def test_the_shipped_channels_are_known_without_credentials(home: Path) -> None:
 async def test_a_person_has_an_address_on_a_channel_of_ones_own(home: Path) -> None:
     settings = Settings.model_validate({"home": home, "channels": OWN})
     async with opened_people(settings) as people:
-        topic = DraftAddress(channel="ntfy", address="kitchen")
+        topic = DraftAddress(channel="beeper", address="kitchen")
         made = await people.create(PersonDraft(name="Cook", addresses=(topic,)), source="test")
         with pytest.raises(Refused) as error:
-            await people.change(made.id, addresses=(DraftAddress(channel="ntfy", address="no such topic!"),))
+            await people.change(made.id, addresses=(DraftAddress(channel="beeper", address="no such topic!"),))
 
-    assert made.address_on("ntfy") == "kitchen"
+    assert made.address_on("beeper") == "kitchen"
     assert [one.field for one in error.value.fields] == ["addresses.0.address"]

@@ -9,11 +9,12 @@ import pytest
 from postroom.app.known_channels import configured_channels, kind_of, known_channels, usable_channels
 from postroom.app.policy import delivery_policy
 from postroom.domain.capabilities import UNDECLARED, Capabilities
+from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.kinds import KINDS
 from tests.app.living import settings_for
 from tests.architecture.tree import ROOT
 
-NTFY = {"channels": {"ntfy": {"factory": "ntfy_channel:Ntfy", "options": {"url": "http://127.0.0.1:9"}}}}
+BEEPER = {"channels": {"beeper": {"factory": "beeper_channel:Beeper", "options": {"url": "http://127.0.0.1:9"}}}}
 NOWHERE = {"channels": {"pager": {"factory": "nowhere:Pager"}}}
 
 
@@ -21,7 +22,7 @@ def test_without_a_word_in_the_settings_the_shipped_channels_are_as_they_declare
     settings = settings_for(home)
     policy = delivery_policy(settings, known_channels(settings))
 
-    assert known_channels(settings) == dict(KINDS)
+    assert known_channels(settings) == {name: KINDS[name] for name in SHIPPED}
     assert (policy.timeout_seconds("telegram"), policy.timeout_seconds("email")) == (15.0, 45.0)
     assert (policy.spacing_seconds["telegram"], policy.spacing_seconds["email"]) == (1.0, 0.0)
     assert policy.limits.channels == {"telegram.bot": 30, "telegram.user": 20, "email.bot": 20, "email.user": 10}
@@ -34,15 +35,15 @@ def test_the_households_numbers_win_over_a_channels(home: Path) -> None:
         {
             "timeouts": {"telegram_seconds": 3, "email_seconds": 4, "default_seconds": 5},
             "delivery": {"telegram_chat_interval_seconds": 0},
-            "limits": {"channels": {"telegram.bot": 7, "email.user": 8, "ntfy.bot": 9}},
+            "limits": {"channels": {"telegram.bot": 7, "email.user": 8, "beeper.bot": 9}},
         },
     )
     known = known_channels(settings)
     policy = delivery_policy(settings, known)
 
-    assert [policy.timeout_seconds(name) for name in ("telegram", "email", "ntfy")] == [3, 4, 5]
+    assert [policy.timeout_seconds(name) for name in ("telegram", "email", "beeper")] == [3, 4, 5]
     assert policy.spacing_seconds["telegram"] == 0
-    assert [policy.limits.channel_per_minute(one) for one in ("telegram.bot", "email.user", "ntfy.bot")] == [7, 8, 9]
+    assert [policy.limits.channel_per_minute(one) for one in ("telegram.bot", "email.user", "beeper.bot")] == [7, 8, 9]
     assert (known["telegram"].timeout_seconds, known["telegram"].bot_per_minute) == (3, 7)
 
 
@@ -60,18 +61,18 @@ def test_a_factory_says_what_its_channel_can_and_one_that_is_not_here_says_nothi
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "examples"))
 
-    known = known_channels(settings_for(home, NTFY, NOWHERE))
+    known = known_channels(settings_for(home, BEEPER, NOWHERE))
 
-    assert list(known) == ["telegram", "email", "ntfy", "pager"]
-    assert (known["ntfy"].replies, known["ntfy"].unit, known["ntfy"].max_units) == (False, "bytes", 4096)
+    assert list(known) == ["telegram", "email", "beeper", "pager"]
+    assert (known["beeper"].replies, known["beeper"].unit, known["beeper"].max_units) == (False, "bytes", 4096)
     assert known["pager"] == UNDECLARED
     assert [kind_of(name) for name in known] == ["telegram", "email", "factory", "factory"]
 
 
 def test_channels_are_tried_in_the_order_they_are_set_up(home: Path) -> None:
-    own = settings_for(home, NTFY, {"email": {"address": "us@example.org", "password": "x"}})
+    own = settings_for(home, BEEPER, {"email": {"address": "us@example.org", "password": "x"}})
 
     assert usable_channels(settings_for(home)) == ("telegram", "email")
-    assert usable_channels(own) == ("email", "ntfy")
+    assert usable_channels(own) == ("email", "beeper")
     assert usable_channels(settings_for(home, {"sandbox": False})) == ("telegram",)
     assert configured_channels(settings_for(home, {"sandbox": False})) == ()

@@ -17,11 +17,11 @@ from postroom.system.settings import Settings, SettingsError
 from tests.app.living import QUICK, living, settings_for
 from tests.app.test_household import client
 from tests.architecture.tree import ROOT
-from tests.contract.ntfy import NtfyServer
+from tests.contract.beeper import BeeperGateway
 from tests.doors.console.http import calling
 
 
-def with_channel(name: str = "ntfy", factory: str = "ntfy_channel:Ntfy", **options: str) -> dict[str, Any]:
+def with_channel(name: str = "beeper", factory: str = "beeper_channel:Beeper", **options: str) -> dict[str, Any]:
     return {"channels": {name: {"factory": factory, "options": options}}}
 
 
@@ -31,24 +31,24 @@ def examples_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_message_leaves_over_it_and_its_outcome_is_known(home: Path) -> None:
-    async with NtfyServer() as server:
+    async with BeeperGateway() as server:
         own = with_channel(url=f"http://127.0.0.1:{server.port}")
         async with living(home, QUICK, own, {"approvals": {"enabled": False}}) as household:
-            answer = await household.notify(channel="ntfy", recipient="kitchen", message="Tea is ready")
+            answer = await household.notify(channel="beeper", recipient="kitchen", message="Tea is ready")
             unknown = await household.notify(channel="pigeon", recipient="kitchen")
             not_set_up = await household.notify(channel="email", recipient="ada@example.org")
 
-        assert [request.body for request in server.requests] == [{"topic": "kitchen", "message": "Tea is ready"}]
+        assert [request.body for request in server.requests] == [{"beeper": "kitchen", "text": "Tea is ready"}]
     assert (answer["status"], answer["delivery"]["provider_delivery_id"]) == ("ok", "hwQ2YpKdmg")
     assert unknown["error_class"] == "validation_error"
     assert not_set_up["error_class"] == "target_unavailable"
 
 
 async def test_a_stranger_on_it_waits_for_approval_as_on_every_channel(home: Path) -> None:
-    async with NtfyServer() as server:
+    async with BeeperGateway() as server:
         own = with_channel(url=f"http://127.0.0.1:{server.port}")
         async with living(home, QUICK, own) as household:
-            answer = await household.notify(channel="ntfy", recipient="kitchen")
+            answer = await household.notify(channel="beeper", recipient="kitchen")
 
         assert answer["status"] == "pending_approval"
         assert server.requests == []
@@ -57,9 +57,11 @@ async def test_a_stranger_on_it_waits_for_approval_as_on_every_channel(home: Pat
 @pytest.mark.parametrize(
     ("own", "sentence"),
     [
-        pytest.param(with_channel(factory="nowhere:Ntfy"), "there is no 'nowhere:Ntfy'", id="no module"),
-        pytest.param(with_channel(factory="ntfy_channel:Nfty"), "there is no 'ntfy_channel:Nfty'", id="no function"),
-        pytest.param(with_channel(factory="ntfy_channel"), "write it as module:function", id="no colon"),
+        pytest.param(with_channel(factory="nowhere:Beeper"), "there is no 'nowhere:Beeper'", id="no module"),
+        pytest.param(
+            with_channel(factory="beeper_channel:Bell"), "there is no 'beeper_channel:Bell'", id="no function"
+        ),
+        pytest.param(with_channel(factory="beeper_channel"), "write it as module:function", id="no colon"),
         pytest.param(with_channel(adress="x"), "does not take these options", id="wrong option"),
         pytest.param(with_channel(name="pager", url="http://x"), "of another name", id="another name"),
     ],
@@ -69,14 +71,14 @@ def test_what_is_wrong_with_it_is_one_sentence(home: Path, own: dict[str, Any], 
         build_channels(settings_for(home, own), None)
 
 
-@pytest.mark.parametrize("name", ["telegram", "email", "Ntfy", "no spaces"])
+@pytest.mark.parametrize("name", ["telegram", "email", "Beeper", "no spaces"])
 def test_it_cannot_take_the_place_of_ours(home: Path, name: str) -> None:
     with pytest.raises(ValueError, match="channels"):
         settings_for(home, with_channel(name=name))
 
 
 def test_its_options_are_secret(home: Path) -> None:
-    settings = settings_for(home, with_channel(url="https://user:hunter2@ntfy.example.org"))
+    settings = settings_for(home, with_channel(url="https://user:hunter2@beepers.example.org"))
 
     assert isinstance(settings, Settings)
     assert "hunter2" not in repr(settings) + str(settings.model_dump())
@@ -186,10 +188,10 @@ def test_capabilities_of_another_shape_are_refused(home: Path) -> None:
 
 async def test_a_reply_over_one_that_cannot_reply_is_refused_at_the_door(home: Path) -> None:
     async with living(home, QUICK, with_channel(url="http://127.0.0.1:9")) as household:
-        answer = await household.notify(channel="ntfy", intent="reply", request_context=reply_on("ntfy"))
+        answer = await household.notify(channel="beeper", intent="reply", request_context=reply_on("beeper"))
 
     assert (answer["error_class"], answer["status"]) == ("validation_error", "error")
-    assert "ntfy has no replies" in answer["error"]
+    assert "beeper has no replies" in answer["error"]
 
 
 async def test_a_model_reads_of_it_in_the_tool(home: Path) -> None:
@@ -199,7 +201,7 @@ async def test_a_model_reads_of_it_in_the_tool(home: Path) -> None:
     ):
         (notify,) = [tool for tool in (await health.list_tools()).tools if tool.name == "notify"]
 
-    assert "over telegram, email or ntfy" in (notify.description or "")
+    assert "over telegram, email or beeper" in (notify.description or "")
 
 
 async def test_the_console_offers_it_for_a_standing_rule(home: Path) -> None:
@@ -210,8 +212,8 @@ async def test_the_console_offers_it_for_a_standing_rule(home: Path) -> None:
 
         page = await caller.get("/console/approvals/rules", cookies)
 
-    assert [name for name in ("email", "ntfy", "telegram") if f"<option>{name}</option>" in page.text] == [
+    assert [name for name in ("email", "beeper", "telegram") if f"<option>{name}</option>" in page.text] == [
         "email",
-        "ntfy",
+        "beeper",
         "telegram",
     ]

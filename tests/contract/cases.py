@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tests.contract import ntfy, slack
+from tests.contract import beeper, ntfy, slack
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.mail_server import MailServer, Script
 from tests.contract.situations import Case, Situation
@@ -209,4 +209,5 @@ CASES = (
     ),
     ntfy.CASE,
     slack.CASE,
+    beeper.CASE,
 )

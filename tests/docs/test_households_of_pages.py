@@ -16,7 +16,7 @@ import pytest
 
 from tests.app.processes import environment, wait_for
 from tests.architecture.tree import ROOT, shown
-from tests.contract.ntfy import NtfyServer
+from tests.contract.beeper import BeeperGateway
 from tests.docs.pages import Block, blocks, pages
 from tests.services.ports import free_port
 
@@ -107,15 +107,15 @@ def test_a_butler_of_your_own_speaks_and_has_a_token(tmp_path: Path, variables: 
 async def test_a_message_over_a_channel_of_your_own_leaves_once_it_is_approved(
     tmp_path: Path, variables: dict[str, str]
 ) -> None:
-    async with NtfyServer() as server:
-        reader = Reader(tmp_path, variables, {"https://ntfy.example.org": f"http://127.0.0.1:{server.port}"})
+    async with BeeperGateway() as server:
+        reader = Reader(tmp_path, variables, {"https://beepers.example.org": f"http://127.0.0.1:{server.port}"})
         said = await asyncio.to_thread(until_it_arrived, reader, server)
 
-        assert [request.body for request in server.requests] == [{"topic": "kitchen", "message": "Tea is ready"}]
+        assert [request.body for request in server.requests] == [{"beeper": "kitchen", "text": "Tea is ready"}]
     assert said.startswith("awaiting_approval: ")
 
 
-def until_it_arrived(reader: Reader, server: NtfyServer) -> str:
+def until_it_arrived(reader: Reader, server: BeeperGateway) -> str:
     with reader.following(CHANNEL) as said:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not server.requests:

@@ -109,6 +109,7 @@ class Message:
     emoji: str | None = None
     thread: str | None = None
     origin_butler: str = ""
+    priority: Priority = Priority.MEDIUM
     repeated: bool = False
     markup: Markup | None = None
     revises: Revision | None = None

@@ -54,6 +54,8 @@ class Press:
     sender: str | None
     token: str = field(repr=False)
     flags: frozenset[Flag] = frozenset()
+    assurance: Assurance = Assurance.CHANNEL
+    """Lower where the channel proves less than an account of the person's own."""
 
 
 InboundEvent = InboundMessage | Press

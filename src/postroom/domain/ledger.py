@@ -61,6 +61,7 @@ class Carried:
             emoji=self.emoji,
             thread=self.thread,
             origin_butler=self.origin_butler,
+            priority=self.priority,
             repeated=repeated and self.revises is None,  # the same edit twice is one edit
             markup=self.markup,
             revises=self.revises,

@@ -19,6 +19,7 @@ from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.work.questions.card_words import ending_line
 from postroom.work.questions.cards import CardMaker
+from postroom.work.questions.places import ChannelAbility
 from postroom.work.questions.tokens import hash_of
 
 MAKER = CardMaker(channels=CHANNELS, key=b"k", base_url="https://home.example")
@@ -173,3 +174,47 @@ def test_one_line_says_how_it_ended(changes: dict[str, Any], line: str) -> None:
     at = {"ended_at_us": START_US + seconds(14 * 3600 + 3 * 60), "answered_by": BY}
     changed = {**at, **changes, "status": QuestionStatus(changes["status"])}
     assert ending_line(replace(question, **changed)) == line
+
+
+FEW = CardMaker(
+    channels={"ntfy": ChannelAbility(buttons=True, edits=True, inbound=True, most_buttons=3, replies=False)},
+    key=b"k",
+    base_url="https://home.example",
+)
+
+
+def few(**wording: Any) -> tuple[str, list[str]]:
+    card = FEW.asking(new_question(**wording), shown("ntfy", address="anna-phone")).outgoing
+    return card.message, [label for row in (card.markup.labels if card.markup else ()) for label in row]
+
+
+@pytest.mark.parametrize(
+    ("options", "labels"),
+    [
+        (["ship", "wait"], ["ship", "wait", "Rather not"]),
+        (["ship", "wait", "ask again"], ["ship", "wait", "ask again"]),
+    ],
+)
+def test_where_few_buttons_fit_the_options_come_first_and_nothing_asks_for_words(
+    options: list[str], labels: list[str]
+) -> None:
+    message, shown_labels = few(options=options)
+    assert shown_labels == labels
+    assert "Reply" not in message
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        {"options": ["one", "two", "three", "four"]},
+        {"options": ["one", "two"], "multiple": True},
+        {"kind": "text", "options": None},
+    ],
+    ids=["too many", "several at once", "words"],
+)
+def test_what_one_press_cannot_answer_there_has_a_link_and_its_options_in_the_text(wording: dict[str, Any]) -> None:
+    message, labels = few(**wording)
+    assert labels == ["Answer"]
+    assert "Reply" not in message
+    assert all(option in message for option in wording["options"] or ())
+    assert "1. one" in message or not wording["options"]

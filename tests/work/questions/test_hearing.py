@@ -15,6 +15,7 @@ from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundMessage, Press
 from postroom.domain.markup import Button
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
@@ -123,6 +124,14 @@ async def test_a_press_that_comes_twice_under_one_id_has_one_verdict(chat: Chat)
     await chat.ask()
     first = await chat.press("yes", event_id="same")
     assert await chat.press("yes", event_id="same") == first
+
+
+async def test_a_press_that_proves_little_approves_nothing(chat: Chat) -> None:
+    ask_id = await chat.ask(kind="approve", options=None)
+    told = await chat.press("Approve", assurance=Assurance.LOW)
+    assert told == "This sender is not certain enough to decide; open the console."
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert await chat.press("Approve") == "✅ Approve"
 
 
 async def test_declining_is_an_end_of_its_own(chat: Chat) -> None:

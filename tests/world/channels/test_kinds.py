@@ -15,6 +15,7 @@ from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.email import Email
 from postroom.world.channels.kinds import KINDS
 from postroom.world.channels.slack.channel import Slack
+from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_text import TEXT_LIMIT
 
@@ -22,8 +23,13 @@ MADE: dict[str, Channel] = {
     "telegram": Telegram("1:a"),
     "email": Email("127.0.0.1", 25, "none", None, None, "us@example.org"),
     "slack": Slack("slack", "xoxb-1", "xapp-1"),
+    "ntfy": Ntfy("ntfy", answers_topic="answers"),
 }
-ADDRESS = {"telegram": ("1000", "55"), "email": ("ada@example.org", "<a@example.org>"), "slack": ("C1", "1.5")}
+ADDRESS = {
+    "slack": ("C1", "1.5"),
+    "telegram": ("1000", "55"),
+    "email": ("ada@example.org", "<a@example.org>"),
+    "ntfy": ("anna-phone", "hwQ2YpKdmg"),
 BUTTON = Markup(buttons=((Button(label="Yes", token="q1:x"),),))
 EDIT = Revision(delivery_id=DeliveryId("0198c0df"), provider_ids=("7",))
 each_kind = pytest.mark.parametrize("name", KINDS)

@@ -65,7 +65,7 @@ class CardMaker:
     def asking(self, question: Question, shown: Presentation) -> Card:
         """The card while the question is open; one that is shown already is edited, where that can be done."""
         ability, buttons = self.ability(shown), self._buttons(question, shown)
-        listed = not ability.buttons and self.outside(question)
+        listed = not self._is_pressed(question, shown) and self.outside(question)
         text = asking_words(question, listed=listed, how=self._how(question, shown))
         outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
         if shown.revision and ability.edits:
@@ -116,16 +116,26 @@ class CardMaker:
         if is_hidden(question) or not self.outside(question):
             return opening
         maker = ButtonMaker(key=self.key, question=question, shown=shown)
-        if self.ability(shown).buttons:
-            return maker.pressable() + opening if is_approval(question) else maker.pressable()
+        ability = self.ability(shown)
+        if self._is_pressed(question, shown):
+            made = maker.pressable(ability.most_buttons, own_words=ability.replies)
+            return made + opening if is_approval(question) else made
         return maker.link(self.base_url) if self.base_url else Buttons()
+
+    def _is_pressed(self, question: Question, shown: Presentation) -> bool:
+        """Whether its answers are on buttons; where nothing can be written back, only if one press is the answer."""
+        ability, wording = self.ability(shown), question.wording
+        by_one_press = wording.kind in (QuestionKind.CHOICE, QuestionKind.APPROVE) and not wording.multiple
+        if not ability.buttons or not (ability.replies or by_one_press):
+            return False
+        return ButtonMaker(key=self.key, question=question, shown=shown).fits(ability.most_buttons)
 
     def _how(self, question: Question, shown: Presentation) -> str:
         if not self.outside(question):
             return "This is decided in the console."
         ability, kind = self.ability(shown), question.wording.kind
-        pressed = ability.buttons and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
-        return how_to_reply(question.wording) if ability.inbound and not pressed else ""
+        pressed = self._is_pressed(question, shown) and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
+        return how_to_reply(question.wording) if ability.inbound and ability.replies and not pressed else ""
 
     def _edit(self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None) -> Outgoing:
         return replace(self._outgoing(question, shown, text, act, markup), revises=_card_of(shown))

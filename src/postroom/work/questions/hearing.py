@@ -167,7 +167,7 @@ class Hearing:
 
     async def _attempt_by(self, press: Press, pressed: PressedToken, said: Said) -> Attempt:
         shown = pressed.presentation
-        attempt = await self._attempt(press.channel, press.event_id, press.sender, shown, Assurance.CHANNEL)
+        attempt = await self._attempt(press.channel, press.event_id, press.sender, shown, press.assurance)
         return replace(attempt, said=said, revision=pressed.token.revision, flags=press.flags)
 
     async def _attempt_of(self, words: InboundMessage, shown: Presentation) -> Attempt:

@@ -49,4 +49,17 @@ SLACK: Final = Capabilities(
     spacing_seconds=1.0,
 )
 """With an app token; without one nothing is heard."""
-KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL, "slack": SLACK})
+NTFY: Final = Capabilities(
+    max_units=4096,
+    unit="bytes",
+    most_buttons=3,
+    style="letter",
+"""With a topic for answers; without one nothing is heard, and a button can only open a link."""
+KINDS: Final[KnownChannels] = MappingProxyType(
+    {
+        "telegram": TELEGRAM,
+        "email": EMAIL,
+        "slack": SLACK,
+        "ntfy": NTFY,
+    }
+)

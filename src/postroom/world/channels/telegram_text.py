@@ -1,9 +1,9 @@
-"""Cut a long text into messages Telegram takes, at paragraph, line or word."""
+"""Cut a long text into messages a provider takes, at paragraph, line or word; measured as Telegram does by default."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from postroom.world.channels.graphemes import attaches, is_boundary
 
@@ -16,29 +16,34 @@ _MISSING = "…"
 _LONGEST_BREAK = 4  # a CRLF pair twice; a break may start at the limit and reach past it
 
 
+Length = Callable[[str], int]  # of a text, which is the sum over its characters
+
+
 def utf16_length(text: str) -> int:
     return len(text) + sum(character > "\uffff" for character in text)
 
 
-def split(text: str, limit: int = TEXT_LIMIT) -> list[str]:
+def split(text: str, limit: int = TEXT_LIMIT, length: Length = utf16_length) -> list[str]:
     """The parts in order; only white space at a cut is left out, so a blank text may have no part."""
-    return list(_parts(text, limit))
+    if length(text) <= limit:
+        return [text] if text else []
+    return list(_parts(text, limit, length))
 
 
-def marked(parts: list[str], mark: str, limit: int = TEXT_LIMIT) -> list[str]:
+def marked(parts: list[str], mark: str, limit: int = TEXT_LIMIT, length: Length = utf16_length) -> list[str]:
     """
     At the end of the last part, or in one more part when there is no room.
 
     The parts before it stay as they were cut: some of them may have been sent, and none may be left out.
     """
     last = f"{parts[-1].rstrip()}\n\n{mark}"
-    return [*parts[:-1], last] if utf16_length(last) <= limit else [*parts, mark]
+    return [*parts[:-1], last] if length(last) <= limit else [*parts, mark]
 
 
-def _parts(text: str, limit: int) -> Iterator[str]:
+def _parts(text: str, limit: int, length: Length) -> Iterator[str]:
     start = 0
     while start < len(text):
-        end = _reach(text, start, limit)
+        end = _reach(text, start, limit, length)
         if end == len(text):
             yield text[start:]
             return
@@ -48,11 +53,11 @@ def _parts(text: str, limit: int) -> Iterator[str]:
         start = _skip_space(text, cut)
 
 
-def _reach(text: str, start: int, limit: int) -> int:
+def _reach(text: str, start: int, limit: int, length: Length) -> int:
     """The furthest end of a part that begins at `start`."""
     end, room = start, limit
     while end < len(text):
-        room -= 2 if text[end] > "\uffff" else 1
+        room -= length(text[end])
         if room < 0:
             break
         end += 1
@@ -92,30 +97,31 @@ def _is_space(text: str, index: int) -> bool:
     return text[index].isspace() and not (index + 1 < len(text) and attaches(text[index + 1]))
 
 
-def cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int, length: Length = utf16_length) -> str:
     """At most so many units, ending between two visible characters with a sign that something is missing."""
-    if utf16_length(text) <= limit:
+    if length(text) <= limit:
         return text
-    end = _reach(text, 0, limit - utf16_length(_MISSING))
+    end = _reach(text, 0, limit - length(_MISSING), length)
     while not is_boundary(text, end):
         end -= 1
     return text[:end].rstrip() + _MISSING
 
 
-def spread(text: str, messages: int, limit: int = TEXT_LIMIT) -> list[str]:
+def spread(text: str, messages: int, limit: int = TEXT_LIMIT, length: Length = utf16_length) -> list[str]:
     """
     The text over exactly so many messages, for none can be added to what stands in a chat already.
 
     What is too short leaves the first ones empty, since buttons stand under the last. What is too long loses its
     middle: the last line is what an edit has to say.
     """
-    parts = split(text, limit)
+    parts = split(text, limit, length)
     if len(parts) <= messages:
         return [_MISSING] * (messages - len(parts)) + parts
     start, _, ending = text.rstrip().rpartition("\n")
     if not start.strip():
-        return [*parts[: messages - 1], cut(parts[messages - 1], limit - 1).removesuffix(_MISSING) + _MISSING]
-    ending = cut(ending, limit // 2)
-    *kept, last = split(start, limit)[:messages] or [""]
+        last = cut(parts[messages - 1], limit - length(_MISSING), length).removesuffix(_MISSING) + _MISSING
+        return [*parts[: messages - 1], last]
+    ending = cut(ending, limit // 2, length)
+    *kept, last = split(start, limit, length)[:messages] or [""]
     kept = [_MISSING] * (messages - 1 - len(kept)) + kept
-    return [*kept, f"{cut(last, limit - utf16_length(ending) - 1)}\n{ending}"]
+    return [*kept, f"{cut(last, limit - length(ending) - 1, length)}\n{ending}"]

@@ -97,6 +97,12 @@ class FaceLedger:
             found = [_message(row) for row in connection.execute(statement, values)]
         return found[::-1] if since is None else found
 
+    def in_thread(self, place: str, thread: str) -> list[FaceMessage]:
+        """Oldest first."""
+        statement = f"select {_COLUMNS} from face_messages where face = ? and place = ? and thread = ? order by number"  # noqa: S608
+        with self._file.reading() as connection:
+            return [_message(row) for row in connection.execute(statement, (self._face, place, thread))]
+
     def clear(self) -> None:
         with self._file.writing() as connection:
             connection.execute("delete from face_messages where face = ?", (self._face,))

@@ -5,11 +5,11 @@
 # postroom = { path = ".." } # the clone: it is not on PyPI yet
 # ///
 """
-A channel of your own: messages to a topic of an ntfy server.
+A channel of your own: messages to beepers, over the gateway of a small paging company.
 
-    [channels.ntfy]
-    factory = "ntfy_channel:Ntfy"
-    options = { url = "https://ntfy.example.org" }
+    [channels.beeper]
+    factory = "beeper_channel:Beeper"
+    options = { url = "https://beepers.example.org" }
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from postroom.domain.fields import text_problem
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import wait_seconds
 
-TOPIC = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    topic: str
+    beeper: str
     text: str = field(repr=False)  # what people write has no place in a log
 
 
 def build(message: Message) -> Call:
     """Before anything is sent: what can never succeed is refused here."""
     if message.intent is not Intent.SEND:
-        raise ValidationError("ntfy can only send: it knows neither replies nor reactions")
+        raise ValidationError("a beeper can only be written to: it knows neither replies nor reactions")
     if message.revises is not None:
-        raise ValidationError("what was sent to ntfy cannot be edited")
-    if not TOPIC.fullmatch(message.address):
-        raise ValidationError("recipient is not an ntfy topic")
+        raise ValidationError("what was sent to a beeper cannot be edited")
+    if not NAME.fullmatch(message.address):
+        raise ValidationError("recipient is not the name of a beeper")
     if not message.text.strip():
         raise ValidationError("message must not be blank")
     if problem := text_problem(message.text):
@@ -66,14 +66,14 @@ def read(answer: HttpAnswer) -> Receipt:
         told = json.loads(answer.body)
     except (ValueError, RecursionError):
         told = None
-    if not isinstance(told, dict) or not isinstance(told.get("id"), str):
-        raise OutcomeUncertain("ntfy accepted the message and named none")
-    return Receipt(told["id"])
+    if not isinstance(told, dict) or not isinstance(told.get("page"), str):
+        raise OutcomeUncertain("the gateway accepted the message and named none")
+    return Receipt(told["page"])
 
 
 def refusal(answer: HttpAnswer) -> PostroomError:
     """The server's own words are left out: they may quote the message."""
-    said = f"ntfy answered {answer.status}"
+    said = f"the gateway answered {answer.status}"
     match answer.status:
         case 429:
             return ProviderThrottled(
@@ -89,23 +89,23 @@ def refusal(answer: HttpAnswer) -> PostroomError:
             return TargetUnavailable(said)
 
 
-class Ntfy:
-    name = "ntfy"
+class Beeper:
+    name = "beeper"
     capabilities = Capabilities(max_units=4096, unit="bytes")  # sends, and nothing else
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        self._http = HttpCall("ntfy")
+        self._http = HttpCall("the gateway")
 
     def address(self, text: str) -> str | None:
-        return text if TOPIC.fullmatch(text) else None
+        return text if NAME.fullmatch(text) else None
 
     def prepare(self, message: Message) -> Sequence[Call]:
         return (build(message),)
 
     async def send(self, part: Call, timeout_seconds: float) -> Receipt:
-        body = {"topic": part.topic, "message": part.text}
-        return read(await self._http.post(f"{self._url}/", body, timeout_seconds))
+        body = {"beeper": part.beeper, "text": part.text}
+        return read(await self._http.post(f"{self._url}/pages", body, timeout_seconds))
 
     async def close(self) -> None:
         await self._http.close()

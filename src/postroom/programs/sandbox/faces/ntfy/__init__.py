@@ -1,0 +1,1 @@
+"""An ntfy server as the sandbox plays it."""

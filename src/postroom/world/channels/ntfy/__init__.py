@@ -1,0 +1,1 @@
+"""Messages to the topics of an ntfy server."""

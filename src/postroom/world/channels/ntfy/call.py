@@ -1,0 +1,31 @@
+"""One message to one topic, ready to be published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NtfyCall:
+    """
+    `sequence_id` names the notification on the person's device: what comes later under the same name replaces it.
+
+    The body holds the message and stays out of `repr`.
+    """
+
+    topic: str
+    sequence_id: str
+    is_edit: bool = False
+    body: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        return str(self.body["message"])
+
+    @property
+    def private(self) -> list[str]:
+        """What no error may quote: the words, and what is as good as an answer."""
+        behind = [str(action.get(part, "")) for action in self.body.get("actions", ()) for part in ("url", "body")]
+        return [self.text, str(self.body.get("title", "")), *behind]

@@ -1,0 +1,184 @@
+"""An ntfy server: publish a message once, ask what arrived, hear which button was pressed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from postroom.domain.capabilities import Capabilities
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
+from postroom.domain.inbound_message import Listened
+from postroom.domain.question_answer import Assurance
+from postroom.world.channels.kinds import NTFY
+from postroom.world.channels.ntfy.actions import TOPIC
+from postroom.world.channels.ntfy.answers import events, parse, read_receipt, read_refusal
+from postroom.world.channels.ntfy.call import NtfyCall
+from postroom.world.channels.ntfy.kept import CLOCKS_DIFFER_SECONDS, found, keeps_messages, kept_seconds
+from postroom.world.channels.ntfy.presses import Presses, since
+from postroom.world.channels.ntfy.publish import address, build
+from postroom.world.channels.ntfy.stream import TopicStream
+from postroom.world.channels.ntfy.text import BODY_BYTES
+from postroom.world.channels.provider_words import provider_words
+from postroom.world.http.http_call import HttpAnswer, HttpCall
+from postroom.world.http.whole_answer import MOST_BYTES
+
+PUBLIC_URL: Final = "https://ntfy.sh"
+SEND_ONLY: Final = replace(NTFY, buttons=False, most_buttons=None, inbound=False)
+_JSON: Final = {"Content-Type": "application/json"}
+_ASKING_SECONDS: Final = 10.0
+_TOKEN: Final = re.compile(r"[!-~]{1,256}")
+
+
+class Ntfy:
+    """
+    `answers_topic` is where telephones post what was pressed; without it messages have no buttons.
+
+    Without a token every topic is open to all who know its name, so a press proves less there.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        url: str = PUBLIC_URL,
+        token: str = "",
+        answers_topic: str = "",
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        _check(url, token, answers_topic)
+        self.name = name
+        self.capabilities: Capabilities = NTFY if answers_topic else SEND_ONLY
+        self._url = url.rstrip("/")
+        self._token = token
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._answers_topic = answers_topic
+        self._presses = Presses(name, Assurance.CHANNEL if token else Assurance.LOW)
+        self._now = now
+        self._http = HttpCall("ntfy")
+        self._stream = TopicStream()
+
+    def __repr__(self) -> str:
+        return f"Ntfy(name={self.name!r}, url={self._url!r}, token=***)"
+
+    def address(self, text: str) -> str | None:
+        return address(text)
+
+    def prepare(self, message: Message) -> Sequence[NtfyCall]:
+        calls = build(message, f"{self._url}/{self._answers_topic}" if self._answers_topic else "")
+        if any(len(_written(call)) > BODY_BYTES for call in calls):
+            raise ValidationError("the message is too long for ntfy with its title and buttons")
+        return calls
+
+    async def send(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
+        answer = await self._http.request(
+            "POST", f"{self._url}/", timeout_seconds, body=_written(part), headers=self._headers | _JSON
+        )
+        if 200 <= answer.status < 300:
+            return read_receipt(answer)
+        raise self._refusal(answer, part.private)
+
+    async def find(self, part: NtfyCall, since: datetime, timeout_seconds: float) -> Receipt | None:
+        """None only when the server keeps messages for long enough, and knows what a sequence id is."""
+        moment = int(since.timestamp()) - CLOCKS_DIFFER_SECONDS
+        body = await self._ask(f"/{part.topic}/json?poll=1&since={moment}", timeout_seconds / 2)
+        told = list(events(body))
+        if receipt := found(part, told):
+            return receipt
+        if len(body) >= MOST_BYTES:
+            raise TargetUnavailable("ntfy has more messages in this topic than can be searched")
+        if not keeps_messages(told):
+            await self._be_sure_it_would_be_kept(since, timeout_seconds / 2)
+        return None
+
+    async def probe(self, timeout_seconds: float) -> str:
+        account = await self._account(timeout_seconds)
+        name = provider_words(account.get("username"), secrets=[self._token])
+        return name if name not in ("", "*") else "anonymous"
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        """Looks first at what has come, and waits only when that is nothing."""
+        if not self._answers_topic:
+            await asyncio.sleep(timeout_seconds)
+            return Listened()
+        path = f"/{self._answers_topic}/json?since={since(position)}"
+        body = await self._ask(f"{path}&poll=1", _ASKING_SECONDS)
+        come = self._presses.heard(position, events(body), everything=len(body) < MOST_BYTES)
+        if come.position is not None or timeout_seconds <= 0:
+            return come
+        return await self._wait(path, position, timeout_seconds)
+
+    async def answer_press(self, callback_id: str, text: str = "", *, alert: bool = False) -> bool:
+        """Nothing can be shown: the telephone only learns that its post arrived. The card itself is edited."""
+        return False
+
+    async def close(self) -> None:
+        await self._http.close()
+        await self._stream.close()
+
+    async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
+        def is_new(told: Sequence[Mapping[str, Any]]) -> bool:
+            return self._presses.has_new(position, told)
+
+        told = await self._stream.until(f"{self._url}{path}", self._headers, is_new, timeout_seconds)
+        if isinstance(told, HttpAnswer):
+            raise self._unable(told)
+        return self._presses.heard(position, told)
+
+    async def _be_sure_it_would_be_kept(self, since: datetime, timeout_seconds: float) -> None:
+        for_seconds = kept_seconds(await self._account(timeout_seconds))
+        if (self._now() - since).total_seconds() + CLOCKS_DIFFER_SECONDS > for_seconds:
+            raise TargetUnavailable("ntfy no longer keeps messages of that time, or keeps none at all")
+
+    async def _account(self, timeout_seconds: float) -> Mapping[str, Any]:
+        """Empty on a server that has no accounts; then it says at least that it is well."""
+        answer = await self._get("/v1/account", timeout_seconds)
+        if answer.status == 404:
+            await self._ask("/v1/health", timeout_seconds)
+            return {}
+        if answer.status != 200:
+            raise self._unable(answer)
+        return parse(answer.body)
+
+    async def _ask(self, path: str, timeout_seconds: float) -> bytes:
+        answer = await self._get(path, timeout_seconds)
+        if answer.status != 200:
+            raise self._unable(answer)
+        return answer.body
+
+    async def _get(self, path: str, timeout_seconds: float) -> HttpAnswer:
+        """A question changes nothing, so no answer is only ever "unavailable"."""
+        try:
+            return await self._http.request("GET", f"{self._url}{path}", timeout_seconds, headers=self._headers)
+        except OutcomeUncertain as error:
+            reason = error.message
+        raise TargetUnavailable(reason)
+
+    def _unable(self, answer: HttpAnswer) -> PostroomError:
+        """Of a question: no refusal is a message's fault."""
+        refusal = self._refusal(answer, ())
+        return TargetUnavailable(refusal.message) if isinstance(refusal, ValidationError) else refusal
+
+    def _refusal(self, answer: HttpAnswer, private: Sequence[str]) -> PostroomError:
+        words = provider_words(parse(answer.body).get("error"), secrets=[self._token], private=private)
+        return read_refusal(answer, words, self._now())
+
+
+def _written(call: NtfyCall) -> bytes:
+    return json.dumps(call.body, ensure_ascii=False).encode()
+
+
+def _check(url: str, token: str, answers_topic: str) -> None:
+    base = urlsplit(url)
+    if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
+        raise ValueError("the ntfy url must be a plain http(s) address, such as https://ntfy.sh")
+    if token and not _TOKEN.fullmatch(token):
+        raise ValueError("the ntfy token is malformed")
+    if answers_topic and not TOPIC.fullmatch(answers_topic):
+        raise ValueError("answers_topic is not an ntfy topic: 1 to 64 letters, digits, - and _")

@@ -1,0 +1,91 @@
+"""A message as the calls that publish it; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from postroom.domain.delivery import Intent, Message, Priority
+from postroom.domain.errors import ValidationError
+from postroom.domain.fields import text_problem
+from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Revision
+from postroom.world.channels.ntfy.actions import TOPIC, actions_of, with_links
+from postroom.world.channels.ntfy.call import NtfyCall
+from postroom.world.channels.ntfy.text import parts_of, spread_over, title_of
+
+_PRIORITIES: Final = {Priority.HIGH: 4, Priority.MEDIUM: 3, Priority.LOW: 2}
+_SILENT: Final = 2  # an edit rings no bell
+_TAG: Final = re.compile(r"[\w.-]{1,64}")
+
+
+def address(text: str) -> str | None:
+    """A topic; ntfy tells large and small letters apart."""
+    topic = text.strip(" ")
+    return topic if TOPIC.fullmatch(topic) else None
+
+
+def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
+    """Before anything is sent: what can never succeed is refused here."""
+    if message.intent is not Intent.SEND:
+        raise ValidationError("ntfy has neither replies nor reactions")
+    topic = address(message.address)
+    if topic is None:
+        raise ValidationError("recipient is not an ntfy topic: 1 to 64 letters, digits, - and _")
+    _check_text(message)
+    text = with_links(message.text, message.markup)
+    if message.revises is not None:
+        return _edits(message, message.revises, topic, text, answers_url)
+    parts = parts_of(text, repeated=message.repeated)
+    bodies = [_body(message, topic, part) for part in parts]
+    _put_buttons(bodies[-1], message, topic, answers_url)
+    return tuple(_call(message.delivery_id, place, body) for place, body in enumerate(bodies))
+
+
+def sequence_id(delivery_id: DeliveryId, place: int) -> str:
+    """The same part of the same delivery has the same name for ever; it says nothing to those who read the topic."""
+    return hashlib.sha256(f"{delivery_id}/{place}".encode()).hexdigest()[:32]
+
+
+def _edits(message: Message, revises: Revision, topic: str, text: str, answers_url: str) -> Sequence[NtfyCall]:
+    """Published again under the same names; the last part first, for it has the buttons, and they are to go at once."""
+    if not revises.provider_ids:
+        raise ValidationError("only what was sent to ntfy can be edited")
+    bodies = [
+        _body(message, topic, part) | {"priority": _SILENT} for part in spread_over(text, len(revises.provider_ids))
+    ]
+    _put_buttons(bodies[-1], message, topic, answers_url)
+    calls = [_call(revises.delivery_id, place, body, is_edit=True) for place, body in enumerate(bodies)]
+    return (calls[-1], *calls[:-1])
+
+
+def _check_text(message: Message) -> None:
+    if message.revises is not None and not message.text:
+        raise ValidationError("ntfy cannot change buttons without their message")
+    if not message.text.strip():
+        raise ValidationError("message must not be blank")
+    for name, text in (("message", message.text), ("subject", message.subject or "")):
+        if problem := text_problem(text):
+            raise ValidationError(f"{name} {problem}")
+
+
+def _body(message: Message, topic: str, text: str) -> dict[str, Any]:
+    body: dict[str, Any] = {"topic": topic, "message": text, "priority": _PRIORITIES[message.priority]}
+    speaker = message.origin_butler
+    if title := title_of(message.subject or "") or speaker:
+        body["title"] = title
+    if title != speaker and _TAG.fullmatch(speaker):
+        body["tags"] = [speaker]
+    return body
+
+
+def _put_buttons(body: dict[str, Any], message: Message, topic: str, answers_url: str) -> None:
+    if message.markup and (actions := actions_of(message.markup, topic, answers_url)):
+        body["actions"] = actions
+
+
+def _call(delivery_id: DeliveryId, place: int, body: dict[str, Any], *, is_edit: bool = False) -> NtfyCall:
+    name = sequence_id(delivery_id, place)
+    return NtfyCall(topic=body["topic"], sequence_id=name, is_edit=is_edit, body=body | {"sequence_id": name})

@@ -1,0 +1,32 @@
+"""Texts in pieces that stay messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.world.channels.ntfy.text import MESSAGE_BYTES, parts_of, spread_over, title_of, written_length
+
+
+@pytest.mark.parametrize("text", ["a" * 9000, "ü" * 9000, "🫖" * 3000, '"' * 9000, "\\\n" * 5000])
+def test_no_part_becomes_a_file_or_more_json_than_is_read(text: str) -> None:
+    parts = parts_of(text, repeated=True)
+    assert all(len(part.encode()) <= MESSAGE_BYTES for part in parts)
+    assert all(written_length(part) <= 5_100 for part in parts)
+
+
+def test_a_text_that_fits_is_left_alone() -> None:
+    assert parts_of(" as\nit is ") == [" as\nit is "]
+    assert [len(part) for part in parts_of("a" * 4096)] == [4095, 1]
+
+
+@pytest.mark.parametrize("messages", [1, 2, 3])
+def test_an_edit_has_exactly_the_messages_that_stand_there(messages: int) -> None:
+    spread = spread_over("word " * 3000 + "\nthe end", messages)
+    assert len(spread) == messages
+    assert spread[-1].endswith("the end")
+    assert all(len(part.encode()) <= MESSAGE_BYTES for part in spread)
+
+
+def test_a_title_is_one_short_line() -> None:
+    assert title_of("two\n lines") == "two lines"
+    assert len(title_of("ü" * 500).encode()) <= 250
