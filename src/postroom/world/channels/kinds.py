@@ -29,4 +29,13 @@ EMAIL: Final = Capabilities(
     bot_per_minute=20,
     user_per_minute=10,
 )
-KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL})
+WEBHOOK: Final = Capabilities(
+    dedupes_for_seconds=86_400.0,  # what we ask of whoever receives them; docs/how-to/webhook-channel.md
+    edits=True,
+    reacts=True,
+    replies=True,
+)
+APPRISE: Final = Capabilities(receipt=False)
+KINDS: Final[KnownChannels] = MappingProxyType(
+    {"telegram": TELEGRAM, "email": EMAIL, "webhook": WEBHOOK, "apprise": APPRISE}
+)
