@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tests.contract import ntfy, webhook
+from tests.contract import apprise_service, ntfy, webhook
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.mail_server import MailServer, Script
 from tests.contract.situations import Case, Situation
@@ -209,4 +209,5 @@ CASES = (
     ),
     ntfy.CASE,
     webhook.CASE,
+    apprise_service.CASE,
 )
