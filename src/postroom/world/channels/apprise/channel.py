@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.world.channels.apprise.parts import Part, address, build
+from postroom.world.channels.apprise.parts import ApprisePart, address, build
 from postroom.world.channels.apprise.trail import Trail
 from postroom.world.channels.apprise.verdict import too_late, verdict
 from postroom.world.channels.kinds import APPRISE
@@ -19,10 +19,12 @@ from postroom.world.channels.kinds import APPRISE
 if TYPE_CHECKING:
     from postroom.world.channels.apprise.service import OneService
 
-MISSING: Final = "a channel of the kind apprise needs the Apprise library: pip install 'postroom[apprise]'"
+MISSING: Final = "a channel of the kind apprise needs the extra: pip install 'postroom[apprise]'"
 
 
 class AppriseService:
+    capabilities: Capabilities = APPRISE
+
     def __init__(
         self,
         name: str,
@@ -36,7 +38,7 @@ class AppriseService:
         self._public_only = not allow_private
         self._now = now
         self._thread: ThreadPoolExecutor | None = None
-        self.capabilities: Capabilities = replace(
+        self.capabilities = replace(
             APPRISE, max_units=self._service.limits.body, spacing_seconds=self._service.spacing_seconds
         )
 
@@ -46,10 +48,10 @@ class AppriseService:
     def address(self, text: str) -> str | None:
         return address(text)
 
-    def prepare(self, message: Message) -> Sequence[Part]:
+    def prepare(self, message: Message) -> Sequence[ApprisePart]:
         return build(message, self._service.limits)
 
-    async def send(self, part: Part, timeout_seconds: float) -> Receipt:
+    async def send(self, part: ApprisePart, timeout_seconds: float) -> Receipt:
         trail = Trail(patience_seconds=timeout_seconds, public_only=self._public_only)
         sending = self._threads().submit(self._service.send, part, trail)
         try:

@@ -18,7 +18,7 @@ _LONGEST_TITLE: Final = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ServiceLimits:
     """In characters; a title of 0 stands in the text itself."""
 
     body: int
@@ -26,7 +26,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ApprisePart:
     text: str = field(repr=False)
     title: str = field(default="", repr=False)
 
@@ -36,7 +36,7 @@ def address(text: str) -> str | None:
     return ADDRESS if text.strip() == ADDRESS else None
 
 
-def build(message: Message, limits: Limits) -> Sequence[Part]:
+def build(message: Message, limits: ServiceLimits) -> Sequence[ApprisePart]:
     _check(message)
     title = _title(message.subject or "", limits)
     room = max(limits.body - (len(title) + 2 if limits.title <= 0 else 0), _LEAST_BODY)
@@ -44,7 +44,7 @@ def build(message: Message, limits: Limits) -> Sequence[Part]:
     if message.repeated:
         texts = marked(texts, REPEAT_MARK, room)
     first, *others = texts
-    return (Part(text=first, title=title), *(Part(text=text) for text in others))
+    return (ApprisePart(text=first, title=title), *(ApprisePart(text=text) for text in others))
 
 
 def _check(message: Message) -> None:
@@ -61,6 +61,6 @@ def _check(message: Message) -> None:
             raise ValidationError(f"{name} {problem}")
 
 
-def _title(subject: str, limits: Limits) -> str:
+def _title(subject: str, limits: ServiceLimits) -> str:
     most = limits.title if limits.title > 0 else min(_LONGEST_TITLE, limits.body // 4)
     return cut(" ".join(subject.split()), most)

@@ -8,7 +8,7 @@ from typing import Any
 import apprise
 from apprise.plugins import url_to_dict
 
-from postroom.world.channels.apprise.parts import Limits, Part
+from postroom.world.channels.apprise.parts import ApprisePart, ServiceLimits
 from postroom.world.channels.apprise.trail import TRAIL, Trail
 from postroom.world.channels.apprise.url_rules import form_problem, service_problem
 from postroom.world.channels.apprise.watch import install
@@ -27,16 +27,16 @@ class OneService:
         self._plugin.request_rate_per_sec = 0.0
 
     @property
-    def limits(self) -> Limits:
-        return Limits(body=int(self._plugin.body_maxlen), title=int(self._plugin.title_maxlen))
+    def limits(self) -> ServiceLimits:
+        return ServiceLimits(body=int(self._plugin.body_maxlen), title=int(self._plugin.title_maxlen))
 
-    def send(self, part: Part, trail: Trail) -> bool:
+    def send(self, part: ApprisePart, trail: Trail) -> bool:
         try:
             return copy_context().run(self._notify, part, trail)
         finally:
             trail.end()
 
-    def _notify(self, part: Part, trail: Trail) -> bool:
+    def _notify(self, part: ApprisePart, trail: Trail) -> bool:
         TRAIL.set(trail)
         try:
             return bool(self._plugin.notify(body=part.text, title=part.title, body_format=apprise.NotifyFormat.TEXT))

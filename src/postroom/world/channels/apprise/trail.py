@@ -20,7 +20,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class WatchedRequest:
     fate: Fate
     status: int = 0
     retry_after: str | None = None
@@ -40,7 +40,7 @@ class Trail:
 
     patience_seconds: float
     public_only: bool
-    requests: list[Request] = field(default_factory=list)
+    requests: list[WatchedRequest] = field(default_factory=list)
     asked: bool = False
     """A request over HTTP was begun."""
     led_home: bool = False
@@ -82,11 +82,11 @@ class Trail:
             self.left = True
 
     def answered(self, status: int, retry_after: str | None) -> None:
-        self.requests.append(Request(fate=Fate.ANSWERED, status=status, retry_after=retry_after))
+        self.requests.append(WatchedRequest(fate=Fate.ANSWERED, status=status, retry_after=retry_after))
         self.left = False
 
     def failed(self) -> None:
-        self.requests.append(Request(fate=Fate.UNKNOWN if self.left else Fate.NOT_SENT))
+        self.requests.append(WatchedRequest(fate=Fate.UNKNOWN if self.left else Fate.NOT_SENT))
 
     def judge(self, address: object) -> None:
         """Before anything goes to an address."""

@@ -16,7 +16,7 @@ OURS: Final = frozenset(
 FILES: Final = frozenset({"template", "keyfile", "subfile", "pgp", "pgppub", "pgpprv", "attach"})
 
 _SECOND: Final = re.compile(r"[\s,;][^?&=]*://")
-_FORM: Final = re.compile(r"[a-z0-9]{1,32}://[!-~]+", re.IGNORECASE)
+_FORM: Final = re.compile(r"[a-z0-9]{1,32}://[!-~]*", re.IGNORECASE)
 
 
 def form_problem(url: str) -> str | None:

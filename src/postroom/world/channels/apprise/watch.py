@@ -99,10 +99,9 @@ def _judged(address: object) -> Trail | None:
 
 
 def _keep_quiet() -> None:
-    """What a service is told and where stays out of every log; its own words are replaced by what the trail says."""
+    """The library's own words hold paths, payloads and answers; what the trail says takes their place."""
     library = logging.getLogger("apprise")
     library.setLevel(logging.WARNING)
-    library.addHandler(logging.NullHandler())
-    library.propagate = False
+    library.addFilter(lambda record: False)
     for name in _TALKERS:
         logging.getLogger(name).addFilter(lambda record: TRAIL.get() is None)
