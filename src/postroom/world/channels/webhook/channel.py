@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
@@ -21,23 +21,28 @@ from postroom.world.http.refusal import refusal
 
 SERVICE: Final = "the webhook"
 _ENCODED: Final = "whsec_"
-_WAYS: Final = {"http": 80, "https": 443}
+_WAYS: Final = ("http", "https")
 
 
 def checked_url(url: str, *, allow_private: bool) -> str:
     """Raises ValueError with a sentence that repeats nothing of the URL: its path may be a secret."""
-    try:
-        parts = urlsplit(url.strip())
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        raise ValueError("the webhook's url is malformed") from None
-    if parts.scheme not in _WAYS or not host or not url.strip().isprintable() or " " in url.strip():
+    url = url.strip()
+    parts = _parsed(url)
+    if parts is None or parts.scheme not in _WAYS or not parts.hostname or not url.isprintable() or " " in url:
         raise ValueError("the webhook's url must begin with https:// or http:// and name a host")
     if parts.username or parts.password or parts.fragment:
         raise ValueError("the webhook's url must have no user, password or fragment; the secret signs each message")
-    if is_plainly_private(host) and not allow_private:
+    if is_plainly_private(parts.hostname) and not allow_private:
         raise ValueError("the webhook's url leads to a private address, which needs allow_private = true")
-    return url.strip()
+    return url
+
+
+def _parsed(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else None
+    except ValueError:
+        return None
 
 
 def checked_secret(secret: str) -> str:
