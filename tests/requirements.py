@@ -326,6 +326,12 @@ HOUSE: Sections = {
         "channel-settings-win": "A household's own timeouts, pauses and limits win over what a channel asks for.",
         "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
         "channels-listed": "GET /v1/channels and postroom channels list each account with capabilities and health.",
+        "webhook-standard": "A webhook is signed as standardwebhooks.com says, with one id and body for all attempts.",
+        "webhook-answers": "Each answer to a webhook has one meaning, and no redirect is followed.",
+        "private-addresses": "Webhooks and Apprise reach private addresses only with allow_private, judged at connect.",
+        "apprise-evidence": "Apprise gives no receipt; refused, unreachable and unknown are told apart by evidence.",
+        "apprise-urls": "An Apprise URL is one service without local effects, files, chains or retries of its own.",
+        "apprise-secrets": "Nothing of an Apprise URL or message is in a log, an error or a repr.",
     },
     "Channels grow hands": {
         "buttons-are-the-households-own": "Buttons and revisions travel between the household's own parts; an agent "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tests.contract import beeper, ntfy, slack
+from tests.contract import apprise_service, beeper, discord, ntfy, slack, webhook
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.mail_server import MailServer, Script
 from tests.contract.situations import Case, Situation
@@ -207,7 +207,10 @@ CASES = (
         secrets=[PASSWORD],
         situations=_EMAIL,
     ),
+    beeper.CASE,
     ntfy.CASE,
     slack.CASE,
-    beeper.CASE,
+    discord.CASE,
+    webhook.CASE,
+    apprise_service.CASE,
 )

@@ -49,17 +49,51 @@ SLACK: Final = Capabilities(
     spacing_seconds=1.0,
 )
 """With an app token; without one nothing is heard."""
+DISCORD: Final = Capabilities(
+    dedupes_for_seconds=120.0,  # "the past few minutes", says Discord; two of them is the careful reading
+    max_units=2000,
+    unit="utf16",
+    buttons=True,
+    most_buttons=25,
+    edits=True,
+    deletes=True,
+    reacts=True,
+    replies=True,
+    threads=True,
+    inbound=True,
+    thread_identity=ThreadIdentity(place=r"\d{1,20}|user:\d{1,20}", id=r"\d{1,20}", words="<channel_id>:<message_id>"),
+    timeout_seconds=15.0,
+    spacing_seconds=1.0,
+    bot_per_minute=30,
+    user_per_minute=20,
+)
 NTFY: Final = Capabilities(
+    reconciles=True,
     max_units=4096,
     unit="bytes",
+    buttons=True,
     most_buttons=3,
+    edits=True,
+    inbound=True,
     style="letter",
+    timeout_seconds=15.0,
+)
 """With a topic for answers; without one nothing is heard, and a button can only open a link."""
+WEBHOOK: Final = Capabilities(
+    dedupes_for_seconds=86_400.0,  # what we ask of whoever receives them; docs/how-to/webhook-channel.md
+    edits=True,
+    reacts=True,
+    replies=True,
+)
+APPRISE: Final = Capabilities(receipt=False)
 KINDS: Final[KnownChannels] = MappingProxyType(
     {
         "telegram": TELEGRAM,
         "email": EMAIL,
         "slack": SLACK,
+        "discord": DISCORD,
         "ntfy": NTFY,
+        "webhook": WEBHOOK,
+        "apprise": APPRISE,
     }
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.world.http.descriptors import out_of_descriptors
+from postroom.world.http.public_address import refused_as_private
 from postroom.world.http.whole_answer import whole_answer
 
 _JSON = {"Content-Type": "application/json"}
@@ -48,7 +49,8 @@ class HttpCall:
     those name the URL, and the URL may hold a credential.
     """
 
-    def __init__(self, service: str, connector: aiohttp.BaseConnector | None = None) -> None:
+    def __init__(self, service: str, connector: Callable[[], aiohttp.BaseConnector] | None = None) -> None:
+        """`connector` is asked for one when the first request is made, and after `close` for another."""
         self._service = service
         self._connector = connector
         self._session: aiohttp.ClientSession | None = None
@@ -73,7 +75,7 @@ class HttpCall:
         except TimeoutError:
             late = True
         except (aiohttp.ClientError, OSError) as error:
-            ours = None if trip.left else out_of_descriptors(error)
+            ours = None if trip.left else refused_as_private(error, self._service) or out_of_descriptors(error)
         if trip.refusal:
             return trip.refusal
         raise ours or self._failure(trip, late)
@@ -110,7 +112,7 @@ class HttpCall:
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=self._connector,
+                connector=self._connector and self._connector(),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
                 trace_configs=[_departure()],

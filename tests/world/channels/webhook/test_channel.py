@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from tests.contract.bot_api import BotApi, raw_reply, reply
+
+from postroom.domain.delivery import Intent, Message, Receipt
+from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.domain.ids import DeliveryId
+from postroom.world.channels.webhook.channel import Webhook
+
+KEY = b"a key of twenty-four byte"
+SECRET = f"whsec_{base64.b64encode(KEY).decode()}"
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ID = DeliveryId("0195517f-0000-7000-8000-000000000000")
+MESSAGE = Message(delivery_id=ID, intent=Intent.SEND, address="kitchen", text="Tea is ready")
+
+
+class Receiver:
+    """A program that somebody else wrote: it verifies as standardwebhooks.com says and drops what it has seen."""
+
+    def __init__(self, status: int = 200) -> None:
+        self.status = status
+        self.heard: list[dict[str, Any]] = []
+        self.ids: set[str] = set()
+        self.forged = 0
+        self.lost = False
+
+    async def hook(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        name, stamp = request.headers["webhook-id"], request.headers["webhook-timestamp"]
+        signed = hmac.new(KEY, f"{name}.{stamp}.".encode() + body, hashlib.sha256).digest()
+        if f"v1,{base64.b64encode(signed).decode()}" not in request.headers.get("webhook-signature", "").split():
+            self.forged += 1
+            return web.Response(status=401)
+        if name not in self.ids:
+            self.ids.add(name)
+            self.heard.append(await request.json())
+        if self.lost and request.transport:
+            request.transport.abort()
+        return web.Response(status=self.status)
+
+    async def start(self, port: int) -> web.AppRunner:
+        application = web.Application()
+        application.router.add_post("/hook", self.hook)
+        runner = web.AppRunner(application)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        return runner
+
+
+@pytest.mark.requirement("house:webhook-standard")
+async def test_a_receiver_that_verifies_and_dedupes_shows_a_lost_answer_once(free_port: int) -> None:
+    receiver, hours = Receiver(), iter(range(100))
+    runner = await receiver.start(free_port)
+    channel = Webhook(
+        "hook",
+        f"http://127.0.0.1:{free_port}/hook",
+        SECRET,
+        allow_private=True,
+        now=lambda: NOW + timedelta(hours=next(hours)),
+    )
+    try:
+        receiver.lost = True
+        with pytest.raises(OutcomeUncertain):
+            await channel.send(channel.prepare(MESSAGE)[0], 5.0)
+        receiver.lost = False
+        assert await channel.send(channel.prepare(MESSAGE)[0], 5.0) == Receipt(ID)
+    finally:
+        await channel.close()
+        await runner.cleanup()
+
+    assert [one["data"]["message"] for one in receiver.heard] == ["Tea is ready"]
+    assert receiver.forged == 0
+
+
+async def test_a_wrong_secret_is_our_own_trouble(free_port: int) -> None:
+    receiver = Receiver()
+    runner = await receiver.start(free_port)
+    channel = Webhook("hook", f"http://127.0.0.1:{free_port}/hook", "another", allow_private=True)
+    try:
+        with pytest.raises(TargetUnavailable, match="does not accept our signature"):
+            await channel.send(channel.prepare(MESSAGE)[0], 5.0)
+    finally:
+        await channel.close()
+        await runner.cleanup()
+
+    assert receiver.forged == 1
+
+
+@pytest.mark.requirement("house:webhook-answers")
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        (b'{"id": "their-17"}', "their-17"),
+        (b'{"id": 17}', ID),
+        (b'{"id": "  "}', ID),
+        (b'{"id": "a\\nb"}', ID),
+        (b'{"id": "' + b"x" * 300 + b'"}', ID),
+        (b'["their-17"]', ID),
+        (b"", ID),
+        (b"[" * 100_000, ID),
+    ],
+)
+async def test_the_receivers_own_id_is_the_receipt_if_it_gave_one(body: bytes, named: str) -> None:
+    async with BotApi() as server:
+        server.behave(raw_reply(201, body))
+        channel = Webhook("hook", f"{server.url}/hook", allow_private=True)
+        assert await channel.send(channel.prepare(MESSAGE)[0], 5.0) == Receipt(named)
+        await channel.close()
+
+
+@pytest.mark.requirement("house:webhook-answers")
+async def test_a_receiver_that_is_gone_is_told_apart_from_one_that_refuses() -> None:
+    said = []
+    async with BotApi() as server:
+        server.behave(reply(410, {}), reply(422, {}))
+        channel = Webhook("hook", f"{server.url}/hook", allow_private=True)
+        for _ in range(2):
+            with pytest.raises(ValidationError) as caught:
+                await channel.send(channel.prepare(MESSAGE)[0], 5.0)
+            said.append(caught.value.message)
+        await channel.close()
+
+    assert said == ["the webhook is gone and takes no more messages (410)", "the webhook answered 422"]
+
+
+@pytest.mark.requirement("house:private-addresses")
+async def test_a_name_that_leads_to_this_machine_is_not_called_unless_it_is_allowed() -> None:
+    async with BotApi() as server:
+        server.behave(raw_reply(200, b""))
+        url = f"http://0x7f000001:{server.port}/hook"
+        channel = Webhook("hook", url)
+        with pytest.raises(TargetUnavailable, match="leads to a private address"):
+            await channel.send(channel.prepare(MESSAGE)[0], 5.0)
+        await channel.close()
+        assert server.connections == 0
+
+        allowed = Webhook("hook", url, allow_private=True)
+        assert await allowed.send(allowed.prepare(MESSAGE)[0], 5.0) == Receipt(ID)
+        await allowed.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.org/hook",
+        "ftp://example.org/",
+        "https://",
+        "https://[::1",
+        "https://example.org:99999/",
+        "https://user:canary@example.org/",
+        "https://example.org/#canary",
+        "https://example.org/a b",
+        "https://example.org/a\nb",
+        "http://127.0.0.1/canary",
+        "http://localhost/canary",
+        "http://[::1]/canary",
+        "http://169.254.169.254/canary",
+        "http://[::ffff:10.0.0.1]/canary",
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(ValueError, match="the webhook's url") as caught:
+        Webhook("hook", url)
+
+    assert "canary" not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", ["whsec_", "whsec_canary!", " canary", "canary\n"])
+def test_a_malformed_secret_is_refused_without_repeating_it(secret: str) -> None:
+    with pytest.raises(ValueError, match="the webhook's secret") as caught:
+        Webhook("hook", "https://example.org/", secret)
+
+    assert "canary" not in str(caught.value)
+
+
+async def test_without_a_secret_nothing_is_signed_and_the_id_is_there(free_port: int) -> None:
+    seen: list[dict[str, str]] = []
+
+    async def hook(request: web.Request) -> web.Response:
+        seen.append(dict(request.headers))
+        return web.Response()
+
+    application = web.Application()
+    application.router.add_post("/", hook)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", free_port).start()
+    channel = Webhook("hook", f"http://127.0.0.1:{free_port}/", allow_private=True, now=lambda: NOW)
+    try:
+        await channel.send(channel.prepare(MESSAGE)[0], 5.0)
+    finally:
+        await channel.close()
+        await runner.cleanup()
+
+    assert seen[0]["webhook-id"] == ID
+    assert seen[0]["webhook-timestamp"] == str(int(NOW.timestamp()))
+    assert "webhook-signature" not in seen[0]
