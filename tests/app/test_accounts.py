@@ -12,9 +12,11 @@ from postroom.app.accounts import Accounts
 from postroom.domain.account import AccountHealth
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import Principal, Role
+from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.kinds import KINDS
 from tests.app.living import QUICK, Living, living, settings_for
 
+KNOWN = {name: KINDS[name] for name in SHIPPED}
 ASKED_FOR = (
     *("dedupes_for_seconds", "reconciles", "receipt", "formats", "max_units", "unit", "buttons", "edits", "deletes"),
     *("reacts", "replies", "threads", "files", "inbound"),
@@ -90,7 +92,7 @@ class Answers:
 async def test_without_the_messenger_everything_is_known_but_the_health(home: Path) -> None:
     settings = settings_for(home, {"telegram": {"token": "1:a"}})
 
-    found = await Accounts(settings=settings, channels=KINDS, messenger=Away()).listed()
+    found = await Accounts(settings=settings, channels=KNOWN, messenger=Away()).listed()
 
     assert [(one.name, one.configured, one.health) for one in found] == [
         ("telegram", True, None),
@@ -106,7 +108,7 @@ async def test_the_part_that_sends_knows_best_what_is_set_up(home: Path) -> None
     )
 
     found = await Accounts(
-        settings=settings_for(home, {"sandbox": False}), channels=KINDS, messenger=messenger
+        settings=settings_for(home, {"sandbox": False}), channels=KNOWN, messenger=messenger
     ).listed()
 
     assert [one.configured for one in found] == [False, True]

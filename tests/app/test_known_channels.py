@@ -9,6 +9,7 @@ import pytest
 from postroom.app.known_channels import configured_channels, kind_of, known_channels, usable_channels
 from postroom.app.policy import delivery_policy
 from postroom.domain.capabilities import UNDECLARED, Capabilities
+from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.kinds import KINDS
 from tests.app.living import settings_for
 from tests.architecture.tree import ROOT
@@ -21,7 +22,7 @@ def test_without_a_word_in_the_settings_the_shipped_channels_are_as_they_declare
     settings = settings_for(home)
     policy = delivery_policy(settings, known_channels(settings))
 
-    assert known_channels(settings) == dict(KINDS)
+    assert known_channels(settings) == {name: KINDS[name] for name in SHIPPED}
     assert (policy.timeout_seconds("telegram"), policy.timeout_seconds("email")) == (15.0, 45.0)
     assert (policy.spacing_seconds["telegram"], policy.spacing_seconds["email"]) == (1.0, 0.0)
     assert policy.limits.channels == {"telegram.bot": 30, "telegram.user": 20, "email.bot": 20, "email.user": 10}

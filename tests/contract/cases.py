@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tests.contract import ntfy
+from tests.contract import discord, ntfy
 from tests.contract.bot_api import BotApi, Reply, Trouble, accepted, raw_reply, refused
 from tests.contract.mail_server import MailServer, Script
 from tests.contract.situations import Case, Situation
@@ -208,4 +208,5 @@ CASES = (
         situations=_EMAIL,
     ),
     ntfy.CASE,
+    discord.CASE,
 )

@@ -29,4 +29,22 @@ EMAIL: Final = Capabilities(
     bot_per_minute=20,
     user_per_minute=10,
 )
-KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL})
+DISCORD: Final = Capabilities(
+    dedupes_for_seconds=120.0,  # "the past few minutes", says Discord; two of them is the careful reading
+    max_units=2000,
+    unit="utf16",
+    buttons=True,
+    most_buttons=25,
+    edits=True,
+    deletes=True,
+    reacts=True,
+    replies=True,
+    threads=True,
+    inbound=True,
+    thread_identity=ThreadIdentity(place=r"\d{1,20}|user:\d{1,20}", id=r"\d{1,20}", words="<channel_id>:<message_id>"),
+    timeout_seconds=15.0,
+    spacing_seconds=1.0,
+    bot_per_minute=30,
+    user_per_minute=20,
+)
+KINDS: Final[KnownChannels] = MappingProxyType({"telegram": TELEGRAM, "email": EMAIL, "discord": DISCORD})
