@@ -13,7 +13,7 @@ from tests.world.channels.discord.fake_gateway import PATIENCE_SECONDS, FakeDisc
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundMessage, Listened
 from postroom.world.channels.discord.channel import Discord
-from postroom.world.channels.discord.gateway import Gateway, GatewayParts
+from postroom.world.channels.discord.gateway import Gateway, GatewayNeeds
 from postroom.world.channels.discord.gateway_session import GatewayStart
 
 TOKEN = "abc.def.canary-token"
@@ -296,7 +296,7 @@ async def test_an_address_without_encryption_is_not_given_the_token(discord: Fak
         return GatewayStart(url=f"ws://127.0.0.1:{discord.port}/gateway")
 
     gateway = Gateway(
-        GatewayParts(
+        GatewayNeeds(
             token=TOKEN,
             intents=0,
             user_agent="test",

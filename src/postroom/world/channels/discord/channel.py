@@ -21,7 +21,7 @@ from postroom.domain.inbound_message import InboundEvent, Listened
 from postroom.domain.time import to_us
 from postroom.world.channels.discord.building import NO_MENTIONS, build, receipt_of
 from postroom.world.channels.discord.events import inbound_event
-from postroom.world.channels.discord.gateway import Gateway, GatewayParts
+from postroom.world.channels.discord.gateway import Gateway, GatewayNeeds
 from postroom.world.channels.discord.gateway_session import GatewayIntent, GatewayStart
 from postroom.world.channels.discord.places import USER, address, snowflake
 from postroom.world.channels.discord.refusals import inner_words, read_refusal
@@ -32,6 +32,7 @@ from postroom.world.channels.provider_words import provider_words
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 
 API_BASE_URL: Final = "https://discord.com/api/v10"
+HOME: Final = "https://postroom.dev"  # Discord turns away a client that names no address and version
 PRESS_SECONDS: Final = 2.5  # Discord gives up on an answer to a press after three
 _EPHEMERAL: Final = 1 << 6
 _WORDS, _NO_WORDS = 4, 6
@@ -61,11 +62,11 @@ class Discord:
         self._token = bot_token
         self._base_url = api_base_url.rstrip("/")
         self._now = now
-        self._user_agent = f"DiscordBot (https://pypi.org/project/postroom, {version('postroom')})"
+        self._user_agent = f"DiscordBot ({HOME}, {version('postroom')})"
         self._http = HttpCall("Discord")
         self._direct: dict[str, str] = {}
         self._gateway = Gateway(
-            GatewayParts(
+            GatewayNeeds(
                 token=bot_token,
                 intents=_HEARS | (GatewayIntent.MESSAGE_CONTENT if message_content else 0),
                 user_agent=self._user_agent,

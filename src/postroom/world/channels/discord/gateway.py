@@ -42,7 +42,7 @@ _AWAY: Final = "Discord's gateway could not be reached"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GatewayParts:
+class GatewayNeeds:
     """`secure`: only an encrypted connection is given the token."""
 
     token: str
@@ -57,7 +57,7 @@ class GatewayParts:
 
 
 class Gateway:
-    def __init__(self, parts: GatewayParts) -> None:
+    def __init__(self, parts: GatewayNeeds) -> None:
         self._parts = parts
         self._session = GatewaySession()
         self._heard = HeardEvents(parts.now_us)
