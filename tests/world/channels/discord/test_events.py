@@ -65,7 +65,6 @@ def test_a_reply_names_our_message() -> None:
     ("told", "flags"),
     [
         ({"author": {**ADA, "bot": True}}, {Flag.BOT}),
-        ({"author": {"id": BOT, "bot": True}}, {Flag.BOT}),
         ({"webhook_id": "88", "author": {"id": "88", "username": "Ada"}}, {Flag.BOT}),
         ({"author": None}, {Flag.BOT}),
         ({"message_reference": {"type": 1, "message_id": "4", "channel_id": "5"}}, {Flag.FORWARDED}),
@@ -89,13 +88,14 @@ def test_a_webhook_with_a_persons_number_is_not_that_person() -> None:
 @pytest.mark.parametrize(
     "told",
     [
+        {"author": {"id": BOT, "bot": True}},
         {"type": 7},
         {"type": 6, "message_reference": {"message_id": "1000"}},
         {"guild_id": "3", "content": ""},
         {"id": None},
         {"channel_id": "../x"},
     ],
-    ids=["joined", "pinned", "hidden from us", "no id", "no channel"],
+    ids=["our own", "joined", "pinned", "hidden from us", "no id", "no channel"],
 )
 def test_what_no_one_said_to_us_is_not_heard(told: dict[str, Any]) -> None:
     assert heard(**told) is None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -75,14 +76,25 @@ async def listened(discord: Discord, position: int | None = None) -> Listened:
         return await discord.listen(position, PATIENCE_SECONDS)
 
 
-async def people_only(discord: Discord, position: int | None = None) -> tuple[list[InboundMessage | Press], Listened]:
-    """What people did; the bot hears itself as well."""
-    while True:
-        heard = await listened(discord, position)
-        found = [one for one in heard.events if not one.flags]
-        if found:
-            return found, heard
-        position = heard.position
+async def one_event(discord: Discord) -> InboundMessage | Press:
+    [event] = (await listened(discord)).events
+    return event
+
+
+@asynccontextmanager
+async def overhearing(sandbox: Sandbox) -> AsyncIterator[Callable[[str], Awaitable[None]]]:
+    """Another bot at the Gateway, to wait for what it is told."""
+    url = f"{sandbox.bot_api_url}/discord/gateway?v=10&encoding=json"
+    async with aiohttp.ClientSession() as http, http.ws_connect(url) as socket:
+        await socket.send_json({"op": 2, "d": {"token": "other", "intents": 1 << 9, "properties": {}}})
+
+        async def told(name: str) -> None:
+            async with asyncio.timeout(60):
+                while (await socket.receive_json())["t"] != name:
+                    pass
+
+        await told("READY")
+        yield told
 
 
 async def test_a_probe_and_a_message(sandbox: Sandbox, discord: Discord) -> None:
@@ -104,7 +116,7 @@ async def test_a_direct_message_is_answered_there_and_edited_there(sandbox: Sand
     wrote = {"place": "user:7", "text": "Yes, ship", "reply_to_message_id": receipt.provider_id}
     await post(sandbox, "discord/inbound", wrote)
 
-    [event], _ = await people_only(discord)
+    event = await one_event(discord)
     revises = Revision(
         delivery_id=DeliveryId("d1"), provider_ids=(receipt.provider_id,), conversation=receipt.conversation
     )
@@ -139,7 +151,7 @@ async def test_a_press_is_heard_answered_and_shown_to_the_one_who_pressed(sandbo
     pressing = asyncio.create_task(
         post(sandbox, "discord/press", {"message_id": receipt.provider_id, "button": "Yes", "from_id": "7"})
     )
-    [press], _ = await people_only(discord)
+    press = await one_event(discord)
     assert isinstance(press, Press)
 
     assert await discord.answer_press(press.callback_id, "✅ Yes")
@@ -160,7 +172,7 @@ async def test_a_press_without_words_leaves_no_trace_and_the_card_is_closed_by_a
     pressing = asyncio.create_task(
         post(sandbox, "discord/press", {"message_id": receipt.provider_id, "button": "q1:no"})
     )
-    [press], _ = await people_only(discord)
+    press = await one_event(discord)
     assert isinstance(press, Press) and press.places == (receipt.conversation, "user:7")
     assert await discord.answer_press(press.callback_id)
     assert (await pressing)["press"]["text"] is None
@@ -209,11 +221,10 @@ asyncio.run(main())
 
 @pytest.mark.requirement("house:discord-key")
 async def test_killed_before_the_answer_and_sent_again_it_stands_there_once(sandbox: Sandbox, discord: Discord) -> None:
-    await discord.listen(None, 0)
     await arm(sandbox, delay_seconds=60)
-    killed = await asyncio.create_subprocess_exec(sys.executable, "-c", _KILLED, f"{sandbox.bot_api_url}/api/v10")
-    async with asyncio.timeout(60):
-        await discord.listen(None, 60)  # until the bot hears itself
+    async with overhearing(sandbox) as told:
+        killed = await asyncio.create_subprocess_exec(sys.executable, "-c", _KILLED, f"{sandbox.bot_api_url}/api/v10")
+        await told("MESSAGE_CREATE")
         killed.send_signal(signal.SIGKILL)
         await killed.wait()
     before = await shown(sandbox)

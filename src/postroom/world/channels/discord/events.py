@@ -31,6 +31,8 @@ def _message(channel: str, told: Mapping[str, Any], bot_id: str) -> InboundMessa
     text, replies_to = _text(told, bot_id), _replies_to(told)
     if number is None or place is None or told.get("type", 0) not in _WRITTEN:
         return None
+    if writer == bot_id:
+        return None  # Discord tells a bot of its own messages; to hear them would make its own words a conversation
     flags, alone = _flags(told), _is_direct(told) and writer is not None and not _is_bot(told)
     if not alone and text is None and replies_to is None:
         return None  # Discord hides from a bot what is not for it, so there is nothing to hear
