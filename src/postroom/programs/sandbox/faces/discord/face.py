@@ -11,7 +11,7 @@ from postroom.programs.sandbox.faces.discord.form import every_button
 from postroom.programs.sandbox.faces.discord.gateway import GatewayDoor
 from postroom.programs.sandbox.faces.discord.objects import BOTS_MARK, created
 from postroom.programs.sandbox.faces.discord.places import SOMEBODY, channel_of, is_person, person_in, snowflake
-from postroom.programs.sandbox.faces.discord.presses import Presses
+from postroom.programs.sandbox.faces.discord.presses import DiscordPresses
 from postroom.programs.sandbox.faces.discord.rest import DiscordRest
 from postroom.programs.sandbox.faces.discord.room import Room
 from postroom.programs.sandbox.faces.discord.sessions import BotSessions
@@ -27,7 +27,7 @@ class DiscordFace:
     def __init__(self, parts: FaceParts) -> None:
         self._parts = parts
         self._sessions = BotSessions(parts.clock.now_us)
-        self._presses = Presses(parts.clock)
+        self._presses = DiscordPresses(parts.clock)
         self._rest = DiscordRest(parts, Room(parts, self._sessions), self._presses)
         self._gateway = GatewayDoor(self._sessions, parts.stopping)
         self._shown = ByAddress(parts.ledger)

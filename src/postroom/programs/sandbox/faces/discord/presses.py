@@ -45,7 +45,7 @@ class OpenPress:
         }
 
 
-class Presses:
+class DiscordPresses:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._open: dict[str, OpenPress] = {}

@@ -12,7 +12,7 @@ from postroom.programs.sandbox.faces.discord.gateway import PATH
 from postroom.programs.sandbox.faces.discord.objects import BOT
 from postroom.programs.sandbox.faces.discord.pace import BotPace
 from postroom.programs.sandbox.faces.discord.places import direct_channel, is_person
-from postroom.programs.sandbox.faces.discord.presses import Presses
+from postroom.programs.sandbox.faces.discord.presses import DiscordPresses
 from postroom.programs.sandbox.faces.discord.refusal import DiscordRefusal, by_status, slow_down
 from postroom.programs.sandbox.faces.discord.room import Room
 from postroom.programs.sandbox.faces.discord.tokens import token_in
@@ -28,7 +28,7 @@ Handle = Callable[[web.Request, Mapping[str, Any]], Awaitable[web.Response]]
 
 
 class DiscordRest:
-    def __init__(self, parts: FaceParts, room: Room, presses: Presses) -> None:
+    def __init__(self, parts: FaceParts, room: Room, presses: DiscordPresses) -> None:
         self._parts = parts
         self._room = room
         self._presses = presses
