@@ -361,6 +361,15 @@ HOUSE: Sections = {
         "ntfy-buttons-answer": "A press is posted by the telephone to a second topic, counts once, for the topic its "
         "card went to, and is no surer than a link.",
     },
+    "Discord": {
+        "discord-text": "A text is shown exactly, pings no one and loses nothing visible when it is divided.",
+        "discord-key": "Every attempt at a part carries the same nonce, so that a resend makes no second message.",
+        "discord-refusals": "Each refusal has its own sentence and class; slow mode is a wait, whatever its status.",
+        "discord-direct": "A direct message goes to the person's own channel there, and is edited in that channel.",
+        "discord-presses": "A press is answered within three seconds, for the eyes of the one who pressed alone.",
+        "discord-gateway": "A cut connection is taken up again without losing or repeating what people did.",
+        "sandbox-discord": "The sandbox's Discord meets Discord's own rules, errors and deadlines.",
+    },
     "Sandbox, the person's side": {
         "sandbox-press": "A button is pressed by its label or its data, by any member of a chat.",
         "sandbox-presses-expire": "A press waits 150 seconds for the bot, a text a day.",

@@ -18,6 +18,8 @@ NOT_IN_THE_BACKGROUND = {
     ("work/delivery/pipeline.py", "_insist"): "one write, until the store has it",
     ("doors/guard/event_stream.py", "frames"): "a reader's stream",
     ("system/loop.py", "run"): "the one loop",
+    ("world/channels/discord/gateway.py", "_live"): "the connection of one who listens, who hears of its end",
+    ("world/channels/discord/gateway.py", "_read"): "one connection, until it is cut",
 }
 
 

@@ -45,11 +45,15 @@ class InboundMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """`places` are all addresses of the chat it was pressed in, `sender` is who pressed, by the channel's own proof."""
+    """
+    `places` are all addresses of the chat it was pressed in, `sender` is who pressed, by the channel's own proof.
+
+    `callback_id` may let whoever knows it speak to that person for a while, so it is not shown either.
+    """
 
     channel: str
     event_id: str
-    callback_id: str
+    callback_id: str = field(repr=False)
     places: tuple[str, ...]
     sender: str | None
     token: str = field(repr=False)

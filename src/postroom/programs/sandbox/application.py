@@ -12,7 +12,7 @@ from postroom.domain.errors import ValidationError
 from postroom.programs.sandbox.bot_api import BotApi
 from postroom.programs.sandbox.control import Control
 from postroom.programs.sandbox.faces.control import FaceControl
-from postroom.programs.sandbox.faces.face import Face
+from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.guard import refusal_reason
 from postroom.programs.sandbox.requests import answer
 
@@ -21,7 +21,7 @@ _SIGN = {"X-Postroom-Sandbox": "nothing leaves this machine", "Cache-Control": "
 
 
 def build_application(
-    *, bot_api: BotApi, control: Control, faces: Sequence[Face], hosts: Collection[str]
+    *, bot_api: BotApi, control: Control, faces: Sequence[SandboxFace], hosts: Collection[str]
 ) -> web.Application:
     application = web.Application(
         middlewares=[in_json, only_from_here(frozenset(host.lower() for host in hosts))],

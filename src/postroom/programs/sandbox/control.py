@@ -9,7 +9,7 @@ from aiohttp import web
 from postroom.domain.ports import Clock
 from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
-from postroom.programs.sandbox.faces.face import Face
+from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.keyboards import pressed_data
 from postroom.programs.sandbox.ledger import SandboxLedger
@@ -36,7 +36,7 @@ class Control:
         news: Signal,
         token: str,
         household: str | None = None,
-        faces: Sequence[Face] = (),
+        faces: Sequence[SandboxFace] = (),
     ) -> None:
         self._faces = faces
         self._ledger = ledger

@@ -18,7 +18,7 @@ from postroom.domain.web_address import web_address
 from postroom.programs.sandbox.application import build_application
 from postroom.programs.sandbox.bot_api import SANDBOX_TOKEN, BotApi
 from postroom.programs.sandbox.control import Control
-from postroom.programs.sandbox.faces.face import Face, FaceParts
+from postroom.programs.sandbox.faces.face import FaceParts, SandboxFace
 from postroom.programs.sandbox.faces.known import FACES
 from postroom.programs.sandbox.faults import ArmedFaults
 from postroom.programs.sandbox.ledger import SandboxLedger
@@ -103,7 +103,7 @@ class Sandbox:
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
 
-    def _made_faces(self) -> tuple[Face, ...]:
+    def _made_faces(self) -> tuple[SandboxFace, ...]:
         return tuple(make(self._parts(name)) for name, make in FACES.items())
 
     def _parts(self, name: str) -> FaceParts:

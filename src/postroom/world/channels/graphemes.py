@@ -40,6 +40,11 @@ def is_single(text: str) -> bool:
     return bool(text) and not any(is_boundary(text, index) for index in range(1, len(text)))
 
 
+def is_emoji(text: str) -> bool:
+    """One symbol; which of them may be reactions is the provider's to say, but letters and controls never are."""
+    return is_single(text) and text[0].isprintable() and not text[0].isascii() and not text[0].isalnum()
+
+
 def _is_flag_half(character: str) -> bool:
     return 0x1F1E6 <= ord(character) <= 0x1F1FF
 

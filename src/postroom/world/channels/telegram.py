@@ -24,7 +24,7 @@ from postroom.domain.errors import (
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_message import Listened
 from postroom.domain.patience import LONGEST_SECONDS, shortened
-from postroom.world.channels.graphemes import is_single
+from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.telegram_call import TelegramCall
@@ -103,16 +103,11 @@ def _check_text(text: str) -> None:
 
 def _reaction(message: Message) -> TelegramCall:
     emoji = (message.emoji or "").strip()
-    if not is_single(emoji) or not _is_symbol(emoji[0]):
+    if not is_emoji(emoji):
         raise ValidationError("emoji must be exactly one emoji")
     reaction = [{"type": "emoji", "emoji": emoji}]
     body = {"chat_id": _chat_id(message), "message_id": _message_id(message), "reaction": reaction}
     return TelegramCall(method="setMessageReaction", body=body)
-
-
-def _is_symbol(character: str) -> bool:
-    """Which symbols may be reactions is Telegram's to say; letters and controls never are."""
-    return character.isprintable() and not character.isascii() and not character.isalnum()
 
 
 def _chat_id(message: Message) -> int | str:

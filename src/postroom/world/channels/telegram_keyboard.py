@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -21,19 +22,20 @@ def reply_markup(markup: Markup, *, selective: bool = False) -> dict[str, Any] |
     """`selective`: in a group, only the one who is answered is asked to reply."""
     if markup.force_reply:
         return _reply_box(markup, selective)
-    return keyboard(markup) if any(map(_fits_a_button, markup.every_button)) else None
+    return keyboard(markup) if any(map(fits_a_button, markup.every_button)) else None
 
 
 def keyboard(markup: Markup) -> dict[str, Any]:
     if len(markup.every_button) > MOST_BUTTONS:
         raise ValidationError(f"a Telegram message has at most {MOST_BUTTONS} buttons")
-    rows = [[_key(button) for button in row if _fits_a_button(button)] for row in markup.buttons]
+    rows = [[_key(button) for button in row if fits_a_button(button)] for row in markup.buttons]
     return {"inline_keyboard": [row for row in rows if row]}
 
 
-def with_links(text: str, markup: Markup | None) -> str:
-    """A link that Telegram takes in no button would cost the whole message, so it stands below the text."""
-    lines = [_line(button) for button in (markup.every_button if markup else ()) if not _fits_a_button(button)]
+def with_links(text: str, markup: Markup | None, fits: Callable[[Button], bool] | None = None) -> str:
+    """A link that the provider takes in no button would cost the whole message, so it stands below the text."""
+    fits = fits or fits_a_button
+    lines = [_line(button) for button in (markup.every_button if markup else ()) if not fits(button)]
     return "\n\n".join([text.rstrip(), "\n".join(lines)]) if lines else text
 
 
@@ -42,12 +44,12 @@ def _reply_box(markup: Markup, selective: bool) -> dict[str, Any]:
     if selective:
         box["selective"] = True
     if markup.placeholder:
-        box["input_field_placeholder"] = cut(_one_line(markup.placeholder), LONGEST_PLACEHOLDER)
+        box["input_field_placeholder"] = cut(one_line(markup.placeholder), LONGEST_PLACEHOLDER)
     return box
 
 
 def _key(button: Button) -> dict[str, Any]:
-    key: dict[str, Any] = {"text": cut(_one_line(button.label), LONGEST_LABEL), **_action(button)}
+    key: dict[str, Any] = {"text": cut(one_line(button.label), LONGEST_LABEL), **_action(button)}
     return key | ({"style": str(button.style)} if button.style else {})
 
 
@@ -60,7 +62,7 @@ def _action(button: Button) -> dict[str, str]:
     return {"callback_data": token}
 
 
-def _fits_a_button(button: Button) -> bool:
+def fits_a_button(button: Button) -> bool:
     """Telegram opens web addresses from a button, and refuses hosts without a dot, such as localhost."""
     if button.url is None:
         return True
@@ -73,10 +75,10 @@ def _fits_a_button(button: Button) -> bool:
 
 
 def _line(button: Button) -> str:
-    return f"{_one_line(button.label)}: {_one_line(button.url or '')}"
+    return f"{one_line(button.label)}: {one_line(button.url or '')}"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     if problem := text_problem(text):
         raise ValidationError(f"a button's text {problem}")
     line = " ".join(text.split())

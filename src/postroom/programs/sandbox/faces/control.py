@@ -9,7 +9,7 @@ from aiohttp import web
 
 from postroom.domain.fields import Fields
 from postroom.domain.time import to_text
-from postroom.programs.sandbox.faces.face import Face
+from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage, PressedKey, Wrote
 from postroom.programs.sandbox.requests import answer, asked_window, invalid, read_json
 
@@ -20,7 +20,7 @@ _MAX_ID: Final = 256
 class FaceControl:
     """`place` may also be called `channel`, `channel_id`, `chat_id` or `topic`, as the services say."""
 
-    def __init__(self, face: Face) -> None:
+    def __init__(self, face: SandboxFace) -> None:
         self._face = face
 
     def routes(self) -> Sequence[web.RouteDef]:

@@ -26,7 +26,7 @@ class FaceParts:
     stopping: asyncio.Event
 
 
-class Face(Protocol):
+class SandboxFace(Protocol):
     """`written` and `pressed` raise ValidationError for what nobody could do there."""
 
     @property

@@ -1,0 +1,43 @@
+"""One request to Discord about one place, ready to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Act(StrEnum):
+    WRITE = "message"
+    EDIT = "edit"
+    REACT = "reaction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscordRequest:
+    """
+    `place` is a channel, or a person whose direct channel is found first; `path` goes on below the channel.
+
+    The body holds the message and stays out of `repr`.
+    """
+
+    act: Act
+    place: str
+    method: str
+    path: str
+    about: str = ""
+    """The message that is edited or reacted to."""
+    body: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def private(self) -> list[str]:
+        """What no error may quote: the text, and links and tokens that are as good as an answer."""
+        body = self.body or {}
+        return [str(body.get("content", "")), *_behind_buttons(body.get("components", []))]
+
+
+def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        for key in row["components"]:
+            yield key.get("url") or key["custom_id"]

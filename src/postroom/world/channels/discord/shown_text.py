@@ -1,0 +1,73 @@
+"""A text so that Discord shows exactly that: nothing in it is markup, and no part of it is too long."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from postroom.domain.delivery import REPEAT_MARK
+from postroom.world.channels.telegram_text import marked, split, spread, utf16_length
+
+TEXT_LIMIT: Final = 2000  # "characters" to Discord; two units for some of them is the careful count
+_ALWAYS_FITS: Final = TEXT_LIMIT // 2  # a backslash before every single character
+_STEP: Final = 50
+
+# Discord takes a backslash inside a link for a part of the link, so links stay as they are; what cannot stand in a
+# link is escaped there too.
+_MARKUP = re.compile(
+    r"""
+      (?P<link> https?://[^\s<>\[\]|\\`"^{}]+ )
+    | (?: ^ | (?<=[\r\u2028\u2029]) ) (?P<indent> [^\S\n]* ) (?:
+          (?P<digits> [0-9]+ ) (?P<dot> [.)] )        # a list with numbers, which Discord would count anew
+        | (?P<bullet> [>\#+-] )                       # a quote, a heading, a list, small print
+      )
+    | (?P<mark> [\\*_~|`<\[@] | :(?=[\w+~-]+:) )      # styles, spoilers, code, links, mentions, emoji by name
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+
+
+def escaped(text: str) -> str:
+    return _MARKUP.sub(_escape, text)
+
+
+def shown_parts(text: str, *, repeated: bool = False) -> list[str]:
+    """In order; only white space at a cut is left out."""
+    parts = [escaped(part) for part in _fitting(text, TEXT_LIMIT)]
+    return marked(parts, REPEAT_MARK, TEXT_LIMIT) if repeated else parts
+
+
+def shown_spread(text: str, messages: int) -> list[str]:
+    """The text over exactly so many messages; what is too long for them loses its middle."""
+    for room in range(TEXT_LIMIT, _ALWAYS_FITS, -_STEP):
+        parts = [escaped(part) for part in spread(text, messages, room)]
+        if all(map(_fits, parts)):
+            return parts
+    return [escaped(part) for part in spread(text, messages, _ALWAYS_FITS)]
+
+
+def shown_beginning(text: str) -> str:
+    """As much as fits into one message."""
+    return shown_spread(text, 1)[0] if text else ""
+
+
+def _fitting(text: str, room: int) -> Iterator[str]:
+    """Pieces that fit once they are escaped; only a piece that does not is cut further."""
+    for part in split(text, room):
+        if _fits(escaped(part)):
+            yield part
+        else:
+            yield from _fitting(part, max(room * 3 // 4, _ALWAYS_FITS))
+
+
+def _fits(text: str) -> bool:
+    return utf16_length(text) <= TEXT_LIMIT
+
+
+def _escape(found: re.Match[str]) -> str:
+    if found["link"]:
+        return found["link"]
+    if found["mark"]:
+        return f"\\{found['mark']}"
+    return f"{found['indent']}{found['digits'] or ''}\\{found['dot'] or found['bullet']}"
