@@ -27,7 +27,7 @@ def seen(content: str) -> str:
 
 def active(content: str) -> str:
     """What is left for Discord to take for markup, with everything literal blanked out."""
-    return "".join("x" if m["link"] or m["literal"] else m["plain"] for m in _TOKENS.finditer(content))
+    return "".join("\0" if m["link"] or m["literal"] else m["plain"] for m in _TOKENS.finditer(content))
 
 
 @pytest.mark.requirement("house:discord-text")
