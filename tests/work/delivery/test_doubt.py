@@ -12,10 +12,12 @@ from tests.opened_database import KINDS, opened_database
 from tests.work.delivery.keeping_provider import (
     ASKED,
     BOTH,
+    CHANNEL,
     DROPS,
     NEITHER,
     Act,
     FindAct,
+    House,
     ended,
     house,
 )
@@ -26,8 +28,10 @@ from postroom.domain.delivery import REPEAT_MARK, OnUncertain, Presence
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Revision
 from postroom.domain.time import SECOND_US
+from postroom.work.delivery.dead_letters import DeadLetters
 from postroom.work.delivery.doubt import DoubtStep, in_doubt
 from postroom.work.delivery.retry import RetryPolicy
+from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
 from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.engine.database import Database
 
@@ -271,6 +275,67 @@ async def test_an_ordinary_message_is_asked_about_by_nobody(database: Database) 
     await world.go_on()
 
     assert (ended(await world.row()), world.provider.asked) == (("delivered", False), [])
+
+
+@pytest.mark.requirement("chan:replay-asks")
+@pytest.mark.parametrize("act", [Act.CUT_AFTER, Act.CUT_BEFORE])
+async def test_a_replay_of_what_is_in_doubt_asks_under_the_same_key(database: Database, act: Act) -> None:
+    world = house(database, ASKED, act, finds=[FAILS])
+    new = await world.accept(on_uncertain=HOLD)
+    await world.go_on()
+    letters = dead_letters(world)
+    [letter] = (await letters.list())["dead_letters"]
+
+    refused = await letters.replay(letter["dead_letter_id"])
+    accepted = await letters.replay(letter["dead_letter_id"], accept_duplicate=True)
+    await world.go_on()
+
+    assert letter["requires_accept_duplicate"] and "accept_duplicate=true" in refused["error"]
+    assert (await world.row_of(accepted["replayed_delivery_id"]))["status"] == "delivered"
+    assert [one.key for one in world.provider.kept] == [f"{new.id}/0"], "one copy, whatever became of the first call"
+    sent = await StoredSent(database).sent(new.id)
+    assert sent is not None
+    assert (sent.provider_ids, sent.conversation) == (("m0",), "D1")
+
+
+@pytest.mark.requirement("chan:replay-asks")
+async def test_a_replay_that_nobody_can_be_asked_about_is_not_held_again(database: Database) -> None:
+    world = house(database, ASKED, Act.CUT_AFTER, finds=[FAILS, FAILS])
+    await world.accept(on_uncertain=HOLD)
+    await world.go_on()
+    letters = dead_letters(world)
+    [letter] = (await letters.list())["dead_letters"]
+
+    await letters.replay(letter["dead_letter_id"], accept_duplicate=True)
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", True), ["Hello", MARKED])
+
+
+@pytest.mark.requirement("chan:last-look")
+async def test_a_letter_that_is_certainly_not_there_is_replayed_without_consent(database: Database) -> None:
+    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3)
+    await world.accept()
+    await world.go_on()
+    letters = dead_letters(world)
+    [letter] = (await letters.list())["dead_letters"]
+
+    await letters.replay(letter["dead_letter_id"])
+    await world.go_on()
+
+    assert letter["requires_accept_duplicate"] is False
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", False), ["Hello"])
+
+
+def dead_letters(world: House) -> DeadLetters:
+    return DeadLetters(
+        record=StoredDeadLetters(world.database),
+        channels=[CHANNEL],
+        channel_names=frozenset({CHANNEL}),
+        hand_over=lambda delivery_id: None,
+        clock=world.clock,
+        mint=world.mint.mint,
+    )
 
 
 # -- the decision itself -----------------------------------------------------------------------------------------

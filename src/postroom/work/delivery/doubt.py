@@ -24,7 +24,7 @@ class DoubtStep(StrEnum):
 
 
 @record
-class Asked:
+class FindAnswer:
     """`answer` is missing when the provider could not be asked; the receipt is of what was there."""
 
     answer: ProviderAnswer | None = None
@@ -35,17 +35,17 @@ class Asked:
         return self.answer.presence if self.answer else Presence.UNKNOWN
 
 
-NOT_ASKED: Final = Asked()
+NOT_ASKED: Final = FindAnswer()
 
 
-def said(receipt: Receipt | None) -> Asked:
+def said(receipt: Receipt | None) -> FindAnswer:
     if receipt is None:
-        return Asked(answer=ProviderAnswer(Presence.ABSENT))
-    return Asked(answer=ProviderAnswer(Presence.THERE), receipt=receipt)
+        return FindAnswer(answer=ProviderAnswer(Presence.ABSENT))
+    return FindAnswer(answer=ProviderAnswer(Presence.THERE), receipt=receipt)
 
 
-def silent(words: str) -> Asked:
-    return Asked(answer=ProviderAnswer(Presence.UNKNOWN, words))
+def silent(words: str) -> FindAnswer:
+    return FindAnswer(answer=ProviderAnswer(Presence.UNKNOWN, words))
 
 
 def without_doubt(claim: Claim, presence: Presence) -> Claim:

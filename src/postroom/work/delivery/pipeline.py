@@ -30,8 +30,8 @@ from postroom.system.overdue import Overdue
 from postroom.work.delivery.breaker import report_of
 from postroom.work.delivery.doubt import (
     NOT_ASKED,
-    Asked,
     DoubtStep,
+    FindAnswer,
     after_call,
     can_be_asked,
     in_doubt,
@@ -198,7 +198,7 @@ class Pipeline:
                     claim, step, asked.answer, started_us=started, now_us=now, dead_letter_id=self.mint(now)
                 )
 
-    async def _ask(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> Asked:
+    async def _ask(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> FindAnswer:
         askable = can_be_asked(claim, channel.capabilities) and claim.parts_done < len(parts)
         if not askable or not isinstance(channel, Reconcile) or claim.doubtful_since_us is None:
             return NOT_ASKED
