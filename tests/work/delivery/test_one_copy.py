@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.opened_database import KINDS, opened_database
 from tests.work.delivery.keeping_provider import ASKED, BOTH, DROPS, Act, FindAct, house
@@ -29,8 +29,8 @@ def test_no_sequence_of_failures_leaves_two_copies_unmarked(
         request.getfixturevalue("postgres_url")  # before a loop of our own runs
 
     with asyncio.Runner() as runner:
-        opened = _held(kind, tmp_path, request)
-        database = runner.run(opened.__anext__())
+        stack = AsyncExitStack()
+        database = runner.run(stack.enter_async_context(opened_database(kind, tmp_path, request)))
 
         @settings(max_examples=EXAMPLES[kind], deadline=None, suppress_health_check=list(HealthCheck))
         @given(
@@ -39,16 +39,14 @@ def test_no_sequence_of_failures_leaves_two_copies_unmarked(
             can=st.sampled_from([ASKED, DROPS, BOTH]),
             policy=st.sampled_from(OnUncertain),
         )
+        @example(acts=[Act.CUT_AFTER, Act.LOST], finds=[FindAct.FAILS], can=ASKED, policy=OnUncertain.RESEND)
         def check(acts: list[Act], finds: list[FindAct], can: Capabilities, policy: OnUncertain) -> None:
             runner.run(_story(database, acts, finds, can, policy))
 
-        check()
-        runner.run(anext(opened, None))
-
-
-async def _held(kind: str, folder: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
-    async with opened_database(kind, folder, request) as database:
-        yield database
+        try:
+            check()
+        finally:
+            runner.run(stack.aclose())
 
 
 async def _story(

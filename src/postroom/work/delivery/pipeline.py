@@ -218,9 +218,11 @@ class Pipeline:
             return self._failed(claim, error, self.clock.now_us())
 
     async def _not_now(self, claim: Claim, error: PostroomError) -> Settlement:
+        """The question waits, and with it the delivery; neither costs an attempt."""
         wait = min(error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS, LONGEST_SECONDS)
-        if isinstance(error, ProviderThrottled):
-            await self.pace.throttle(claim.channel, wait)
+        if not isinstance(error, ProviderThrottled):
+            return self._put_back(claim, DeliveryEvent.POSTPONE, error.message, wait)
+        await self.pace.throttle(claim.channel, wait)
         return self._put_back(claim, DeliveryEvent.POSTPONE, f"throttled by the provider: {error.message}", wait)
 
     def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
