@@ -134,6 +134,7 @@ async def running(url: str, channel: NoChannel, *, slots: int = 256) -> AsyncIte
             meter=meter,
             dice=random.random,
             mint=mint.mint,
+            can={name: channel.capabilities for name, channel in channels.items()},
         )
         dispatcher = Dispatcher(
             ledger=ledger,

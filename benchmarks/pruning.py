@@ -28,8 +28,8 @@ def settle(connection: Connection) -> None:
     """An attempt and a receipt for every delivery that has none, so that a move moves what it would in earnest."""
     schema = "messenger." if connection.dialect.name == "postgresql" else ""
     for table, values in (
-        ("delivery_attempts", "id, 1, 1, 1, 1.0, 'success', NULL, NULL, NULL"),
-        ("delivery_receipts", "id, 1, id, 'sent', 1"),
+        ("delivery_attempts", "id, 1, 1, 1, 1.0, 'success', NULL, NULL, NULL, NULL"),
+        ("delivery_receipts", "id, 1, id, 'sent', 1, NULL"),
     ):
         connection.exec_driver_sql(
             f"INSERT INTO {schema}{table} SELECT {values} FROM {schema}delivery_requests AS one "

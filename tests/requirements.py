@@ -475,6 +475,28 @@ def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
     ]
 
 
+CHANNELS: Sections = {
+    "Certain outcomes": {
+        "ask-first": "After a doubtful call the provider is asked before anything is sent again: what is there is "
+        "delivered, what is not is sent, neither is marked.",
+        "same-key-in-time": "Within the time in which a provider drops copies the same call is made again unmarked; "
+        "later, where nobody can say, a copy is marked.",
+        "hold-only-in-doubt": "A delivery that is to be held is held only where no answer can be had.",
+        "last-look": "With every attempt used up and in doubt, one last look is made, and the dead letter says what "
+        "is known.",
+        "parts-one-by-one": "Each part of a message is asked about on its own, and keeps the provider's name for it.",
+        "never-two-copies": "Whatever fails, a provider that can be asked or drops copies shows one, or it is marked.",
+        "where-it-stands": "An edit names the conversation in which the provider keeps the message.",
+        "replay-asks": "A dead letter in doubt goes out again under its own key, and is asked about first.",
+        "asking-is-told": "why, trace and the console tell that the provider was asked and what it said.",
+    },
+    "Late news": {
+        "late-news": "News about a delivered message is kept once, changes no status and is shown with it.",
+        "late-news-of-ours": "News counts only for a delivery on the channel and at the place it came from.",
+    },
+}
+
+
 REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
     *_listed("messenger", "messenger-role.md", MESSENGER),
@@ -486,5 +508,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("intent", "intent-normalization.md", INTENT),
     *_listed("house", "decisions", HOUSE),
     *_listed("ask", "decisions, Ask", ASK),
+    *_listed("chan", "decisions, Channels", CHANNELS),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

@@ -20,7 +20,7 @@ from postroom.app.plane import running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting
 from postroom.app.store import OpenedStore, open_store
 from postroom.domain.ids import IdMint
-from postroom.domain.inbound_message import InboundEvent, Listened, Press
+from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened
 from postroom.domain.ports import Channel, Listen
 from postroom.domain.principal import Principal, Role
 from postroom.system.loop import Loops
@@ -106,7 +106,7 @@ class _Ear:
         return replace(heard, events=[self._dated(event) for event in heard.events])
 
     def _dated(self, event: InboundEvent) -> InboundEvent:
-        if isinstance(event, Press) or event.said_at_us is None:
+        if not isinstance(event, InboundMessage) or event.said_at_us is None:
             return event
         return replace(event, said_at_us=event.said_at_us + self._clock.offset_us)
 

@@ -34,6 +34,7 @@ from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
+from postroom.work.delivery.late_news import news_handler
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.question_cards import QuestionCards
@@ -48,6 +49,7 @@ from postroom.work.people.people import People
 from postroom.work.people.resolve import Resolver
 from postroom.work.questions.news import QuestionNews
 from postroom.world.store.conversations.conversations import StoredConversations
+from postroom.world.store.deliveries.news import StoredNews
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
@@ -209,6 +211,7 @@ async def listening(
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(questions)
         handlers = [
+            news_handler(StoredNews(world.store.database)),
             hearing_handler(StoredConversations(world.store.database), world.clock),
             ear.handle,
             reply_handler(replies),

@@ -16,6 +16,7 @@ from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
+from postroom.domain.capabilities import KnownChannels
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Channel, Clock, Ledger, Limits, Meter
 from postroom.system.clock import SystemClock
@@ -75,7 +76,7 @@ def build_plane(
         ledger=store.ledger,
         channels=channels,
         pipeline=pipeline,
-        recovery=_recovery(store.ledger, shared.limits, policy, clock, meter, mint),
+        recovery=_recovery(store.ledger, shared.limits, policy, clock, meter, mint, known),
         outcomes=outcomes,
         policy=policy,
         clock=clock,
@@ -101,7 +102,13 @@ def build_plane(
 
 
 def _recovery(
-    ledger: Ledger, limits: Limits, policy: DeliveryPolicy, clock: Clock, meter: Meter, mint: IdMint
+    ledger: Ledger,
+    limits: Limits,
+    policy: DeliveryPolicy,
+    clock: Clock,
+    meter: Meter,
+    mint: IdMint,
+    known: KnownChannels,
 ) -> Recovery:
     return Recovery(
         ledger=ledger,
@@ -111,6 +118,7 @@ def _recovery(
         meter=meter,
         dice=random.random,
         mint=mint.mint,
+        can=known,
     )
 
 

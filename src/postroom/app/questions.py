@@ -13,7 +13,7 @@ from postroom.app.question_people import HouseholdAsked
 from postroom.app.question_post import QuestionPost
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
-from postroom.domain.inbound_message import InboundEvent, Press
+from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
@@ -183,7 +183,7 @@ def _handler(heard: Hearing) -> Handler:
         if isinstance(event, Press):
             await heard.press(event)
             return True
-        return await heard.words(event)
+        return isinstance(event, InboundMessage) and await heard.words(event)
 
     return handle
 

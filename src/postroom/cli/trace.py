@@ -11,6 +11,7 @@ from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
+from postroom.work.delivery.afterwards import asked_first, said_later
 
 
 def trace(
@@ -69,13 +70,17 @@ def _delivery(delivery: dict[str, Any]) -> list[str]:
             f"{attempt['started_at']}  attempt {attempt['attempt_number']}: {attempt['outcome']} "
             f"in {attempt['latency_ms']:.1f} ms{told}"
         )
+        if attempt.get("asked"):
+            lines.append(f"{'':29}{asked_first(delivery['channel'], attempt)}")
     for receipt in delivery["receipts"]:
         lines.append(f"{receipt['received_at']}  receipt {receipt['provider_delivery_id']} (part {receipt['part']})")
+    news = [f"{one['at']}  {said_later(one)}" for one in delivery.get("news") or ()]
     end = delivery["terminal_at"] or delivery["updated_at"]
     notes = [note for note in (delivery["waiting_reason"], delivery["terminal_error_message"]) if note]
     if delivery["possible_duplicate"]:
         notes.append("a duplicate is possible")
     lines.append(f"{end}  {delivery['status']}" + (f" ({'; '.join(notes)})" if notes else ""))
+    lines += news
     if "archived_at" in delivery:
         lines.append(f"{delivery['archived_at']}  moved to the archive")
     return lines

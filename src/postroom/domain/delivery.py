@@ -89,6 +89,14 @@ class QuarantineReason(StrEnum):
     OUTCOME_UNCERTAIN = "outcome_uncertain"
 
 
+class Presence(StrEnum):
+    """What a provider says when it is asked whether it has a message."""
+
+    THERE = "there"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"  # it cannot say, or does not answer
+
+
 REPEAT_MARK: Final = "(possibly repeated)"
 
 
@@ -126,6 +134,24 @@ class Receipt:
 
     provider_id: str
     conversation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAnswer:
+    """`words` are why it could not say."""
+
+    presence: Presence
+    words: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        match self.presence:
+            case Presence.THERE:
+                return "it was there"
+            case Presence.ABSENT:
+                return "it was not there"
+            case Presence.UNKNOWN:
+                return f"no answer ({self.words})" if self.words else "no answer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""What a person did on a channel, whatever the provider calls its parts: wrote something, or pressed a button."""
+"""What comes in on a channel, whatever the provider calls its parts: words, a pressed button, news of our messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.ids import DeliveryId
 from postroom.domain.question_answer import Assurance
 
 
@@ -62,7 +64,38 @@ class Press:
     """Lower where the channel proves less than an account of the person's own."""
 
 
-InboundEvent = InboundMessage | Press
+class NewsKind(StrEnum):
+    BOUNCED = "bounced"
+    FAILED = "failed"
+    DELAYED = "delayed"
+    READ = "read"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateNews:
+    """
+    What a provider says about a message of ours after it had taken it.
+
+    It names the message by our id or by its own; `places` are the addresses it stands at, as far as they are known.
+    """
+
+    channel: str
+    event_id: str
+    """The provider's own name for this piece of news: the same one again is no news."""
+    kind: NewsKind
+    at_us: int
+    words: str = field(default="", repr=False)
+    delivery_id: DeliveryId | None = None
+    provider_id: str | None = None
+    places: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.delivery_id is None) == (self.provider_id is None):
+            raise ValueError("news names a message by our id or by the provider's")
+
+
+InboundEvent = InboundMessage | Press | LateNews
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

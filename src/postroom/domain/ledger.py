@@ -14,6 +14,7 @@ from postroom.domain.delivery import (
     Message,
     OnUncertain,
     Priority,
+    ProviderAnswer,
     QuarantineReason,
     Status,
 )
@@ -45,6 +46,7 @@ class Carried:
     trace_id: str | None = None
     markup: Markup | None = None
     revises: Revision | None = None
+    replay_of: DeliveryId | None = None
 
     @property
     def order_key(self) -> str:
@@ -53,7 +55,7 @@ class Carried:
 
     def to_message(self, *, repeated: bool = False) -> Message:
         return Message(
-            delivery_id=self.id,
+            delivery_id=self.replay_of or self.id,  # one message under one key, however often it is sent
             intent=self.intent,
             address=self.address,
             text=self.message,
@@ -81,7 +83,6 @@ class NewDelivery(Carried):
     target_identity: str
     envelope: str
     status: Status = Status.PENDING
-    replay_of: DeliveryId | None = None
     replay_number: int | None = None
 
     def claimed(self, *, sending: bool) -> Claim:
@@ -108,7 +109,11 @@ class Lease:
 
 @record
 class Claim(Carried):
-    """The right to make the next attempt, good until the lease ends or the fence moves on."""
+    """
+    The right to make the next attempt, good until the lease ends or the fence moves on.
+
+    `doubtful_since_us`: the first call that left nobody knowing whether the next part arrived began then.
+    """
 
     fence: int
     attempts: int
@@ -116,6 +121,7 @@ class Claim(Carried):
     parts_done: int
     sending: bool
     possible_duplicate: bool
+    doubtful_since_us: int | None = None
 
 
 @record
@@ -140,13 +146,18 @@ class Snapshot:
 
 @record
 class Sent:
-    """A delivery that has arrived: where, for whom, and the provider's names for its parts, in order."""
+    """
+    A delivery that has arrived: where, for whom, and the provider's names for its parts, in order.
+
+    `conversation`: where they stand, as the receipts said; None when that is the address.
+    """
 
     id: DeliveryId
     origin_butler: str
     channel: str
     address: str
     provider_ids: tuple[str, ...]
+    conversation: str | None = None
 
 
 @record
@@ -160,12 +171,13 @@ class Inserted:
 
 @record
 class SendAttempt:
-    """One call to a provider, as it is kept."""
+    """One call to a provider, as it is kept; `asked` when it was asked first whether the message was there already."""
 
     started_at_us: int
     completed_at_us: int
     outcome: AttemptResult
     failure: DeliveryFailure | None = None
+    asked: ProviderAnswer | None = None
 
     @property
     def latency_ms(self) -> float:
@@ -189,8 +201,10 @@ class Settlement:
     attempts: int
     attempt: SendAttempt | None = None
     receipt: str | None = None
+    conversation: str | None = None
     failure: DeliveryFailure | None = None
     possible_duplicate: bool = False
+    doubtful_since_us: int | None = None
     waiting_reason: str | None = None
     quarantine: Quarantine | None = None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from postroom.domain.time import to_text
 from postroom.doors.console.timeline import timeline
 
@@ -109,3 +111,24 @@ def test_decisions_discards_and_replays_are_part_of_the_story() -> None:
         "Discarded",
     ]
     assert told[3].delivery_id == "again"
+
+
+@pytest.mark.requirement("chan:asking-is-told", "chan:late-news")
+def test_what_was_asked_and_what_came_later_is_told() -> None:
+    looked = attempt(2, -51, "success") | {"asked": "it was there"}
+    news = [
+        {"kind": "read", "event_id": "1", "words": "", "at": at(-20)},
+        {"kind": "bounced", "event_id": "2", "words": "mailbox <full>", "at": at(-10)},
+    ]
+
+    told = timeline(file(attempts=[looked], delivery={"news": news}), NOW)
+
+    assert [(one.title, one.tone, one.detail) for one in told if one.title in ("Attempt 2: Success", "Late news")] == [
+        (
+            "Attempt 2: Success",
+            "good",
+            "We asked telegram whether it had arrived: it was there. The call took 12 ms.",
+        ),
+        ("Late news", "good", "The provider said that it was read."),
+        ("Late news", "bad", "The provider said that it bounced: mailbox <full>"),
+    ]

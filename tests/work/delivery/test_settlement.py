@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 from tests.world.store.sample_deliveries import NOON_US, new_delivery
 
-from postroom.domain.delivery import AttemptResult, AttemptVerdict, DeliveryEvent, OnUncertain, QuarantineReason, Status
+from postroom.domain.delivery import (
+    AttemptResult,
+    AttemptVerdict,
+    DeliveryEvent,
+    OnUncertain,
+    QuarantineReason,
+    Receipt,
+    Status,
+)
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.work.delivery.retry import RetryPolicy
 from postroom.work.delivery.settlement import delivered, failed, outcome_of, put_back
@@ -18,7 +26,7 @@ UNCERTAIN = OutcomeUncertain("no answer")
 
 
 def test_a_success_keeps_an_earlier_doubt() -> None:
-    done = delivered(replace(CLAIM, possible_duplicate=True), "7", started_us=NOON_US, now_us=NOON_US + 5)
+    done = delivered(replace(CLAIM, possible_duplicate=True), Receipt("7"), started_us=NOON_US, now_us=NOON_US + 5)
 
     assert (done.status, done.attempts, done.possible_duplicate, done.receipt) == (Status.DELIVERED, 2, True, "7")
     assert done.snapshot("k", "f").provider_delivery_id == "7"

@@ -45,6 +45,14 @@ def attempt(outcome: str, message: str | None = None) -> dict[str, Any]:
     return {"outcome": outcome, "error_class": "timeout" if message else None, "error_message": message}
 
 
+def news(kind: str, seconds_ago: float, words: str = "") -> dict[str, Any]:
+    return {"kind": kind, "event_id": "e", "words": words, "at": at(seconds_ago)}
+
+
+def asked(outcome: str, answer: str, message: str | None = None) -> dict[str, Any]:
+    return attempt(outcome, message) | {"asked": answer}
+
+
 OPEN = {"state": "open", "consecutive_failures": 5, "trip_reason": "connection refused"}
 GONE = attempt("retryable_error", "connection refused")
 
@@ -94,6 +102,49 @@ CASES = [
         Around(max_attempts=3),
         "Attempt 1 of 3 failed (connection refused), so it will be tried again. The next try is in 3 seconds.",
         id="between attempts",
+    ),
+    pytest.param(
+        row("pending", attempts=1, waiting_reason="ask whether it arrived after timeout: it was cut", not_before=at(3)),
+        [attempt("uncertain", "it was cut")],
+        Around(max_attempts=3),
+        "Attempt 1 of 3 left doubt (no clear answer, it was cut), so telegram will be asked whether it arrived before "
+        "it is sent again. The next try is in 3 seconds.",
+        id="to be asked about",
+    ),
+    pytest.param(
+        row("delivered", attempts=1, provider_delivery_id="77"),
+        [attempt("uncertain", "it was cut"), asked("success", "it was there")],
+        Around(),
+        "It was delivered over telegram 30 seconds ago, after 2 calls. The provider's own name for it is 77. Before "
+        "that, the last failure was: no clear answer, it was cut. We asked telegram whether it had arrived: it was "
+        "there.",
+        id="found there",
+    ),
+    pytest.param(
+        row("dead_lettered", attempts=1, dead_letter={"quarantine_reason": "outcome_uncertain"}),
+        [attempt("uncertain", "it was cut"), asked("uncertain", "no answer (it is closed)", "it is closed")],
+        Around(),
+        "It was put aside 30 seconds ago: telegram was handed the message and never answered. We asked telegram "
+        "whether it had arrived: no answer (it is closed). It may have arrived, and sending it again could deliver it "
+        "twice, so a person should decide. It stays with the dead letters until somebody replays or discards it.",
+        id="held without an answer",
+    ),
+    pytest.param(
+        row("dead_lettered", attempts=3, dead_letter={"quarantine_reason": "retries_exhausted"}),
+        [asked("retryable_error", "it was not there", "telegram does not have it")],
+        Around(),
+        "It was given up 30 seconds ago after 3 attempts; the last one ended with: telegram does not have it. We asked "
+        "telegram whether it had arrived: it was not there. It stays with the dead letters until somebody replays or "
+        "discards it.",
+        id="given up and not there",
+    ),
+    pytest.param(
+        row("delivered", news=[news("bounced", -10, "550 no such user"), news("read", -5)]),
+        [attempt("success")],
+        Around(),
+        "It was delivered over telegram 30 seconds ago, at the first attempt. The provider said 10 seconds ago that it "
+        "bounced: 550 no such user. The provider said 5 seconds ago that it was read.",
+        id="late news",
     ),
     pytest.param(
         row("pending"),
@@ -163,6 +214,7 @@ CASES = [
 ]
 
 
+@pytest.mark.requirement("chan:asking-is-told")
 @pytest.mark.parametrize(("delivery", "attempts", "around", "paragraph"), CASES)
 def test_each_state_is_told_in_plain_words(
     delivery: dict[str, Any], attempts: list[dict[str, Any]], around: Around, paragraph: str

@@ -357,6 +357,7 @@ def build(database: WatchedDatabase, clock: FakeClock, parts: Parts) -> World:
         meter=tally,
         dice=lambda: 0.5,
         mint=mint.mint,
+        can={name: channel.capabilities for name, channel in channels.items()},
     )
     dispatcher = Dispatcher(
         ledger=ledger,

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import Any
 
-from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, Intent, OnUncertain, Priority
+from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, Intent, OnUncertain, Priority, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
@@ -61,7 +61,7 @@ def ending(claim: Claim, event: DeliveryEvent, *, now_us: int = NOON_US, delay_s
     """The settlement that follows an event, as the pipeline would write it."""
     match event:
         case DeliveryEvent.DELIVER:
-            return delivered(claim, "77", started_us=now_us, now_us=now_us + 1000)
+            return delivered(claim, Receipt("77"), started_us=now_us, now_us=now_us + 1000)
         case DeliveryEvent.RELEASE | DeliveryEvent.POSTPONE:
             return put_back(claim, event, now_us=now_us, delay_seconds=delay_seconds, reason=f"because of {event}")
         case _:

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from postroom.domain.approval import ApprovalEventType
 from postroom.domain.delivery import Status
+from postroom.domain.inbound_message import NewsKind
 from postroom.domain.time import parse_text
 from postroom.doors.console.words import milliseconds, state_tone, state_word
+from postroom.work.delivery.afterwards import asked_first, said_later
 from postroom.work.delivery.why import why_refused
 
 Row = Mapping[str, Any]
@@ -23,6 +25,9 @@ _DECISIONS: Final = {
     ApprovalEventType.DECISION_REFUSED: ("A decision came too late", "warn"),
     ApprovalEventType.RULE_CREATED: ("A standing rule was made from it", "plain"),
 }
+
+
+_NEWS_TONES: Final = {NewsKind.READ: "good", NewsKind.DELAYED: "wait"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +51,7 @@ def timeline(file: Row, now_us: int) -> list[TimelineMoment]:
         *_attempts(file),
         *_receipts(file),
         *_ending(file),
+        *_news(file),
         *_dead_letter(file),
         *_replays(file),
         *_next(file, now_us),
@@ -97,7 +103,8 @@ def _decisions(file: Row) -> Iterator[TimelineMoment]:
 
 def _attempts(file: Row) -> Iterator[TimelineMoment]:
     for attempt in file["attempts"]:
-        told = [f"The call took {milliseconds(attempt['latency_ms'])}."]
+        told = [asked_first(file["delivery"]["channel"], attempt)] if attempt.get("asked") else []
+        told.append(f"The call took {milliseconds(attempt['latency_ms'])}.")
         if attempt["error_class"]:
             told.append(f"{attempt['error_class']}: {attempt['error_message']}")
         if attempt["provider_response"]:
@@ -131,6 +138,16 @@ def _ending(file: Row) -> Iterator[TimelineMoment]:
             title=state_word(delivery["status"]),
             detail=told,
             tone=state_tone(delivery["status"]),
+        )
+
+
+def _news(file: Row) -> Iterator[TimelineMoment]:
+    for one in file["delivery"].get("news") or ():
+        yield TimelineMoment(
+            at_us=parse_text(one["at"]),
+            title="Late news",
+            detail=said_later(one),
+            tone=_NEWS_TONES.get(one["kind"], "bad"),
         )
 
 

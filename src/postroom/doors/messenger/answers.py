@@ -7,7 +7,7 @@ are never required by the schema; those of everything inside are.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -23,6 +23,7 @@ class AttemptBody(TypedDict):
     error_class: str | None
     error_message: str | None
     provider_response: str | None
+    asked: NotRequired[str | None]  # what the provider said when it was asked whether the message was there already
 
 
 class DeliverySummary(TypedDict):

@@ -33,6 +33,12 @@ class DeliveryMeter:
         self._failures = Counter(
             "postroom_attempt_failed", "Failed provider calls", ["channel", "error_class"], registry=registry
         )
+        self._asked = Counter(
+            "postroom_provider_asked",
+            "Doubtful calls about which the provider was asked, by its answer",
+            ["channel", "answer"],
+            registry=registry,
+        )
         self._provider = Histogram(
             "postroom_provider_latency_seconds",
             "Provider call",
@@ -77,6 +83,8 @@ class DeliveryMeter:
             self._provider_of(claim.channel).observe(attempt.latency_ms / 1000)
             if attempt.failure:
                 self._failures.labels(claim.channel, str(attempt.failure.error_class)).inc()
+            if attempt.asked:
+                self._asked.labels(claim.channel, str(attempt.asked.presence)).inc()
         if done.status is Status.DELIVERED:
             self._total_of(claim.channel).observe((done.at_us - claim.created_at_us) / 1_000_000)
         self._log.info(

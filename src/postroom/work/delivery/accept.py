@@ -141,7 +141,9 @@ class Acceptance:
         sent = await resolve_revision(outgoing, outgoing.revises, self.sent, self.ledger)
         if not channel.capabilities.edits:
             raise ValidationError.of([FieldError("revises", f"{channel.name} cannot edit what was sent", "no_edits")])
-        return Target(sent.address), Revision(delivery_id=sent.id, provider_ids=sent.provider_ids)
+        return Target(sent.address), Revision(
+            delivery_id=sent.id, provider_ids=sent.provider_ids, conversation=sent.conversation
+        )
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):

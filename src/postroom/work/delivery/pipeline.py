@@ -7,10 +7,11 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from postroom.domain.breaker import CircuitState, Permit, Report
-from postroom.domain.delivery import TERMINAL, DeliveryEvent, Receipt
+from postroom.domain.delivery import TERMINAL, DeliveryEvent, ProviderAnswer, Receipt
 from postroom.domain.errors import (
     InternalError,
     OutcomeUncertain,
@@ -21,20 +22,33 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Claim, Settlement
-from postroom.domain.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace
+from postroom.domain.patience import LONGEST_SECONDS
+from postroom.domain.ports import Breakers, Channel, CircuitRecord, Clock, Ledger, Limits, Meter, Pace, Reconcile
 from postroom.domain.record import record
-from postroom.domain.time import SECOND_US, seconds
+from postroom.domain.time import SECOND_US, seconds, to_datetime
 from postroom.system.overdue import Overdue
 from postroom.work.delivery.breaker import report_of
+from postroom.work.delivery.doubt import (
+    NOT_ASKED,
+    DoubtStep,
+    FindAnswer,
+    after_call,
+    can_be_asked,
+    in_doubt,
+    said,
+    silent,
+    without_doubt,
+)
 from postroom.work.delivery.lineage import span
 from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS, after_failure
-from postroom.work.delivery.settlement import delivered, failed, put_back
+from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS
+from postroom.work.delivery.settlement import answered, delivered, failed, found, given_up, put_back
 
 _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
 _FIRST_PAUSE_SECONDS: Final = 0.05
 _LONGEST_PAUSE_SECONDS: Final = 2.0
+Answer = TypeVar("Answer")
 
 
 class FenceLost(Exception):
@@ -51,12 +65,22 @@ class Ready:
 
 @record
 class _Sent:
-    """How far the calls of one attempt came; `put_back` when the rest must wait."""
+    """How far the calls of one attempt came, and when the last began; `put_back` when the rest must wait."""
 
     claim: Claim
-    receipt: str
+    began_us: int
+    receipt: Receipt = Receipt("")
     error: PostroomError | None = None
     put_back: Settlement | None = None
+
+
+@record
+class _Cleared:
+    """What is to be sent now that the doubt about an earlier call is over, or as small as it will be."""
+
+    claim: Claim
+    parts: Sequence[Any]
+    answer: ProviderAnswer | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +161,69 @@ class Pipeline:
         permit = await self.breakers.acquire(claim.channel)
         if not permit.allowed:
             return self._refused(claim, permit)
+        if claim.doubtful_since_us is not None:
+            return await self._clear_up(claim, channel, parts, permit)
         return await self._send(claim, channel, parts, permit)
+
+    async def _clear_up(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
+        """An earlier call left doubt, so the provider is asked before anything is sent again."""
+        try:
+            cleared = await self._cleared(claim, channel, parts)
+        except BaseException:
+            await self.unused(permit)
+            raise
+        if isinstance(cleared, Settlement):
+            await self.unused(permit)
+            return cleared
+        return answered(await self._send(cleared.claim, channel, cleared.parts, permit), cleared.answer)
+
+    async def _cleared(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> Settlement | _Cleared:
+        started = self.clock.now_us()
+        try:
+            asked = await self._ask(claim, channel, parts)
+        except (ProviderThrottled, OutOfDescriptors) as error:
+            return await self._not_now(claim, error)
+        now = self.clock.now_us()
+        match in_doubt(claim, channel.capabilities, asked.presence, self.policy.retry, now):
+            case DoubtStep.GO_ON if claim.parts_done + 1 < len(parts):
+                return _Cleared(claim=await self._advance(claim, asked.receipt), parts=parts, answer=asked.answer)
+            case DoubtStep.GO_ON:
+                return found(claim, asked.receipt, asked.answer, started_us=started, now_us=now)
+            case DoubtStep.SEND:
+                return _Cleared(claim=without_doubt(claim, asked.presence), parts=parts, answer=asked.answer)
+            case DoubtStep.REPEAT:
+                return self._repeated(replace(claim, possible_duplicate=True), channel, asked.answer)
+            case DoubtStep.HOLD | DoubtStep.GIVE_UP as step:
+                return given_up(
+                    claim, step, asked.answer, started_us=started, now_us=now, dead_letter_id=self.mint(now)
+                )
+
+    async def _ask(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> FindAnswer:
+        askable = can_be_asked(claim, channel.capabilities) and claim.parts_done < len(parts)
+        if not askable or not isinstance(channel, Reconcile) or claim.doubtful_since_us is None:
+            return NOT_ASKED
+        part, deadline = parts[claim.parts_done], self.policy.asking_seconds(claim.channel)
+        question = partial(channel.find, part, to_datetime(claim.doubtful_since_us))
+        try:
+            return said(await self._call("postroom.find", claim, question, deadline))
+        except (ProviderThrottled, OutOfDescriptors):
+            raise
+        except PostroomError as error:
+            return silent(error.message)
+
+    def _repeated(self, claim: Claim, channel: Channel, answer: ProviderAnswer | None) -> Settlement | _Cleared:
+        try:
+            return _Cleared(claim=claim, parts=self._prepare(channel, claim), answer=answer)
+        except PostroomError as error:
+            return self._failed(claim, error, self.clock.now_us())
+
+    async def _not_now(self, claim: Claim, error: PostroomError) -> Settlement:
+        """The question waits, and with it the delivery; neither costs an attempt."""
+        wait = min(error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS, LONGEST_SECONDS)
+        if not isinstance(error, ProviderThrottled):
+            return self._put_back(claim, DeliveryEvent.POSTPONE, error.message, wait)
+        await self.pace.throttle(claim.channel, wait)
+        return self._put_back(claim, DeliveryEvent.POSTPONE, f"throttled by the provider: {error.message}", wait)
 
     def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:
@@ -182,7 +268,7 @@ class Pipeline:
             )
         if isinstance(sent.error, ProviderThrottled):
             await self.pace.throttle(claim.channel, sent.error.retry_after_seconds or DEFAULT_THROTTLE_SECONDS)
-        return self._failed(sent.claim, sent.error, started)
+        return self._failed(sent.claim, sent.error, started, sent.began_us)
 
     async def _mark(self, claim: Claim) -> Settlement | None:
         if claim.sending:  # written with the row
@@ -196,25 +282,27 @@ class Pipeline:
 
     async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
         """Each part is on record before the next one leaves, so a retry never repeats one."""
-        receipt = ""
-        for place in range(claim.parts_done, len(parts)):
-            try:
-                sent = await self._call(channel, parts[place], claim)
-            except PostroomError as error:
-                return _Sent(claim=claim, receipt=receipt, error=error)
-            receipt = sent.provider_id
-            if place + 1 < len(parts):
-                claim = await self._advance(claim, sent)
-                if waits := await self._pace(claim):
-                    return _Sent(claim=claim, receipt=receipt, put_back=waits)
-        return _Sent(claim=claim, receipt=receipt)
-
-    async def _call(self, channel: Channel, part: Any, claim: Claim) -> Receipt:
+        receipt, began = Receipt(""), self.clock.now_us()
         deadline = self.policy.timeout_seconds(claim.channel)
-        attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
-        with span("postroom.send", attributes, claim.trace_id) as sending:
+        for place in range(claim.parts_done, len(parts)):
+            began = self.clock.now_us()
             try:
-                return await self.overdue.limit(channel.send(part, deadline), deadline + _GRACE_SECONDS)
+                receipt = await self._call("postroom.send", claim, partial(channel.send, parts[place]), deadline)
+            except PostroomError as error:
+                return _Sent(claim=claim, began_us=began, error=error)
+            if place + 1 < len(parts):
+                claim = await self._advance(claim, receipt)
+                if waits := await self._pace(claim):
+                    return _Sent(claim=claim, began_us=began, put_back=waits)
+        return _Sent(claim=claim, began_us=began, receipt=receipt)
+
+    async def _call(
+        self, name: str, claim: Claim, call: Callable[[float], Awaitable[Answer]], deadline: float
+    ) -> Answer:
+        attributes = {"postroom.channel": claim.channel, "postroom.delivery_id": claim.id}
+        with span(name, attributes, claim.trace_id) as sending:
+            try:
+                return await self.overdue.limit(call(deadline), deadline + _GRACE_SECONDS)
             except PostroomError as error:
                 sending.set_attribute("error.type", str(error.error_class))
                 raise
@@ -244,7 +332,7 @@ class Pipeline:
         moved, _ = await self._insist(claim, lambda: self.ledger.advance(claim, receipt, **self._lease(claim)))
         if not moved:
             raise FenceLost
-        return replace(claim, parts_done=claim.parts_done + 1)
+        return replace(claim, parts_done=claim.parts_done + 1, doubtful_since_us=None)
 
     async def _settle(self, done: Settlement) -> None:
         """After an outage a False may mean that it was written, and only the answer was lost."""
@@ -279,17 +367,18 @@ class Pipeline:
             "lease_until_us": now + round(self.policy.sending_lease_seconds(claim.channel) * SECOND_US),
         }
 
-    def _failed(self, claim: Claim, error: PostroomError, started_us: int) -> Settlement:
-        now = self.clock.now_us()
-        verdict = after_failure(
-            self.policy.retry,
-            attempts=claim.attempts + 1,
-            error=error,
-            dice=self.dice(),
-            on_uncertain=claim.on_uncertain,
-            priority=claim.priority,
+    def _failed(self, claim: Claim, error: PostroomError, started_us: int, began_us: int | None = None) -> Settlement:
+        now, can = self.clock.now_us(), self.channels[claim.channel].capabilities
+        return failed(
+            claim,
+            error,
+            after_call(claim, error, can, self.policy.retry, self.dice()),
+            started_us=started_us,
+            began_us=began_us,
+            now_us=now,
+            dead_letter_id=self.mint(now),
+            can=can,
         )
-        return failed(claim, error, verdict, started_us=started_us, now_us=now, dead_letter_id=self.mint(now))
 
     def _put_back(
         self, claim: Claim, event: DeliveryEvent, reason: str | None, delay_seconds: float = 0.0

@@ -37,5 +37,9 @@ class DeliveryPolicy:
         """A lease must outlast the call it covers."""
         return max(self.lease_seconds, self.timeout_seconds(channel) + _MARGIN_SECONDS)
 
+    def asking_seconds(self, channel: str) -> float:
+        """Asking whether something arrived must end well within the lease of the claim that asks."""
+        return min(self.timeout_seconds(channel), self.lease_seconds / 2)
+
     def uncertain(self, channel: str, asked: OnUncertain | None) -> OnUncertain:
         return asked or self.on_uncertain_by_channel.get(channel, self.on_uncertain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from postroom.domain.capabilities import UNDECLARED, KnownChannels
 from postroom.domain.delivery import TERMINAL
 from postroom.domain.ledger import Claim, Settlement
 from postroom.domain.ports import Clock, Ledger, Limits, Meter
@@ -21,11 +22,13 @@ class Recovery:
     meter: Meter
     dice: Callable[[], float]
     mint: Callable[[int], str]
+    can: KnownChannels
 
     async def settle(self, claim: Claim) -> Settlement | None:
         """None when somebody else has taken it over meanwhile."""
         now = self.clock.now_us()
-        done = conclude(claim, self.retry, now_us=now, dice=self.dice(), dead_letter_id=self.mint(now))
+        can = self.can.get(claim.channel, UNDECLARED)  # it may have been taken out of the settings
+        done = conclude(claim, self.retry, now_us=now, dice=self.dice(), dead_letter_id=self.mint(now), can=can)
         if not await self.ledger.settle(done):
             return None
         self.meter.settled(done)

@@ -39,15 +39,22 @@ def after_failure(
     dice: float,
     on_uncertain: OnUncertain,
     priority: Priority = Priority.MEDIUM,
+    settles: bool = False,
+    asks: bool = False,
 ) -> AttemptVerdict:
-    """`attempts` includes the one that has just failed."""
+    """
+    `attempts` includes the one that has just failed.
+
+    `settles`: what is uncertain can become certain later. `asks`: by asking the provider, for which one more look is
+    worth it even when no attempt is left.
+    """
     asked = min(error.retry_after_seconds or 0.0, LONGEST_SECONDS)
     if isinstance(error, ProviderThrottled):
         return AttemptVerdict(DeliveryEvent.POSTPONE, asked or DEFAULT_THROTTLE_SECONDS)
-    if isinstance(error, OutcomeUncertain) and on_uncertain is OnUncertain.HOLD:
+    if isinstance(error, OutcomeUncertain) and on_uncertain is OnUncertain.HOLD and not settles:
         return AttemptVerdict(DeliveryEvent.HOLD)
     if not error.retryable:
         return AttemptVerdict(DeliveryEvent.REJECT)
-    if attempts >= policy.attempts_for(priority):
+    if attempts >= policy.attempts_for(priority) and not asks:
         return AttemptVerdict(DeliveryEvent.EXHAUST)
     return AttemptVerdict(DeliveryEvent.RETRY, max(backoff_seconds(policy, attempts, dice), asked))

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final, Literal
+
+from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.delivery import (
     AttemptResult,
     AttemptVerdict,
     DeliveryEvent,
     DeliveryFailure,
+    ProviderAnswer,
     QuarantineReason,
+    Receipt,
     Status,
     after,
 )
-from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderFailed
+from postroom.domain.errors import ErrorClass, OutcomeUncertain, PostroomError
 from postroom.domain.ids import DeadLetterId
 from postroom.domain.ledger import Claim, Quarantine, SendAttempt, Settlement
 from postroom.domain.time import seconds
+from postroom.work.delivery.doubt import DoubtStep, can_be_asked, can_be_settled, doubtful_since, leaves_doubt
 
+ASKS_FIRST: Final = "ask whether it arrived"
 _COSTS_NO_ATTEMPT = frozenset({DeliveryEvent.POSTPONE, DeliveryEvent.RELEASE})
 
 
-def delivered(claim: Claim, receipt: str, *, started_us: int, now_us: int) -> Settlement:
+def delivered(claim: Claim, receipt: Receipt, *, started_us: int, now_us: int) -> Settlement:
     return Settlement(
         claim=claim,
         status=after(Status.IN_PROGRESS, DeliveryEvent.DELIVER),
@@ -27,18 +35,38 @@ def delivered(claim: Claim, receipt: str, *, started_us: int, now_us: int) -> Se
         not_before_us=claim.created_at_us,
         attempts=claim.attempts + 1,
         attempt=SendAttempt(started_at_us=started_us, completed_at_us=now_us, outcome=AttemptResult.SUCCESS),
-        receipt=receipt,
+        receipt=receipt.provider_id,
+        conversation=receipt.conversation,
         possible_duplicate=claim.possible_duplicate,
     )
 
 
+def found(claim: Claim, receipt: Receipt, answer: ProviderAnswer | None, *, started_us: int, now_us: int) -> Settlement:
+    """The last part had arrived with an earlier call, so none was made now."""
+    done = answered(delivered(claim, receipt, started_us=started_us, now_us=now_us), answer)
+    return replace(done, attempts=claim.attempts)
+
+
 def failed(
-    claim: Claim, error: PostroomError, verdict: AttemptVerdict, *, started_us: int, now_us: int, dead_letter_id: str
+    claim: Claim,
+    error: PostroomError,
+    verdict: AttemptVerdict,
+    *,
+    started_us: int,
+    now_us: int,
+    dead_letter_id: str,
+    began_us: int | None = None,
+    can: Capabilities = UNDECLARED,
 ) -> Settlement:
-    """A call was made (or may have been) and did not end well."""
+    """
+    A call was made (or may have been) and did not end well; `began_us` is when that was, where several were made.
+
+    Whether a copy is possible is said now only where nothing that follows can rule it out.
+    """
     failure = DeliveryFailure(error.error_class, error.message, error.retry_after_seconds)
     status = after(Status.IN_PROGRESS, verdict.event)
-    resends_uncertain = isinstance(error, OutcomeUncertain | ProviderFailed) and verdict.event is DeliveryEvent.RETRY
+    since = doubtful_since(claim, error, started_us if began_us is None else began_us)
+    resends_uncertain = leaves_doubt(error) and verdict.event is DeliveryEvent.RETRY and not can_be_settled(claim, can)
     return Settlement(
         claim=claim,
         status=status,
@@ -50,7 +78,8 @@ def failed(
         ),
         failure=failure,
         possible_duplicate=claim.possible_duplicate or (resends_uncertain and claim.revises is None),
-        waiting_reason=_reason(error, verdict) if status is Status.PENDING else None,
+        doubtful_since_us=since,
+        waiting_reason=_reason(claim, error, verdict, since, can) if status is Status.PENDING else None,
         quarantine=_quarantine(error, status, dead_letter_id),
     )
 
@@ -66,8 +95,57 @@ def put_back(
         not_before_us=now_us + seconds(delay_seconds),
         attempts=claim.attempts,
         possible_duplicate=claim.possible_duplicate,
+        doubtful_since_us=claim.doubtful_since_us,
         waiting_reason=reason,
     )
+
+
+def given_up(
+    claim: Claim,
+    step: Literal[DoubtStep.HOLD, DoubtStep.GIVE_UP],
+    answer: ProviderAnswer | None,
+    *,
+    started_us: int,
+    now_us: int,
+    dead_letter_id: str,
+) -> Settlement:
+    """No call was made: it may be there already and is held, or the provider has said that it is not."""
+    held = step is DoubtStep.HOLD
+    failure = _unknown(claim, answer) if held else _absent(claim)
+    outcome = AttemptResult.UNCERTAIN if held else AttemptResult.RETRYABLE_ERROR
+    done = Settlement(
+        claim=claim,
+        status=after(Status.IN_PROGRESS, DeliveryEvent.HOLD if held else DeliveryEvent.EXHAUST),
+        at_us=now_us,
+        not_before_us=now_us,
+        attempts=claim.attempts,
+        attempt=SendAttempt(started_at_us=started_us, completed_at_us=now_us, outcome=outcome, failure=failure),
+        failure=failure,
+        possible_duplicate=claim.possible_duplicate,
+        doubtful_since_us=claim.doubtful_since_us if held else None,
+        quarantine=Quarantine(
+            id=DeadLetterId(dead_letter_id),
+            reason=QuarantineReason.OUTCOME_UNCERTAIN if held else QuarantineReason.RETRIES_EXHAUSTED,
+        ),
+    )
+    return answered(done, answer)
+
+
+def answered(done: Settlement, answer: ProviderAnswer | None) -> Settlement:
+    """With what the provider said before; a delivery that only waits again will ask again."""
+    return done if done.attempt is None else replace(done, attempt=replace(done.attempt, asked=answer))
+
+
+def _unknown(claim: Claim, answer: ProviderAnswer | None) -> DeliveryFailure:
+    if answer is None:
+        message = f"it may have arrived, and by now {claim.channel} would take it for another message"
+    else:
+        message = f"{claim.channel} could not say whether it had arrived: {answer.words}"
+    return DeliveryFailure(ErrorClass.TIMEOUT, message)
+
+
+def _absent(claim: Claim) -> DeliveryFailure:
+    return DeliveryFailure(ErrorClass.UNAVAILABLE, f"{claim.channel} does not have it, and every attempt is used up")
 
 
 def outcome_of(error: PostroomError) -> AttemptResult:
@@ -76,10 +154,14 @@ def outcome_of(error: PostroomError) -> AttemptResult:
     return AttemptResult.RETRYABLE_ERROR if error.retryable else AttemptResult.NON_RETRYABLE_ERROR
 
 
-def _reason(error: PostroomError, verdict: AttemptVerdict) -> str:
-    what = (
-        "throttled by the provider" if verdict.event is DeliveryEvent.POSTPONE else f"retry after {error.error_class}"
-    )
+def _reason(
+    claim: Claim, error: PostroomError, verdict: AttemptVerdict, since_us: int | None, can: Capabilities
+) -> str:
+    what = f"retry after {error.error_class}"
+    if verdict.event is DeliveryEvent.POSTPONE:
+        what = "throttled by the provider"
+    elif since_us is not None and can_be_asked(claim, can):
+        what = f"{ASKS_FIRST} after {error.error_class}"
     return f"{what}: {error.message}"
 
 

@@ -11,6 +11,8 @@ from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
 from postroom.domain.patience import said_so
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import SECOND_US, parse_text
+from postroom.work.delivery.afterwards import asked_first, said_later
+from postroom.work.delivery.settlement import ASKS_FIRST
 
 Row = Mapping[str, Any]
 
@@ -63,7 +65,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
             told = _dead_lettered(delivery, attempts, around, now_us)
         case unreachable:
             assert_never(unreachable)
-    return " ".join([*told, *_replayed(delivery)])
+    return " ".join([*told, *_later(delivery, now_us), *_replayed(delivery)])
 
 
 def why_refused(refusal: Row, now_us: int) -> str:
@@ -112,6 +114,9 @@ def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str
     if reason.startswith("throttled by the provider") or reason.endswith("asked us to wait"):
         cut = f" ({said})" if (said := said_so(reason)) else ""
         return [f"It waits because {channel} asked us to slow down{cut}. Waiting uses up none of its attempts."]
+    if attempts and reason.startswith(ASKS_FIRST):
+        doubt = f"{_attempt_count(delivery, around)} left doubt ({_error(attempts[-1])})"
+        return [f"{doubt}, so {channel} will be asked whether it arrived before it is sent again."]
     if attempts and reason.startswith("retry after"):
         return [f"{_attempt_count(delivery, around)} failed ({_error(attempts[-1])}), so it will be tried again."]
     if reason:
@@ -142,7 +147,7 @@ def _delivered(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]
     failures = [one for one in attempts if one["outcome"] != AttemptResult.SUCCESS]
     if failures:
         told.append(f"Before that, the last failure was: {_error(failures[-1])}.")
-    return [*told, *_duplicate(delivery)]
+    return [*told, *_asked(delivery, attempts), *_duplicate(delivery)]
 
 
 def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
@@ -166,11 +171,13 @@ def _dead_lettered(delivery: Row, attempts: Sequence[Row], around: Around, now_u
     if letter.get("quarantine_reason") == QuarantineReason.OUTCOME_UNCERTAIN:
         told = [
             f"It was put aside {when}: {delivery['channel']} was handed the message and never answered.",
+            *_asked(delivery, attempts),
             "It may have arrived, and sending it again could deliver it twice, so a person should decide.",
         ]
     else:
         last = f"; the last one ended with: {_error(attempts[-1])}" if attempts else ""
-        told = [f"It was given up {when} after {_times(_used(delivery), 'attempt')}{last}.", *_duplicate(delivery)]
+        given_up = f"It was given up {when} after {_times(_used(delivery), 'attempt')}{last}."
+        told = [given_up, *_asked(delivery, attempts), *_duplicate(delivery)]
     return [*told, *_letter(letter, now_us)]
 
 
@@ -187,6 +194,17 @@ def _replayed(delivery: Row) -> list[str]:
     if not delivery.get("replay_of"):
         return []
     return [f"This is replay {delivery['replay_number']} of delivery {delivery['replay_of']}."]
+
+
+def _asked(delivery: Row, attempts: Sequence[Row]) -> list[str]:
+    """The last answer is the one that counted."""
+    last = next((one for one in reversed(attempts) if one.get("asked")), None)
+    return [] if last is None else [asked_first(delivery["channel"], last)]
+
+
+def _later(delivery: Row, now_us: int) -> list[str]:
+    news = delivery.get("news") or ()
+    return [_sentence(said_later(one, relative(_moment(one["at"]), now_us))) for one in news]
 
 
 def _duplicate(delivery: Row) -> list[str]:

@@ -659,3 +659,49 @@ async def _moves(database: Database, delivery_id: str, status: Status) -> bool:
     except DBAPIError:
         return False
     return True
+
+
+# -- doubt -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("chan:ask-first")
+async def test_a_lost_worker_s_delivery_is_in_doubt_since_its_mark(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+    await store.ledger.mark_sending(claim, now_us=NOON_US + 7, lease_until_us=LEASE_US)
+
+    [taken] = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US + 1, lease_until_us=LEASE_US + SECOND, limit=10
+    )
+
+    assert (taken.sending, taken.doubtful_since_us) == (True, NOON_US + 7)
+
+
+async def test_one_that_was_lost_before_its_mark_is_not(store: Store) -> None:
+    await store.leased(new_delivery())
+
+    [taken] = await store.ledger.reclaim(
+        expired_before_us=LEASE_US + 1, now_us=LEASE_US + 1, lease_until_us=LEASE_US + SECOND, limit=10
+    )
+
+    assert (taken.sending, taken.doubtful_since_us) == (False, None)
+
+
+async def test_doubt_stays_until_the_part_has_arrived(store: Store) -> None:
+    claim = await store.leased(new_delivery(channel="doubt"))
+    await store.ledger.settle(replace(ending(claim, DeliveryEvent.RETRY), doubtful_since_us=NOON_US))
+
+    [claim] = await store.claim("doubt", now_us=NOON_US + SECOND)
+    await store.ledger.advance(claim, Receipt("1"), now_us=NOON_US, lease_until_us=LEASE_US)
+
+    assert claim.doubtful_since_us == NOON_US
+    assert (await store.row(claim.id))["doubtful_since"] is None
+
+
+async def test_a_copy_is_announced_before_it_leaves(store: Store) -> None:
+    claim = await store.leased(new_delivery())
+
+    repeats = replace(claim, possible_duplicate=True)
+    await store.ledger.mark_sending(repeats, now_us=NOON_US, lease_until_us=LEASE_US)
+
+    row = await store.row(claim.id)
+    assert (row["sending"], row["possible_duplicate"]) == (True, True)

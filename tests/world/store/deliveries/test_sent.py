@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from postroom.domain.delivery import DeliveryEvent, Receipt
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Sent
 from postroom.domain.markup import Button, Markup, Revision
+from postroom.work.delivery.settlement import delivered
 from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.trace import trace
 from postroom.world.store.engine.database import Database
@@ -75,3 +77,30 @@ async def test_a_trace_tells_neither_token_nor_link(database: Database) -> None:
     assert "canary" not in str(shown)
     assert shown["revises"] == "0198c0de"
     assert not {"markup", "revises"} & other.keys()
+
+
+@pytest.mark.requirement("chan:where-it-stands")
+async def test_where_the_parts_stand_is_kept_with_their_receipts(database: Database) -> None:
+    ledger, new = ledger_of(database), new_delivery(address="U1")
+    claim = (await ledger.insert(new, LEASE)).claim
+    assert claim is not None
+
+    await ledger.advance(claim, Receipt("1", conversation="D1"), now_us=NOON_US, lease_until_us=LEASE_US)
+    claim = replace(claim, parts_done=1)
+    await ledger.settle(delivered(claim, Receipt("2", conversation="D1"), started_us=NOON_US, now_us=NOON_US))
+
+    sent = await StoredSent(database).sent(new.id)
+    assert sent is not None
+    assert (sent.address, sent.provider_ids, sent.conversation) == ("U1", ("1", "2"), "D1")
+    [told] = (await database.read(lambda connection: trace(connection, new.request_id)))["deliveries"]
+    assert [one["conversation"] for one in told["receipts"]] == ["D1", "D1"]
+
+
+@pytest.mark.requirement("chan:where-it-stands")
+async def test_a_revision_keeps_where_the_message_stands(database: Database) -> None:
+    revision = Revision(delivery_id=DeliveryId("0198c0de"), provider_ids=("76",), conversation="D1")
+    await ledger_of(database).insert(new_delivery(channel="stands", revises=revision), None)
+
+    [claim] = await ledger_of(database).claim("stands", now_us=NOON_US, lease_until_us=LEASE_US, limit=1)
+
+    assert claim.revises == revision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final
 
 from sqlalchemy import BigInteger, Boolean, Connection, Float, Integer, MetaData, Table, inspect, select
@@ -25,12 +25,15 @@ def reflected(connection: Connection) -> dict[str, Table]:
     return {one.name: one for one in found.sorted_tables if one.name not in _NOT_OURS}
 
 
-def fill(connection: Connection, special: Mapping[str, list[dict[str, Any]]], rows: int = 2) -> None:
-    """`special` says what stands in some columns of a table's rows, one after the other."""
+def fill(
+    connection: Connection, special: Mapping[str, list[dict[str, Any]]], rows: int = 2, only: Container[str] = ()
+) -> None:
+    """`special` says what stands in some columns of a table's rows, one after the other; `only` some tables, or all."""
     if connection.dialect.name == "postgresql":  # the archive is in parts, of which there is none yet
         made = f"CREATE TABLE messenger.{_PART} PARTITION OF messenger.delivery_archive DEFAULT"
         connection.exec_driver_sql(made)
-    for name, table in reflected(connection).items():
+    chosen_tables = {name: one for name, one in reflected(connection).items() if not only or name in only}
+    for name, table in chosen_tables.items():
         allowed = _allowed(connection, table)
         for number in range(max(rows, len(special.get(name, [])))):
             chosen = special.get(name, [])

@@ -27,6 +27,7 @@ from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
+    delivery_news,
     delivery_receipts,
     delivery_requests,
 )
@@ -180,7 +181,9 @@ async def test_the_whole_story_is_told_after_the_move_as_before(database: Databa
         "provider_delivery_id": "77",
         "receipt_type": "sent",
         "received_at": OLD_US,
+        "conversation": "D1",
     }
+    news = {"delivery_request_id": row["id"], "kind": "bounced", "event_id": "e", "words": "full", "at": OLD_US}
     hop = {
         **dict.fromkeys(("channel", "intent", "delivery_id", "error_class", "error_message", "trace_id")),
         "id": new_id(),
@@ -196,6 +199,7 @@ async def test_the_whole_story_is_told_after_the_move_as_before(database: Databa
         (delivery_requests, [row]),
         (delivery_attempts, [attempt_row(row, 1, 2.0, "retryable_error"), attempt_row(row, 2, 1.0)]),
         (delivery_receipts, [receipt]),
+        (delivery_news, [news]),
         (notifications_log, [hop]),
         (pending_actions, [approval(row)]),
     )
@@ -211,7 +215,8 @@ async def test_the_whole_story_is_told_after_the_move_as_before(database: Databa
     assert after[2]["hops"] == before[2]["hops"] != []
     assert after[2]["deliveries"] == [{**before[2]["deliveries"][0], "archived_at": day}]
     assert await database.read(lambda connection: request_ids(connection, row["id"])) == ["r-1"]
-    for table in (delivery_attempts, delivery_receipts, pending_actions):
+    assert [one["words"] for one in after[2]["deliveries"][0]["news"]] == ["full"]
+    for table in (delivery_attempts, delivery_receipts, delivery_news, pending_actions):
         left = select(func.count()).select_from(table)
         assert await database.read(lambda connection, left=left: connection.execute(left).scalar()) == 0
 

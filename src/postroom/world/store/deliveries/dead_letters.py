@@ -109,6 +109,7 @@ def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
         "fence": 0,
         "sending": False,
         "possible_duplicate": decided.possible_duplicate,
+        "doubtful_since": _doubtful_since(connection, letter),
         "not_before": decided.at_us,
         "lease_until": None,
         "waiting_reason": None,
@@ -135,6 +136,15 @@ def _write(connection: Connection, letter: DeadLetter, decided: Replay) -> None:
         )
 
         connection.execute(text("SELECT pg_notify(:channel, '')"), {"channel": PENDING_CHANNEL})
+
+
+def _doubtful_since(connection: Connection, letter: DeadLetter) -> int | None:
+    """A replay goes out under the same key, so that a provider which can be asked knows of both."""
+    if not letter.uncertain:
+        return None
+    lineage = or_(_requests.id == letter.original_delivery_id, _requests.replay_of == letter.original_delivery_id)
+    since: int | None = connection.execute(select(func.min(_requests.doubtful_since)).where(lineage)).scalar()
+    return since
 
 
 def _matching(query: DeadLetterQuery) -> Select[Any]:
@@ -182,13 +192,13 @@ def _replays(connection: Connection, originals: Iterable[str]) -> dict[str, list
 
 
 def _uncertain(connection: Connection, originals: Iterable[str]) -> set[str]:
-    """Lineages in which some attempt may have arrived without our knowing."""
+    """Lineages in which some attempt may have arrived, and nothing since has said whether it did."""
     listed = list(originals)
     found = (
         select(_original)
         .join(delivery_attempts, _attempts.delivery_request_id == _requests.id)
         .where(or_(_requests.id.in_(listed), _requests.replay_of.in_(listed)))
-        .where(_attempts.outcome == str(AttemptResult.UNCERTAIN))
+        .where(_attempts.outcome == str(AttemptResult.UNCERTAIN), _requests.doubtful_since.is_not(None))
         .distinct()
     )
     return set(connection.execute(found).scalars())

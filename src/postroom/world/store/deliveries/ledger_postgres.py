@@ -15,6 +15,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     CLAIMED,
     INITIALLY,
     INSERT_COLUMNS,
+    MARKED_SINCE,
     REFUSAL_COLUMNS,
     SETTLE_COLUMNS,
     SNAPSHOT,
@@ -24,6 +25,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     found_again,
     insert_values,
     latest_fences,
+    mark_values,
     new_snapshot,
     refusal_values,
     settle_values,
@@ -122,7 +124,8 @@ _CLAIM = f"""
     RETURNING {CLAIMED}
 """
 _RECLAIM = f"""
-    UPDATE messenger.delivery_requests AS one SET fence = fence + 1, lease_until = $3, updated_at = $2
+    UPDATE messenger.delivery_requests AS one
+    SET fence = fence + 1, lease_until = $3, {MARKED_SINCE}, updated_at = $2
     WHERE one.id = ANY (ARRAY(
         SELECT id FROM messenger.delivery_requests WHERE status = 'in_progress' AND lease_until < $1
           AND NOT id = ANY ($5)
@@ -146,20 +149,28 @@ _REDATE = (
 )
 _NEXT_DUE = "SELECT min(not_before) FROM messenger.delivery_requests WHERE status = 'pending' AND not_before > $1"
 _MARK = taking_apart(f"""
-    UPDATE messenger.delivery_requests AS one SET sending = true, lease_until = mine.lease_until, updated_at = mine.now
-    FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int8[]) AS mine (id, fence, lease_until, now)
+    UPDATE messenger.delivery_requests AS one
+    SET sending = true, lease_until = mine.lease_until, updated_at = mine.now, possible_duplicate = mine.repeats
+    FROM unnest($1::text[], $2::int4[], $3::int8[], $4::int8[], $5::bool[])
+        AS mine (id, fence, lease_until, now, repeats)
     WHERE one.id = mine.id AND one.fence = mine.fence AND {_HELD}
     RETURNING one.id
 """)
 _ADVANCE = f"""
     WITH moved AS (
-        UPDATE messenger.delivery_requests AS one SET parts_done = $3, lease_until = $4, updated_at = $5
+        UPDATE messenger.delivery_requests AS one
+        SET parts_done = $3, lease_until = $4, updated_at = $5, doubtful_since = NULL
         WHERE id = $1 AND fence = $2 AND {_HELD} RETURNING id),
     received AS (
-        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5 FROM moved ON CONFLICT DO NOTHING)
+        INSERT INTO messenger.delivery_receipts SELECT id, $3, $6, 'sent', $5, $7 FROM moved ON CONFLICT DO NOTHING)
     SELECT id FROM moved
 """
-_DONE: Final = _typed(delivery_requests, SETTLE_COLUMNS) | {"id": "text", "fence": "int4", "part": "int4"}
+_DONE: Final = _typed(delivery_requests, SETTLE_COLUMNS) | {
+    "id": "text",
+    "fence": "int4",
+    "part": "int4",
+    "conversation": "text",
+}
 _MADE: Final = _typed(delivery_attempts, delivery_attempts.c.keys())
 _DEAD: Final = {
     "id": "text",
@@ -184,7 +195,7 @@ _SETTLE = taking_apart(f"""
         JOIN settled ON settled.id = made.delivery_request_id),
     received AS (
         INSERT INTO messenger.delivery_receipts
-        SELECT done.id, done.part, done.provider_delivery_id, 'sent', done.updated_at
+        SELECT done.id, done.part, done.provider_delivery_id, 'sent', done.updated_at, done.conversation
         FROM done JOIN settled ON settled.id = done.id
         WHERE done.provider_delivery_id IS NOT NULL ON CONFLICT DO NOTHING),
     quarantined AS (
@@ -272,7 +283,8 @@ class PostgresLedger:
         return await self._marks.submit((claim, lease_until_us, now_us))
 
     async def advance(self, claim: Claim, receipt: Receipt, *, now_us: int, lease_until_us: int) -> bool:
-        values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, receipt.provider_id)
+        known_as = (receipt.provider_id, receipt.conversation)
+        values = (claim.id, claim.fence, claim.parts_done + 1, lease_until_us, now_us, *known_as)
         moved = await self._database.hot(lambda connection: connection.fetchval(_ADVANCE, *values))
         return moved is not None
 
@@ -301,7 +313,7 @@ class PostgresLedger:
 
     async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
         latest = latest_fences(claim for claim, _, _ in batch)
-        rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
+        rows = [mark_values(*one) for one in batch if latest[one[0].id] == one[0].fence]
         found = await self._database.hot(lambda connection: connection.fetch(_MARK, *columns(rows), *MARKS))
         marked = {row[0] for row in found}
         return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
@@ -309,7 +321,7 @@ class PostgresLedger:
     async def _settle_all(self, batch: Sequence[Settlement]) -> Sequence[bool]:
         latest = latest_fences(one.claim for one in batch)
         valid = [one for one in batch if latest[one.claim.id] == one.claim.fence]
-        done = columns([(*settle_values(one), one.claim.parts_done + 1) for one in valid])
+        done = columns([(*settle_values(one), one.claim.parts_done + 1, one.conversation) for one in valid])
         attempts = columns([values for one in valid if (values := attempt_values(one))], width=len(_MADE))
         dead = columns([values for one in valid if (values := dead_letter_values(one))], width=len(_DEAD))
         found = await self._database.hot(

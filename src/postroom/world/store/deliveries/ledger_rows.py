@@ -32,6 +32,8 @@ CLAIMED: Final = ", ".join(column.name for column in DELIVERY_COLUMNS if column.
 SNAPSHOT_COLUMNS: Final = tuple(column.name for column in DELIVERY_COLUMNS if column.snapshot)
 SETTLE_COLUMNS: Final = tuple(name for name, _ in _SETTLED)
 SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
+# Of a lost worker's row: it was written last when it was marked, or when the part before arrived.
+MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"
 
 
 def settling(row: str, done: str) -> str:
@@ -104,6 +106,10 @@ claim_of: Final = _reader(Claim, "claim")
 snapshot_of: Final = _reader(_snapshot, "snapshot")
 
 
+def mark_values(claim: Claim, lease_until_us: int, now_us: int) -> tuple[Any, ...]:
+    return claim.id, claim.fence, lease_until_us, now_us, claim.possible_duplicate
+
+
 def settle_values(done: Settlement) -> tuple[Any, ...]:
     """In the order of SETTLE_COLUMNS, then which row."""
     return (*[value(done) for _, value in _SETTLED], done.claim.id, done.claim.fence)
@@ -124,6 +130,7 @@ def attempt_values(done: Settlement) -> tuple[Any, ...] | None:
         str(failure.error_class) if failure else None,
         failure.message if failure else None,
         done.receipt,
+        attempt.asked.sentence if attempt.asked else None,
     )
 
 

@@ -16,6 +16,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     CLAIMED,
     INITIALLY,
     INSERT_COLUMNS,
+    MARKED_SINCE,
     REFUSAL_COLUMNS,
     SETTLE_COLUMNS,
     SNAPSHOT,
@@ -25,6 +26,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     found_again,
     insert_values,
     latest_fences,
+    mark_values,
     new_snapshot,
     refusal_values,
     settle_values,
@@ -84,7 +86,7 @@ _CLAIM = f"""
     RETURNING {CLAIMED}
 """
 _RECLAIM = f"""
-    UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, updated_at = ?
+    UPDATE delivery_requests SET fence = fence + 1, lease_until = ?, {MARKED_SINCE}, updated_at = ?
     WHERE id IN (
         SELECT id FROM delivery_requests WHERE status = 'in_progress' AND lease_until < ?
           AND id NOT IN (SELECT value FROM json_each(?))
@@ -106,17 +108,18 @@ _NEXT_DUE = "SELECT min(not_before) FROM delivery_requests WHERE status = 'pendi
 _MARK = ManyRows(
     lambda rows: (
         f"""
-    WITH mine (id, fence, lease_until, now) AS (VALUES {rows})
-    UPDATE delivery_requests SET sending = 1, lease_until = mine.lease_until, updated_at = mine.now
+    WITH mine (id, fence, lease_until, now, repeats) AS (VALUES {rows})
+    UPDATE delivery_requests SET sending = 1, lease_until = mine.lease_until, updated_at = mine.now,
+        possible_duplicate = mine.repeats
     FROM mine
     WHERE delivery_requests.id = mine.id AND delivery_requests.fence = mine.fence AND status = 'in_progress'
     RETURNING id
     """
     ),
-    row=marks(4),
+    row=marks(5),
 )
 _ADVANCE = """
-    UPDATE delivery_requests SET parts_done = ?, lease_until = ?, updated_at = ?
+    UPDATE delivery_requests SET parts_done = ?, lease_until = ?, updated_at = ?, doubtful_since = NULL
     WHERE id = ? AND fence = ? AND status = 'in_progress'
 """
 _SETTLE = ManyRows(
@@ -133,7 +136,9 @@ _SETTLE = ManyRows(
     row=marks(len(SETTLE_COLUMNS) + 2),
 )
 _ATTEMPT = ManyRows(lambda rows: f"INSERT INTO delivery_attempts VALUES {rows}", row=marks(len(delivery_attempts.c)))
-_RECEIPT = ManyRows(lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row="(?, ?, ?, 'sent', ?)")
+_RECEIPT = ManyRows(
+    lambda rows: f"INSERT OR IGNORE INTO delivery_receipts VALUES {rows}", row="(?, ?, ?, 'sent', ?, ?)"
+)
 _DEAD_LETTER = """
     INSERT INTO delivery_dead_letter (id, delivery_request_id, quarantine_reason, error_class, error_summary,
         total_attempts, replay_count, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
@@ -207,7 +212,7 @@ class SqliteLedger:
             done = claim.parts_done + 1
             moved = driver.execute(_ADVANCE, (done, lease_until_us, now_us, claim.id, claim.fence)).rowcount == 1
             if moved:
-                _RECEIPT.run(driver, [(claim.id, done, receipt.provider_id, now_us)])
+                _RECEIPT.run(driver, [(claim.id, done, receipt.provider_id, now_us, receipt.conversation)])
             return moved
 
         return await self._write(work)
@@ -223,7 +228,7 @@ class SqliteLedger:
 
     async def _mark_all(self, batch: Sequence[tuple[Claim, int, int]]) -> Sequence[bool]:
         latest = latest_fences(claim for claim, _, _ in batch)
-        rows = [(claim.id, claim.fence, until, now) for claim, until, now in batch if latest[claim.id] == claim.fence]
+        rows = [mark_values(*one) for one in batch if latest[one[0].id] == one[0].fence]
         marked = {row[0] for row in await self._write(lambda driver: _MARK.run(driver, rows))}
         return [claim.id in marked and latest[claim.id] == claim.fence for claim, _, _ in batch]
 
@@ -296,7 +301,11 @@ def _settle(driver: sqlite3.Connection, batch: Sequence[Settlement]) -> set[str]
     _ATTEMPT.run(driver, [values for one in done if (values := attempt_values(one))])
     _RECEIPT.run(
         driver,
-        [(one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us) for one in done if one.receipt is not None],
+        [
+            (one.claim.id, one.claim.parts_done + 1, one.receipt, one.at_us, one.conversation)
+            for one in done
+            if one.receipt is not None
+        ],
     )
     driver.executemany(_DEAD_LETTER, [values for one in done if (values := dead_letter_values(one))])
     return settled

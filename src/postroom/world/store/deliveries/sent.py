@@ -29,15 +29,17 @@ def sent(connection: Connection, delivery_id: DeliveryId) -> Sent | None:
     if row is None:
         return None
     parts = (
-        select(_receipts.part, _receipts.provider_delivery_id)
+        select(_receipts.part, _receipts.provider_delivery_id, _receipts.conversation)
         .join(delivery_requests, _requests.id == _receipts.delivery_request_id)
         .where(lineage)
         .order_by(_receipts.part)
     )
+    received = {row.part: row for row in connection.execute(parts)}.values()
     return Sent(
         id=delivery_id,
         origin_butler=row["origin_butler"],
         channel=row["channel"],
         address=row["address"],
-        provider_ids=tuple({row.part: row.provider_delivery_id for row in connection.execute(parts)}.values()),
+        provider_ids=tuple(row.provider_delivery_id for row in received),
+        conversation=next((row.conversation for row in received if row.conversation is not None), None),
     )

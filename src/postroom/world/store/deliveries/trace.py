@@ -15,6 +15,7 @@ from postroom.world.store.deliveries.archive import archived_of, hops_of, reques
 from postroom.world.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
+    delivery_news,
     delivery_receipts,
     delivery_refusals,
     delivery_requests,
@@ -32,6 +33,8 @@ _MOMENTS = frozenset(
         "received_at",
         "not_before",
         "discarded_at",
+        "doubtful_since",
+        "at",
     }
 )
 Kept = RowMapping | Mapping[str, Any]  # from the ledger or from the archive
@@ -53,10 +56,12 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     rows = _rows(connection, _by_request(delivery_requests, request_id))
     attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
     receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
+    news = _kept(connection, delivery_news, delivery_news.c.at, request_id)
     letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
     deliveries = [archived_delivery(record) for record in records]
     deliveries += [
-        _as_traced(row, attempts[row["id"]], receipts[row["id"]], next(iter(letters[row["id"]]), None)) for row in rows
+        _as_traced(row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None))
+        for row in rows
     ]
     logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
     return {
@@ -70,17 +75,18 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
 
 def archived_delivery(record: Mapping[str, Any]) -> dict[str, Any]:
     """As the ledger would tell it, and when it left."""
-    attempts, receipts = ([readable(row) for row in record[name]] for name in ("attempts", "receipts"))
+    attempts, receipts, news = ([readable(row) for row in record[name]] for name in ("attempts", "receipts", "news"))
     letter = readable(record["dead_letter"]) if record["dead_letter"] else None
-    return _as_traced(record["request"], attempts, receipts, letter) | {"archived_at": record["archived_at"]}
+    return _as_traced(record["request"], attempts, receipts, news, letter) | {"archived_at": record["archived_at"]}
 
 
-def _as_traced(row: Kept, attempts: Any, receipts: Any, letter: Any) -> dict[str, Any]:
+def _as_traced(row: Kept, attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:
     return readable(row) | {
         "delivery_id": row["id"],
         "request_envelope": json.loads(row["request_envelope"]),
         "attempts": attempts,
         "receipts": receipts,
+        "news": news,
         "dead_letter": letter,
     }
 

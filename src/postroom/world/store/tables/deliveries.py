@@ -1,4 +1,4 @@
-"""The ledger of deliveries: requests, attempts, receipts, dead letters, refusals, circuits."""
+"""The ledger of deliveries: requests, attempts, receipts, late news, dead letters, refusals, circuits."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ delivery_attempts = Table(
     Column("error_class", Text),
     Column("error_message", Text),
     Column("provider_response", Text),
+    Column("asked", Text),
     CheckConstraint(one_of("outcome", AttemptResult), name="outcome"),
     schema=MESSENGER,
 )
@@ -91,6 +92,18 @@ delivery_receipts = Table(
     Column("provider_delivery_id", Text, nullable=False),
     Column("receipt_type", Text, nullable=False),
     Column("received_at", BigInteger, nullable=False),
+    Column("conversation", Text),
+    schema=MESSENGER,
+)
+
+delivery_news = Table(
+    "delivery_news",
+    metadata,
+    Column("delivery_request_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("event_id", Text, primary_key=True),
+    Column("words", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
     schema=MESSENGER,
 )
 

@@ -155,7 +155,7 @@ DELIVERY_COLUMNS: Final = (
         keeps=True,
     ),
     DeliveryColumn(name="trace_id", required=False, new="trace_id", claim="trace_id"),
-    DeliveryColumn(name="replay_of", required=False, new="replay_of"),
+    DeliveryColumn(name="replay_of", required=False, new="replay_of", claim="replay_of"),
     DeliveryColumn(name="replay_number", type=Integer, required=False, new="replay_number"),
     DeliveryColumn(name="created_at", type=BigInteger, new="created_at_us", claim="created_at_us"),
     DeliveryColumn(name="updated_at", type=BigInteger, new="created_at_us", settled=lambda done: done.at_us),
@@ -178,5 +178,12 @@ DELIVERY_COLUMNS: Final = (
         leased=lambda new, _: revision_text(new.revises),
         claim="revises",
         read=revision_of_text,
+    ),
+    DeliveryColumn(
+        name="doubtful_since",
+        type=BigInteger,
+        required=False,
+        claim="doubtful_since_us",
+        settled=lambda done: done.doubtful_since_us,
     ),
 )

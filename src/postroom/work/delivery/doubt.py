@@ -1,0 +1,112 @@
+"""Decide what follows a call that left nobody knowing whether the message arrived, from values alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import Final
+
+from postroom.domain.capabilities import Capabilities
+from postroom.domain.delivery import AttemptVerdict, OnUncertain, Presence, ProviderAnswer, Receipt
+from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderFailed
+from postroom.domain.ledger import Claim
+from postroom.domain.record import record
+from postroom.domain.time import seconds
+from postroom.work.delivery.retry import RetryPolicy, after_failure
+
+
+class DoubtStep(StrEnum):
+    GO_ON = "go_on"  # the part is there: the next one
+    SEND = "send"  # there will be one copy
+    REPEAT = "repeat"  # there may be two, and the message says so
+    HOLD = "hold"  # a second copy is not to be risked
+    GIVE_UP = "give_up"  # it is not there, and no attempt is left
+
+
+@record
+class FindAnswer:
+    """`answer` is missing when the provider could not be asked; the receipt is of what was there."""
+
+    answer: ProviderAnswer | None = None
+    receipt: Receipt = Receipt("")
+
+    @property
+    def presence(self) -> Presence:
+        return self.answer.presence if self.answer else Presence.UNKNOWN
+
+
+NOT_ASKED: Final = FindAnswer()
+
+
+def said(receipt: Receipt | None) -> FindAnswer:
+    if receipt is None:
+        return FindAnswer(answer=ProviderAnswer(Presence.ABSENT))
+    return FindAnswer(answer=ProviderAnswer(Presence.THERE), receipt=receipt)
+
+
+def silent(words: str) -> FindAnswer:
+    return FindAnswer(answer=ProviderAnswer(Presence.UNKNOWN, words))
+
+
+def without_doubt(claim: Claim, presence: Presence) -> Claim:
+    """What is not there was never sent; where nobody could say, the doubt remains."""
+    return replace(claim, doubtful_since_us=None) if presence is Presence.ABSENT else claim
+
+
+def leaves_doubt(error: PostroomError) -> bool:
+    return isinstance(error, OutcomeUncertain | ProviderFailed)
+
+
+def doubtful_since(claim: Claim, error: PostroomError, began_us: int) -> int | None:
+    """The first doubtful call counts: a later one that certainly failed says nothing about it."""
+    if claim.doubtful_since_us is not None:
+        return claim.doubtful_since_us
+    return began_us if leaves_doubt(error) else None
+
+
+def can_be_asked(claim: Claim, can: Capabilities) -> bool:
+    """The same edit twice is one edit, so there is nothing to ask about one."""
+    return can.reconciles and claim.revises is None
+
+
+def can_be_settled(claim: Claim, can: Capabilities) -> bool:
+    """Whether the provider helps: it can be asked, or it drops a second call with the same key."""
+    return can_be_asked(claim, can) or (can.dedupes_for_seconds > 0 and claim.revises is None)
+
+
+def after_call(
+    claim: Claim, error: PostroomError, can: Capabilities, retry: RetryPolicy, dice: float
+) -> AttemptVerdict:
+    """What follows a call that did not end well: doubt that can be settled neither holds nor ends the delivery."""
+    doubtful = claim.doubtful_since_us is not None or leaves_doubt(error)
+    return after_failure(
+        retry,
+        attempts=claim.attempts + 1,
+        error=error,
+        dice=dice,
+        on_uncertain=claim.on_uncertain,
+        priority=claim.priority,
+        settles=can_be_settled(claim, can),
+        asks=doubtful and can_be_asked(claim, can),
+    )
+
+
+def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPolicy, now_us: int) -> DoubtStep:
+    """What to do with the part in doubt, now that the provider has said what it knows."""
+    used_up = claim.attempts >= retry.attempts_for(claim.priority) and can_be_asked(claim, can)
+    if presence is Presence.THERE:
+        return DoubtStep.GO_ON
+    if presence is Presence.ABSENT:
+        return DoubtStep.GIVE_UP if used_up else DoubtStep.SEND
+    if used_up:
+        return DoubtStep.HOLD
+    if claim.revises is not None or _is_dropped(claim, can, now_us):
+        return DoubtStep.SEND
+    held = claim.on_uncertain is OnUncertain.HOLD and not claim.possible_duplicate  # else a person accepted a copy
+    return DoubtStep.HOLD if held else DoubtStep.REPEAT
+
+
+def _is_dropped(claim: Claim, can: Capabilities, now_us: int) -> bool:
+    """Whether the provider still takes a second call with the same key for the first one."""
+    since = claim.doubtful_since_us
+    return since is not None and 0 <= now_us - since < seconds(can.dedupes_for_seconds)

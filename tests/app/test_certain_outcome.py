@@ -1,0 +1,85 @@
+"""A household asks its channel after a doubtful call, and keeps what the channel says of a message later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.app.ledger_view import ledger_view
+from postroom.cli.trace import timeline
+from postroom.domain.capabilities import Capabilities
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.errors import OutcomeUncertain
+from postroom.domain.inbound_message import LateNews, Listened, NewsKind
+from tests.app.living import QUICK, Living, living
+
+SETTINGS: dict[str, Any] = {
+    "channels": {"parrot": {"factory": f"{__name__}:Parrot"}},
+    "approvals": {"enabled": False},
+}
+KEPT: list[Message] = []
+
+
+class Parrot:
+    """Keeps a message, cuts the line, knows of it when it is asked, and tells later that it bounced."""
+
+    name = "parrot"
+    capabilities = Capabilities(reconciles=True, inbound=True)
+
+    def address(self, text: str) -> str | None:
+        return text
+
+    def prepare(self, message: Message) -> Sequence[Message]:
+        return (message,)
+
+    async def send(self, part: Message, timeout_seconds: float) -> Receipt:
+        KEPT.append(part)
+        raise OutcomeUncertain("the line was cut")
+
+    async def find(self, part: Message, since: datetime, timeout_seconds: float) -> Receipt | None:
+        return next((Receipt("m1", conversation="D1") for one in KEPT if one.delivery_id == part.delivery_id), None)
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        if position or not KEPT:
+            await asyncio.sleep(0.01)
+            return Listened()
+        news = LateNews(
+            channel=self.name,
+            event_id="bounce-1",
+            kind=NewsKind.BOUNCED,
+            at_us=1,
+            words="the cage is full",
+            delivery_id=KEPT[0].delivery_id,
+        )
+        return Listened(events=[news], position=1)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.requirement("chan:ask-first", "chan:asking-is-told", "chan:late-news")
+async def test_what_was_cut_off_is_found_and_its_news_is_shown(home: Path) -> None:
+    KEPT.clear()
+    async with living(home, QUICK, SETTINGS) as household:
+        answer = await household.notify(channel="parrot", recipient="cage", message="Hello")
+        story = await told(household, answer["delivery"]["delivery_id"])
+
+    assert (answer["status"], answer["delivery"].get("possible_duplicate")) == ("ok", None)
+    assert len(KEPT) == 1
+    assert any("We asked parrot whether it had arrived: it was there." in line for line in story)
+    assert any("The provider said that it bounced: the cage is full" in line for line in story)
+
+
+async def told(household: Living, delivery_id: str) -> list[str]:
+    """Once the news is there."""
+    async with asyncio.timeout(20), ledger_view(household.settings) as view:
+        while True:
+            found = await view.trace(delivery_id)
+            if found["deliveries"][0]["news"]:
+                return timeline(found)
+            await asyncio.sleep(0.02)

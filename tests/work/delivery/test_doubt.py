@@ -1,0 +1,385 @@
+"""A doubtful call becomes certain: every row of what may follow one, on either database, with a new plane each time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from tests.clock import START_US
+from tests.opened_database import KINDS, opened_database
+from tests.work.delivery.keeping_provider import (
+    ASKED,
+    BOTH,
+    CHANNEL,
+    DROPS,
+    NEITHER,
+    Act,
+    FindAct,
+    House,
+    ended,
+    house,
+)
+from tests.world.store.sample_deliveries import new_delivery
+
+from postroom.domain.capabilities import Capabilities
+from postroom.domain.delivery import REPEAT_MARK, OnUncertain, Presence
+from postroom.domain.ids import DeliveryId
+from postroom.domain.markup import Revision
+from postroom.domain.time import SECOND_US
+from postroom.work.delivery.dead_letters import DeadLetters
+from postroom.work.delivery.doubt import DoubtStep, in_doubt
+from postroom.work.delivery.retry import RetryPolicy
+from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
+from postroom.world.store.deliveries.sent import StoredSent
+from postroom.world.store.engine.database import Database
+
+RESEND, HOLD = OnUncertain.RESEND, OnUncertain.HOLD
+FAILS = FindAct.FAILS
+DOUBTFUL = (Act.CUT_AFTER, Act.BROKE_AFTER, Act.LOST)  # kept, and we do not know it
+MARKED = f"Hello {REPEAT_MARK}"
+
+
+@pytest.fixture(params=KINDS)
+async def database(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Database]:
+    async with opened_database(request.param, tmp_path, request) as database:
+        yield database
+
+
+@pytest.mark.requirement("chan:ask-first")
+@pytest.mark.parametrize("policy", OnUncertain)
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_what_the_provider_has_is_delivered_without_a_second_call(
+    database: Database, act: Act, policy: OnUncertain
+) -> None:
+    world = house(database, ASKED, act)
+
+    new = await world.accept(on_uncertain=policy)
+    assert (await world.row())["status"] == ("in_progress" if act is Act.LOST else "pending")
+    await world.go_on()
+
+    row = await world.row()
+    assert (ended(row), row["attempts"], row["doubtful_since"]) == (("delivered", False), 1, None)
+    assert (row["provider_delivery_id"], world.provider.texts, len(world.provider.calls)) == ("m0", ["Hello"], 1)
+    assert (await world.attempts())[-1] == ("success", "it was there")
+    sent = await StoredSent(database).sent(new.id)
+    assert sent is not None
+    assert (sent.provider_ids, sent.conversation) == (("m0",), "D1")
+
+
+@pytest.mark.requirement("chan:ask-first")
+@pytest.mark.parametrize("policy", OnUncertain)
+@pytest.mark.parametrize("act", [Act.CUT_BEFORE, Act.LOST_BEFORE])
+async def test_what_the_provider_does_not_have_is_sent_and_not_marked(
+    database: Database, act: Act, policy: OnUncertain
+) -> None:
+    world = house(database, ASKED, act)
+
+    await world.accept(on_uncertain=policy)
+    await world.go_on()
+
+    row = await world.row()
+    assert (ended(row), row["attempts"]) == (("delivered", False), 2)
+    assert world.provider.texts == ["Hello"]
+    assert (await world.attempts())[-1] == ("success", "it was not there")
+
+
+@pytest.mark.requirement("chan:ask-first")
+async def test_the_question_begins_where_the_doubtful_call_began(database: Database) -> None:
+    world = house(database, ASKED, Act.OK, Act.CUT_AFTER, finds=[FAILS])
+
+    await world.accept("One|Two", on_uncertain=HOLD)
+    since = (await world.row())["doubtful_since"]
+    await world.go_on()
+
+    began_us = START_US + SECOND_US  # when the first part had taken its second
+    assert since == began_us
+    assert [(part.text, at) for part, at in world.provider.asked] == [("Two", began_us)]
+
+
+@pytest.mark.requirement("chan:ask-first")
+async def test_a_question_that_is_throttled_waits_and_costs_no_attempt(database: Database) -> None:
+    world = house(database, ASKED, Act.CUT_AFTER, finds=[FindAct.THROTTLES])
+
+    await world.accept()
+    await world.once()
+    row = await world.row()
+    assert (row["status"], row["attempts"], row["waiting_reason"]) == (
+        "pending",
+        1,
+        "throttled by the provider: parrot is busy",
+    )
+    assert row["not_before"] == world.clock.now_us() + 40 * SECOND_US
+    await world.go_on()
+
+    assert (ended(await world.row()), len(world.provider.asked), len(world.provider.calls)) == (
+        ("delivered", False),
+        2,
+        1,
+    )
+
+
+@pytest.mark.requirement("chan:same-key-in-time")
+@pytest.mark.parametrize("can", [DROPS, BOTH], ids=["drops", "drops and is silent"])
+@pytest.mark.parametrize("policy", OnUncertain)
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_inside_the_window_the_same_call_is_made_again_unmarked(
+    database: Database, act: Act, policy: OnUncertain, can: Capabilities
+) -> None:
+    world = house(database, can, act, finds=[FAILS])
+
+    await world.accept(on_uncertain=policy)
+    await world.go_on()
+
+    assert ended(await world.row()) == ("delivered", False)
+    assert world.provider.texts == ["Hello"]
+    assert len({(part.key, part.text) for part in world.provider.calls}) == 1
+    assert len(world.provider.calls) == 2
+
+
+@pytest.mark.requirement("chan:same-key-in-time")
+@pytest.mark.parametrize("can", [DROPS, BOTH, ASKED], ids=["drops", "both", "asked"])
+async def test_when_the_window_is_over_and_nobody_can_say_a_copy_is_marked(
+    database: Database, can: Capabilities
+) -> None:
+    world = house(database, can, Act.CUT_AFTER, finds=[FAILS], base_seconds=3600, max_seconds=3600)
+
+    await world.accept()
+    await world.go_on()
+
+    assert ended(await world.row()) == ("delivered", True)
+    assert world.provider.texts == ["Hello", MARKED]
+
+
+@pytest.mark.requirement("chan:hold-only-in-doubt")
+@pytest.mark.parametrize("can", [DROPS, BOTH, ASKED], ids=["drops", "both", "asked"])
+async def test_or_it_is_held(database: Database, can: Capabilities) -> None:
+    world = house(database, can, Act.CUT_AFTER, finds=[FAILS], base_seconds=3600, max_seconds=3600)
+
+    await world.accept(on_uncertain=HOLD)
+    await world.go_on()
+
+    assert ended(await world.row()) == ("dead_lettered", False)
+    assert world.provider.texts == ["Hello"]
+    reason, words = await world.letter()
+    assert reason == "outcome_uncertain"
+    expected = (
+        "parrot could not say whether it had arrived: parrot does not answer questions"
+        if can.reconciles
+        else "it may have arrived, and by now parrot would take it for another message"
+    )
+    assert words == expected
+
+
+@pytest.mark.parametrize(("policy", "status"), [(RESEND, "delivered"), (HOLD, "dead_lettered")])
+async def test_a_channel_that_cannot_help_is_treated_as_before(
+    database: Database, policy: OnUncertain, status: str
+) -> None:
+    world = house(database, NEITHER, Act.CUT_AFTER)
+
+    await world.accept(on_uncertain=policy)
+    await world.go_on()
+
+    assert ended(await world.row()) == (status, policy is RESEND)
+    assert world.provider.texts == (["Hello", MARKED] if policy is RESEND else ["Hello"])
+
+
+@pytest.mark.requirement("chan:last-look")
+@pytest.mark.parametrize("policy", OnUncertain)
+async def test_when_no_attempt_is_left_one_last_look_finds_it(database: Database, policy: OnUncertain) -> None:
+    world = house(database, ASKED, Act.CUT_BEFORE, Act.CUT_BEFORE, Act.CUT_AFTER)
+
+    await world.accept(on_uncertain=policy)
+    await world.go_on()
+
+    row = await world.row()
+    assert (ended(row), row["attempts"], world.provider.texts) == (("delivered", False), 3, ["Hello"])
+
+
+@pytest.mark.requirement("chan:last-look")
+async def test_a_last_look_that_finds_nothing_says_so_in_the_dead_letter(database: Database) -> None:
+    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3)
+
+    await world.accept()
+    await world.go_on()
+
+    row = await world.row()
+    assert (ended(row), row["attempts"], row["doubtful_since"]) == (("dead_lettered", False), 3, None)
+    assert await world.letter() == ("retries_exhausted", "parrot does not have it, and every attempt is used up")
+
+
+@pytest.mark.requirement("chan:last-look")
+async def test_a_last_look_without_an_answer_leaves_the_outcome_uncertain(database: Database) -> None:
+    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3, finds=[FindAct.TELLS, FindAct.TELLS, FAILS])
+
+    await world.accept()
+    await world.go_on()
+
+    assert (await world.letter())[0] == "outcome_uncertain"
+    assert (await world.row())["doubtful_since"] is not None
+
+
+@pytest.mark.requirement("chan:last-look")
+async def test_a_last_call_that_certainly_failed_does_not_hide_an_earlier_one(database: Database) -> None:
+    world = house(database, ASKED, Act.CUT_AFTER, Act.REFUSED, Act.REFUSED, finds=[FAILS, FAILS])
+
+    await world.accept()
+    await world.go_on()
+
+    row = await world.row()
+    assert (ended(row), world.provider.texts) == (("delivered", True), ["Hello"])
+
+
+@pytest.mark.requirement("chan:parts-one-by-one")
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_a_part_that_arrived_is_followed_by_the_next(database: Database, act: Act) -> None:
+    world = house(database, ASKED, Act.OK, act, Act.OK)
+
+    new = await world.accept("One|Two|Three")
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", False), ["One", "Two", "Three"])
+    sent = await StoredSent(database).sent(new.id)
+    assert sent is not None
+    assert (sent.provider_ids, sent.conversation) == (("m0", "m1", "m2"), "D1")
+
+
+@pytest.mark.requirement("chan:parts-one-by-one")
+async def test_doubt_about_one_part_says_nothing_about_the_next(database: Database) -> None:
+    acts = (Act.CUT_AFTER, Act.REFUSED, Act.CUT_BEFORE, Act.OK)
+    world = house(database, ASKED, *acts, max_attempts=5)
+
+    await world.accept("One|Two")
+    await world.once()
+    assert (await world.row())["doubtful_since"] is None, "the first part is there, the second was refused"
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", False), ["One", "Two"])
+
+
+async def test_a_repeat_that_is_lost_itself_stays_marked(database: Database) -> None:
+    """The mark is written before the second copy leaves, or nobody would know of it."""
+    world = house(database, ASKED, Act.CUT_AFTER, Act.LOST, finds=[FAILS])
+
+    await world.accept()
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", True), ["Hello", MARKED])
+
+
+async def test_an_ordinary_message_is_asked_about_by_nobody(database: Database) -> None:
+    world = house(database, BOTH)
+
+    await world.accept("One|Two")
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.asked) == (("delivered", False), [])
+
+
+@pytest.mark.requirement("chan:replay-asks")
+@pytest.mark.parametrize("act", [Act.CUT_AFTER, Act.CUT_BEFORE])
+async def test_a_replay_of_what_is_in_doubt_asks_under_the_same_key(database: Database, act: Act) -> None:
+    world = house(database, ASKED, act, finds=[FAILS])
+    new = await world.accept(on_uncertain=HOLD)
+    await world.go_on()
+    letters = dead_letters(world)
+    [letter] = (await letters.list())["dead_letters"]
+
+    refused = await letters.replay(letter["dead_letter_id"])
+    accepted = await letters.replay(letter["dead_letter_id"], accept_duplicate=True)
+    await world.go_on()
+
+    assert letter["requires_accept_duplicate"] and "accept_duplicate=true" in refused["error"]
+    assert (await world.row_of(accepted["replayed_delivery_id"]))["status"] == "delivered"
+    assert [one.key for one in world.provider.kept] == [f"{new.id}/0"], "one copy, whatever became of the first call"
+    sent = await StoredSent(database).sent(new.id)
+    assert sent is not None
+    assert (sent.provider_ids, sent.conversation) == (("m0",), "D1")
+
+
+@pytest.mark.requirement("chan:replay-asks")
+async def test_a_replay_that_nobody_can_be_asked_about_is_not_held_again(database: Database) -> None:
+    world = house(database, ASKED, Act.CUT_AFTER, finds=[FAILS, FAILS])
+    await world.accept(on_uncertain=HOLD)
+    await world.go_on()
+    letters = dead_letters(world)
+    [letter] = (await letters.list())["dead_letters"]
+
+    await letters.replay(letter["dead_letter_id"], accept_duplicate=True)
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", True), ["Hello", MARKED])
+
+
+@pytest.mark.requirement("chan:last-look")
+async def test_a_letter_that_is_certainly_not_there_is_replayed_without_consent(database: Database) -> None:
+    world = house(database, ASKED, *[Act.CUT_BEFORE] * 3)
+    await world.accept()
+    await world.go_on()
+    letters = dead_letters(world)
+    [letter] = (await letters.list())["dead_letters"]
+
+    await letters.replay(letter["dead_letter_id"])
+    await world.go_on()
+
+    assert letter["requires_accept_duplicate"] is False
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", False), ["Hello"])
+
+
+def dead_letters(world: House) -> DeadLetters:
+    return DeadLetters(
+        record=StoredDeadLetters(world.database),
+        channels=[CHANNEL],
+        channel_names=frozenset({CHANNEL}),
+        hand_over=lambda delivery_id: None,
+        clock=world.clock,
+        mint=world.mint.mint,
+    )
+
+
+# -- the decision itself -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    presence: Presence
+    step: DoubtStep
+    can: Capabilities = BOTH
+    attempts: int = 1
+    policy: OnUncertain = RESEND
+    age_seconds: float = 1.0
+    consented: bool = False
+    edit: bool = False
+
+
+CASES = [
+    Case(presence=Presence.THERE, step=DoubtStep.GO_ON, attempts=9),
+    Case(presence=Presence.ABSENT, step=DoubtStep.SEND),
+    Case(presence=Presence.ABSENT, step=DoubtStep.GIVE_UP, attempts=3),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.HOLD, attempts=3),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, age_seconds=599),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=600),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=-1),  # the clock was set back
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.HOLD, age_seconds=600, policy=HOLD),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=600, policy=HOLD, consented=True),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, can=DROPS, policy=HOLD, attempts=3),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, can=ASKED),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, can=NEITHER, attempts=9),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, can=NEITHER, edit=True),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, can=BOTH, edit=True, attempts=9, age_seconds=9999),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_each_answer_leads_to_its_step(case: Case) -> None:
+    revision = Revision(delivery_id=DeliveryId("d"), provider_ids=("1",)) if case.edit else None
+    claim = replace(
+        new_delivery(on_uncertain=case.policy, revises=revision).claimed(sending=False),
+        attempts=case.attempts,
+        doubtful_since_us=START_US,
+        possible_duplicate=case.consented,
+    )
+    now_us = START_US + round(case.age_seconds * SECOND_US)
+
+    assert in_doubt(claim, case.can, case.presence, RetryPolicy(), now_us) is case.step
