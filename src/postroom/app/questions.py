@@ -120,6 +120,7 @@ def abilities(settings: Settings) -> Channels:
     return {
         name: ChannelAbility(
             buttons=one.buttons,
+            most_buttons=one.most_buttons,
             edits=one.edits,
             inbound=one.inbound,
             threads=one.thread_identity is not None,

@@ -173,3 +173,30 @@ def test_one_line_says_how_it_ended(changes: dict[str, Any], line: str) -> None:
     at = {"ended_at_us": START_US + seconds(14 * 3600 + 3 * 60), "answered_by": BY}
     changed = {**at, **changes, "status": QuestionStatus(changes["status"])}
     assert ending_line(replace(question, **changed)) == line
+
+
+def few(most: int, base_url: str = "https://home.example") -> CardMaker:
+    """On a channel with few buttons."""
+    able = replace(CHANNELS["telegram"], most_buttons=most)
+    return CardMaker(channels={"telegram": able}, key=b"k", base_url=base_url)
+
+
+@pytest.mark.requirement("chan:buttons-that-fit")
+def test_buttons_that_do_not_fit_are_a_numbered_list_and_a_link() -> None:
+    question = new_question()
+    fits, full = few(4).asking(question, shown()), few(3).asking(question, shown())
+
+    assert fits.outgoing.markup == MAKER.asking(question, shown()).outgoing.markup
+    assert full.outgoing.markup is not None
+    assert full.outgoing.markup.labels == (("Answer",),)
+    assert [one.action for one in full.tokens] == [TokenAction.OPEN]
+    assert "1. ship\n2. wait" in full.outgoing.message
+    assert few(4).pressable(question, shown()) and not few(3).pressable(question, shown())
+
+
+@pytest.mark.requirement("chan:buttons-that-fit")
+def test_without_a_link_the_list_stands_alone_and_says_how_to_reply() -> None:
+    card = few(3, base_url="").asking(new_question(), shown())
+
+    assert card.outgoing.markup is None and card.tokens == ()
+    assert "1. ship" in card.outgoing.message and "eply" in card.outgoing.message

@@ -28,6 +28,9 @@ class Buttons:
     def markup(self) -> Markup | None:
         return Markup(buttons=self.rows) if self.rows else None
 
+    def fit(self, most: int | None) -> bool:
+        return most is None or sum(len(row) for row in self.rows) <= most
+
     def __add__(self, more: Buttons) -> Buttons:
         return Buttons(rows=self.rows + more.rows, tokens=self.tokens + more.tokens)
 

@@ -62,10 +62,15 @@ class CardMaker:
     def ability(self, shown: Presentation) -> ChannelAbility:
         return self.channels.get(shown.channel, _NOTHING)
 
+    def pressable(self, question: Question, shown: Presentation) -> bool:
+        """Whether every answer has a button there; if not, all of them are in the text, with a link."""
+        ability = self.ability(shown)
+        return ability.buttons and self._pressed(question, shown).fit(ability.most_buttons)
+
     def asking(self, question: Question, shown: Presentation) -> Card:
         """The card while the question is open; one that is shown already is edited, where that can be done."""
         ability, buttons = self.ability(shown), self._buttons(question, shown)
-        listed = not ability.buttons and self.outside(question)
+        listed = not self.pressable(question, shown) and self.outside(question)
         text = asking_words(question, listed=listed, how=self._how(question, shown))
         outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
         if shown.revision and ability.edits:
@@ -112,19 +117,27 @@ class CardMaker:
         return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
-        opening = console_link(self.base_url, question) if self.base_url else Buttons()
         if is_hidden(question) or not self.outside(question):
-            return opening
-        maker = ButtonMaker(key=self.key, question=question, shown=shown)
-        if self.ability(shown).buttons:
-            return maker.pressable() + opening if is_approval(question) else maker.pressable()
-        return maker.link(self.base_url) if self.base_url else Buttons()
+            return self._opening(question)
+        if self.pressable(question, shown):
+            return self._pressed(question, shown)
+        return self._maker(question, shown).link(self.base_url) if self.base_url else Buttons()
+
+    def _pressed(self, question: Question, shown: Presentation) -> Buttons:
+        buttons = self._maker(question, shown).pressable()
+        return buttons + self._opening(question) if is_approval(question) else buttons
+
+    def _opening(self, question: Question) -> Buttons:
+        return console_link(self.base_url, question) if self.base_url else Buttons()
+
+    def _maker(self, question: Question, shown: Presentation) -> ButtonMaker:
+        return ButtonMaker(key=self.key, question=question, shown=shown)
 
     def _how(self, question: Question, shown: Presentation) -> str:
         if not self.outside(question):
             return "This is decided in the console."
         ability, kind = self.ability(shown), question.wording.kind
-        pressed = ability.buttons and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
+        pressed = self.pressable(question, shown) and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
         return how_to_reply(question.wording) if ability.inbound and not pressed else ""
 
     def _edit(self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None) -> Outgoing:

@@ -21,6 +21,7 @@ class ChannelAbility:
     """What a card on this channel can have; `configured` when there are credentials for it."""
 
     buttons: bool = False
+    most_buttons: int | None = None
     edits: bool = False
     inbound: bool = False
     threads: bool = False
