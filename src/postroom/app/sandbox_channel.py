@@ -9,8 +9,8 @@ from typing import Final
 from postroom.app.account_channel import answers_topic, service
 from postroom.domain.ports import Channel
 from postroom.domain.web_address import in_url, web_address
+from postroom.programs.sandbox.bot_name import sandbox_token
 from postroom.programs.sandbox.faces.known import FACES
-from postroom.programs.sandbox.server import SANDBOX_TOKEN
 from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.email import Email
 from postroom.world.channels.telegram import Telegram
@@ -44,9 +44,10 @@ def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -
     url = sandbox.bot_api_url
     match kind:
         case "telegram":
-            return Telegram(SANDBOX_TOKEN, url, name=name)
+            return Telegram(sandbox_token("" if name == kind else name), url, name=name)
         case "email":
-            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, "postroom@sandbox.example", name=name)
+            sender = "postroom@sandbox.example" if name == kind else f"{name}@sandbox.example"
+            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name)
         case "ntfy":
             return service(kind, "Ntfy", name=name, url=f"{url}/ntfy", answers_topic=answers_topic(home, name))
         case "slack":
