@@ -127,3 +127,12 @@ def test_in_the_sandbox_every_account_of_a_kind_it_plays_can_be_used(home: Path)
 
     assert configured_channels(settings) == (*FACED, "work")
     assert "calls" in known_channels(settings)
+
+
+def test_slack_without_the_apps_token_hears_nothing(home: Path) -> None:
+    tokens = {"deaf": {"kind": "slack", "bot_token": "xoxb-1"}}
+    tokens["hears"] = {**tokens["deaf"], "app_token": "xapp-1"}
+    known = known_channels(settings_for(home, {"channels": tokens}))
+
+    assert not known["deaf"].inbound
+    assert known["hears"] == KINDS.get("slack", UNDECLARED)

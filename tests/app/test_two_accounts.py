@@ -73,12 +73,12 @@ async def bots(home: Path) -> AsyncIterator[TwoBots]:
         yield TwoBots(house, Phone(house, one), Phone(house, other))
 
 
-async def has_address(house: Living, channel: str, rank: int) -> None:
+async def has_address(house: Living, channel: str, rank: int, address: str = OWNER_CHAT) -> None:
     people = parts(house).planning.people
     assert isinstance(people, HouseholdAsked)
 
     def more(person: Person) -> NewPerson:
-        place = PersonAddress(channel=channel, address=OWNER_CHAT, rank=rank, verified_at_us=1)
+        place = PersonAddress(channel=channel, address=address, rank=rank, verified_at_us=1)
         others = [replace(one, rank=one.rank + 1) for one in person.addresses]
         return replace(person.as_written, addresses=(place, *others))
 

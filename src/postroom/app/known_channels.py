@@ -10,7 +10,7 @@ from postroom.app.sandbox_channel import FACED
 from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
-from postroom.system.settings.accounts import ChannelSettings
+from postroom.system.settings.accounts import ChannelSettings, SlackAccount
 from postroom.system.settings.shipped import SHIPPED, spacings_seconds, timeouts_seconds
 from postroom.work.delivery.limits import SCOPES
 from postroom.world.channels.kinds import KINDS
@@ -43,7 +43,11 @@ def usable_channels(settings: Settings) -> tuple[str, ...]:
 
 def _declared(settings: Settings, name: str, kind: str) -> Capabilities:
     options = settings.channels.get(name)
-    return declared(name, options) if isinstance(options, ChannelSettings) else KINDS.get(kind, UNDECLARED)
+    if isinstance(options, ChannelSettings):
+        return declared(name, options)
+    can = KINDS.get(kind, UNDECLARED)
+    is_deaf = isinstance(options, SlackAccount) and not options.app_token and not settings.in_sandbox
+    return replace(can, inbound=False) if is_deaf else can
 
 
 def _as_set(settings: Settings, known: Mapping[str, Capabilities]) -> dict[str, Capabilities]:

@@ -28,9 +28,6 @@ class Buttons:
     def markup(self) -> Markup | None:
         return Markup(buttons=self.rows) if self.rows else None
 
-    def fit(self, most: int | None) -> bool:
-        return most is None or sum(len(row) for row in self.rows) <= most
-
     def __add__(self, more: Buttons) -> Buttons:
         return Buttons(rows=self.rows + more.rows, tokens=self.tokens + more.tokens)
 
@@ -43,10 +40,15 @@ class ButtonMaker:
     question: Question
     shown: Presentation
 
-    def pressable(self) -> Buttons:
-        """Options, and what else may be done about the question, on a channel that has buttons."""
-        rows = [*self._options(), self._others()]
-        made = [row for row in rows if row]
+    def fits(self, most: int | None) -> bool:
+        """Whether every answer has its button where there can be so many."""
+        return most is None or sum(len(row) for row in self._options()) <= most
+
+    def pressable(self, most: int | None = None, *, own_words: bool = True) -> Buttons:
+        """Options, and what else may be done about the question as far as there is room, on a channel with buttons."""
+        options = self._options()
+        room = None if most is None else max(0, most - sum(len(row) for row in options))
+        made = [row for row in [*options, self._others(own_words)[:room]] if row]
         return Buttons(
             rows=tuple(tuple(button for button, _ in row) for row in made),
             tokens=tuple(token for row in made for _, token in row),
@@ -74,11 +76,11 @@ class ButtonMaker:
         rows = [made[start : start + wide] for start in range(0, len(made), wide)]
         return [*rows, [self._made(SEND, TokenAction.SEND, style=ButtonStyle.PRIMARY)]] if wording.multiple else rows
 
-    def _others(self) -> list[tuple[Button, Token]]:
+    def _others(self, own_words: bool) -> list[tuple[Button, Token]]:
         wording = self.question.wording
         if is_approval(self.question):
             return []  # not to decide is to leave it alone until its time is over
-        own_words = wording.kind is QuestionKind.CHOICE and wording.allow_text
+        own_words = own_words and wording.kind is QuestionKind.CHOICE and wording.allow_text
         declining = self._made(RATHER_NOT, TokenAction.DECLINE)
         return [self._made(OTHER, TokenAction.OTHER), declining] if own_words else [declining]
 

@@ -62,15 +62,10 @@ class CardMaker:
     def ability(self, shown: Presentation) -> ChannelAbility:
         return self.channels.get(shown.channel, _NOTHING)
 
-    def pressable(self, question: Question, shown: Presentation) -> bool:
-        """Whether every answer has a button there; if not, all of them are in the text, with a link."""
-        ability = self.ability(shown)
-        return ability.buttons and self._pressed(question, shown).fit(ability.most_buttons)
-
     def asking(self, question: Question, shown: Presentation) -> Card:
         """The card while the question is open; one that is shown already is edited, where that can be done."""
         ability, buttons = self.ability(shown), self._buttons(question, shown)
-        listed = not self.pressable(question, shown) and self.outside(question)
+        listed = not self._is_pressed(question, shown) and self.outside(question)
         text = asking_words(question, listed=listed, how=self._how(question, shown))
         outgoing = self._outgoing(question, shown, text, f"{question.revision}", buttons.markup)
         if shown.revision and ability.edits:
@@ -117,28 +112,30 @@ class CardMaker:
         return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
+        opening = console_link(self.base_url, question) if self.base_url else Buttons()
         if is_hidden(question) or not self.outside(question):
-            return self._opening(question)
-        if self.pressable(question, shown):
-            return self._pressed(question, shown)
-        return self._maker(question, shown).link(self.base_url) if self.base_url else Buttons()
+            return opening
+        maker = ButtonMaker(key=self.key, question=question, shown=shown)
+        ability = self.ability(shown)
+        if self._is_pressed(question, shown):
+            made = maker.pressable(ability.most_buttons, own_words=ability.replies)
+            return made + opening if is_approval(question) else made
+        return maker.link(self.base_url) if self.base_url else Buttons()
 
-    def _pressed(self, question: Question, shown: Presentation) -> Buttons:
-        buttons = self._maker(question, shown).pressable()
-        return buttons + self._opening(question) if is_approval(question) else buttons
-
-    def _opening(self, question: Question) -> Buttons:
-        return console_link(self.base_url, question) if self.base_url else Buttons()
-
-    def _maker(self, question: Question, shown: Presentation) -> ButtonMaker:
-        return ButtonMaker(key=self.key, question=question, shown=shown)
+    def _is_pressed(self, question: Question, shown: Presentation) -> bool:
+        """Whether its answers are on buttons; where nothing can be written back, only if one press is the answer."""
+        ability, wording = self.ability(shown), question.wording
+        by_one_press = wording.kind in (QuestionKind.CHOICE, QuestionKind.APPROVE) and not wording.multiple
+        if not ability.buttons or not (ability.replies or by_one_press):
+            return False
+        return ButtonMaker(key=self.key, question=question, shown=shown).fits(ability.most_buttons)
 
     def _how(self, question: Question, shown: Presentation) -> str:
         if not self.outside(question):
             return "This is decided in the console."
         ability, kind = self.ability(shown), question.wording.kind
-        pressed = self.pressable(question, shown) and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
-        return how_to_reply(question.wording) if ability.inbound and not pressed else ""
+        pressed = self._is_pressed(question, shown) and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
+        return how_to_reply(question.wording) if ability.inbound and ability.replies and not pressed else ""
 
     def _edit(self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None) -> Outgoing:
         return replace(self._outgoing(question, shown, text, act, markup), revises=_card_of(shown))

@@ -87,10 +87,10 @@ class Hearing:
         """We did not listen for so long that presses were lost: every open card there says so, once."""
         for shown in await self.shown.open_on(channel):
             question = await self.store.get(shown.question_id)
+            ability = self.cards.ability(shown)
             if question is None or not question.is_open or is_hidden(question) or shown.delivery_id is None:
                 continue
-            edits = self.cards.ability(shown).edits and shown.revision == question.revision
-            if edits and self.cards.pressable(question, shown):
+            if ability.buttons and ability.edits and shown.revision == question.revision:
                 edit = self.cards.missed(question, shown, since_us, until_us)
                 await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
 

@@ -18,12 +18,17 @@ GONE: Final = "this person is no longer known"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelAbility:
-    """What a card on this channel can have; `configured` when there are credentials for it."""
+    """
+    What a card on this channel can have; `configured` when there are credentials for it.
+
+    `most_buttons`: how many at the most. `replies`: words can be written back there, beside what is pressed.
+    """
 
     buttons: bool = False
     most_buttons: int | None = None
     edits: bool = False
     inbound: bool = False
+    replies: bool = True
     threads: bool = False
     configured: bool = True
 
