@@ -55,7 +55,9 @@ async def test_every_kind_is_made_under_the_accounts_own_name(home: Path, kind: 
     channel: Channel = build_channels(settings, None)["mine"]
     await channel.close()
 
-    assert (channel.name, channel.capabilities) == ("mine", KINDS[kind])
+    can, declared = channel.capabilities, KINDS[kind]
+    assert channel.name == "mine"
+    assert (can.buttons, can.inbound, can.receipt) == (declared.buttons, declared.inbound, declared.receipt)
     assert address_forms(settings)["mine"](ADDRESSES[kind]) == channel.address(ADDRESSES[kind]) is not None
 
 
