@@ -22,9 +22,10 @@ from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.watched_channel import WatchedChannel
 from chaos.watched_ledger import WatchedLedger
-from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.channels import build_channels
 from postroom.app.people_seeds import keep_in_step
 from postroom.app.plane import build_plane, running_plane
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.shared_state import shared_state
 from postroom.app.store import OpenedStore, open_store
 from postroom.domain.delivery import IN_FLIGHT

@@ -494,6 +494,20 @@ CHANNELS: Sections = {
         "late-news": "News about a delivered message is kept once, changes no status and is shown with it.",
         "late-news-of-ours": "News counts only for a delivery on the channel and at the place it came from.",
     },
+    "Accounts": {
+        "one-list": "Accounts have names of their own, several of one kind, in one order in which they are tried.",
+        "secrets-by-variable": "An option may name variables; one that is not set is named with its key.",
+        "account-errors": "A misspelt kind or key is refused with the nearest name, and nothing secret is shown.",
+        "old-sections": "[telegram], [email] and BUTLER_* are the accounts telegram and email, and never doubled.",
+        "numbers-by-account": "Timeouts and pauses go by kind, limits by the name of the account.",
+        "sandbox-accounts": "In the sandbox accounts of the kinds it plays are made against it; others cannot be used.",
+        "answers-topic": "An account of ntfy without a topic for answers has one that cannot be guessed and stays.",
+        "two-of-a-kind": "Two accounts of one kind send, hear and answer separately.",
+        "press-of-its-account": "A press counts only on the account its card was sent from.",
+        "auto": "The channel auto is the first that is set up in the person's own order, and the answer names it.",
+        "buttons-that-fit": "A card with more buttons than its channel shows is a numbered list and a link.",
+        "doctor-accounts": "doctor probes each account and has one line for each, in the words of its error.",
+    },
 }
 
 

@@ -15,9 +15,10 @@ from chaos.offset_clock import OffsetClock
 from chaos.questions.steps import after, watch
 from chaos.watched_channel import WatchedChannel
 from chaos.watched_ledger import WatchedLedger
-from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.channels import build_channels
 from postroom.app.plane import running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.store import OpenedStore, open_store
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened

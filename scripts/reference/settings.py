@@ -16,12 +16,13 @@ from scripts.reference.markdown import code, page, table
 from postroom.doors.butler.modules.catalogue import MODULES
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings
+from postroom.system.settings.accounts import ACCOUNT_SECTIONS, ChannelSettings
 from postroom.system.settings.gather import CREDENTIALS
 
 _INTRODUCTION = """\
 Settings stand in `$POSTROOM_HOME/postroom.toml` (or the file `POSTROOM_CONFIG` names), secrets beside it in
 `secrets.toml`. An environment variable wins over a file, the command line over both. `postroom config` prints what is
-in force and where it came from."""
+in force and where it came from. In `[channels.NAME]`, `${VARIABLE}` stands for a variable's value."""
 _UNITS = {
     "_seconds": "seconds",
     "_hours": "hours",
@@ -29,6 +30,7 @@ _UNITS = {
     "_per_minute": "per minute",
     "_hour": "hour of the day",
 }
+_ACCOUNTS = "channels"
 _VARIABLES = {key: name for name, key in CREDENTIALS.items()}
 
 
@@ -48,7 +50,8 @@ _FILE_HEADER = ("key", "type", "default", "meaning")
 
 
 def _top() -> list[tuple[str, FieldInfo]]:
-    return [(name, field) for name, field in Settings.model_fields.items() if _model_of(field.annotation) is None]
+    plain = ((name, field) for name, field in Settings.model_fields.items() if _model_of(field.annotation) is None)
+    return [(name, field) for name, field in plain if name != _ACCOUNTS]
 
 
 def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
@@ -56,6 +59,9 @@ def _sections(model: type[BaseModel]) -> Iterator[tuple[str, type[BaseModel]]]:
         inner = _model_of(field.annotation)
         if inner is not None:
             yield _heading(name, field), inner
+        elif name == _ACCOUNTS:
+            yield from ((f'[{name}.NAME] kind = "{kind}"', section) for kind, section in ACCOUNT_SECTIONS.items())
+            yield f"[{name}.NAME]", ChannelSettings
 
 
 def _heading(name: str, field: FieldInfo) -> str:
@@ -98,6 +104,9 @@ def undescribed(model: type[BaseModel], path: str = "") -> Iterator[str]:
         inner = _model_of(field.annotation)
         if inner is not None:
             yield from undescribed(inner, f"{path}{name}.")
+        elif path + name == _ACCOUNTS:
+            for kind, section in ACCOUNT_SECTIONS.items():
+                yield from undescribed(section, f"{name}.{kind}.")
         elif not field.description and path + name != "modules":
             yield path + name
 

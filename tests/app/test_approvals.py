@@ -8,10 +8,11 @@ import pytest
 
 from postroom.app.approval_policy import approval_policy
 from postroom.app.approvals import build_gate, deciders_of
-from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.channels import build_channels
 from postroom.app.people import household_people
 from postroom.app.people_seeds import keep_in_step
 from postroom.app.question_people import HouseholdAsked
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.store import open_store
 from postroom.domain.approval import Risk
 from postroom.domain.ids import IdMint

@@ -15,9 +15,9 @@ NAMES = frozenset({"telegram", "email"})
 A_FIELD_TOO = frozenset({"email"})  # of a person, a note or a form: only where it is asked for is it a channel's name
 NAMED_FOR_A_REASON = {
     "system/settings/shipped.py": "the one table of sections of the settings that are accounts",
-    "system/settings/model.py": "[approvals] ask_channel, a setting from before channels had accounts",
+    "system/settings/accounts.py": "the kinds of accounts, and what stands in the section of each",
     "system/settings/gather.py": "BUTLER_TELEGRAM_TOKEN and its like are public",
-    "app/channels.py": "makes the shipped channels from their sections",
+    "app/sandbox_channel.py": "makes an account against the sandbox's face of its kind",
     "doors/butler/modules/credentials.py": "the sections [telegram] and [email] of the messenger's file",
     "doors/butler/modules/channels.py": "the modules of those sections",
     "doors/butler/modules/catalogue.py": "their names in the catalogue of modules",

@@ -191,3 +191,15 @@ def test_intents_of_the_schema_are_those_of_the_code() -> None:
     schema = json.loads(files("postroom").joinpath("domain/schemas/protocol/notify.v1.json").read_text())
 
     assert schema["properties"]["delivery"]["properties"]["intent"]["enum"] == [str(intent) for intent in Intent]
+
+
+@pytest.mark.requirement("chan:auto")
+def test_auto_is_a_channel_for_sending_and_for_nothing_else() -> None:
+    sent = changed(SEND, "delivery.channel", "auto")
+
+    assert parse_notify(sent, CHANNELS).channel == "auto"
+    assert SCHEMA.is_valid(sent)
+    for envelope in (REPLY, REACT):
+        answered = changed(envelope, "delivery.channel", "auto")
+        assert complaints(answered) == [("delivery.channel", "auto_sends_only")]
+        assert not SCHEMA.is_valid(answered)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from postroom.app.known_channels import configured_channels, kind_of
-from postroom.domain.account import Account, AccountHealth
+from postroom.app.known_channels import account_kinds, configured_channels
+from postroom.domain.account import AccountHealth, ListedAccount
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Peer
@@ -22,15 +22,15 @@ class Accounts:
     channels: KnownChannels
     messenger: Peer
 
-    async def listed(self) -> list[Account]:
+    async def listed(self) -> list[ListedAccount]:
         """Never fails: without the messenger everything is known but the health."""
         circuits = (await self._told("messenger_circuit_status")).get("circuits", {})
         throttles = (await self._told("messenger_rate_limit_status")).get("provider_throttles", {})
-        set_up = configured_channels(self.settings)
+        set_up, kinds = configured_channels(self.settings), account_kinds(self.settings)
         return [
-            Account(
+            ListedAccount(
                 name=name,
-                kind=kind_of(name),
+                kind=kinds.get(name, name),
                 configured=circuits.get(name, {}).get("configured", name in set_up),
                 capabilities=can,
                 health=_health(circuits[name], throttles.get(name)) if name in circuits else None,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from postroom.app.known_channels import known_channels
-from postroom.app.own_channel import own_channel
+from postroom.app.account_channel import account_channel
+from postroom.app.known_channels import account_kinds
+from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
 from postroom.world.channels.address_forms import ADDRESS_FORMS
@@ -18,14 +19,19 @@ if TYPE_CHECKING:
 
 
 def address_forms(settings: Settings) -> AddressForms:
-    return {name: ADDRESS_FORMS.get(name) or _of_own_channel(settings, name) for name in known_channels(settings)}
+    kinds = account_kinds(settings)
+    return {name: ADDRESS_FORMS.get(kinds[name]) or _by_its_channel(settings, name) for name in kinds}
 
 
-def _of_own_channel(settings: Settings, name: str) -> Callable[[str], str | None]:
+def _by_its_channel(settings: Settings, name: str) -> Callable[[str], str | None]:
     """Made when the first address is looked at: a factory may need what only a running household has."""
 
     @cache
     def channel() -> Channel:
-        return own_channel(name, settings.channels[name])
+        account = next((one for one in settings.accounts if one.name == name), None)
+        if account is not None:
+            return account_channel(account, settings.home)
+        sandbox = SandboxAddress(settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp)
+        return sandbox_channel(name, account_kinds(settings)[name], sandbox, settings.home)
 
     return lambda text: channel().address(text)

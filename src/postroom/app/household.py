@@ -18,7 +18,7 @@ from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
-from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
@@ -32,6 +32,7 @@ from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.sandbox import start_sandbox
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.store import OpenedStore, open_store

@@ -6,30 +6,34 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from postroom.app.own_channel import declared
-from postroom.domain.capabilities import Capabilities
+from postroom.app.sandbox_channel import FACED
+from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
-from postroom.system.settings.shipped import SHIPPED, set_up, spacings_seconds, timeouts_seconds
+from postroom.system.settings.accounts import ChannelSettings, SlackAccount
+from postroom.system.settings.shipped import SHIPPED, spacings_seconds, timeouts_seconds
 from postroom.work.delivery.limits import SCOPES
 from postroom.world.channels.kinds import KINDS
 
 
 def known_channels(settings: Settings, channels: Mapping[str, Channel] | None = None) -> dict[str, Capabilities]:
     """One without credentials is known and unavailable; one that has been made speaks for itself."""
-    named = {name: KINDS[name] for name in SHIPPED}
-    named |= {name: declared(name, one) for name, one in settings.channels.items()}
+    named = {name: _declared(settings, name, kind) for name, kind in account_kinds(settings).items()}
     made = {name: channel.capabilities for name, channel in (channels or {}).items()}
     return _as_set(settings, named | made)
 
 
-def kind_of(name: str) -> str:
-    """A channel that the settings name by its factory is a kind of its own."""
-    return name if name in KINDS else "factory"
+def account_kinds(settings: Settings) -> dict[str, str]:
+    """Of every account that may be named; one that the settings name by its factory is a kind of its own."""
+    always = FACED if settings.in_sandbox else SHIPPED
+    return {name: name for name in always} | {one.name: one.kind for one in settings.accounts}
 
 
 def configured_channels(settings: Settings) -> tuple[str, ...]:
     """Those with credentials, or the sandbox's, in the order they are tried."""
-    return SHIPPED if settings.in_sandbox else (*set_up(settings), *settings.channels)
+    if not settings.in_sandbox:
+        return tuple(account.name for account in settings.accounts)
+    return tuple(name for name, kind in account_kinds(settings).items() if kind in FACED)
 
 
 def usable_channels(settings: Settings) -> tuple[str, ...]:
@@ -37,14 +41,23 @@ def usable_channels(settings: Settings) -> tuple[str, ...]:
     return configured_channels(settings) or SHIPPED[:1]
 
 
+def _declared(settings: Settings, name: str, kind: str) -> Capabilities:
+    options = settings.channels.get(name)
+    if isinstance(options, ChannelSettings):
+        return declared(name, options)
+    can = KINDS.get(kind, UNDECLARED)
+    is_deaf = isinstance(options, SlackAccount) and not options.app_token and not settings.in_sandbox
+    return replace(can, inbound=False) if is_deaf else can
+
+
 def _as_set(settings: Settings, known: Mapping[str, Capabilities]) -> dict[str, Capabilities]:
     """The household's own numbers win over what a channel asks for."""
-    timeouts, spacings = timeouts_seconds(settings), spacings_seconds(settings)
+    timeouts, spacings, kinds = timeouts_seconds(settings), spacings_seconds(settings), account_kinds(settings)
     return {
         name: replace(
             one,
-            timeout_seconds=timeouts.get(name, one.timeout_seconds),
-            spacing_seconds=spacings.get(name, one.spacing_seconds),
+            timeout_seconds=timeouts.get(kinds.get(name, name), one.timeout_seconds),
+            spacing_seconds=spacings.get(kinds.get(name, name), one.spacing_seconds),
             bot_per_minute=settings.limits.channels.get(f"{name}.{SCOPES[0]}", one.bot_per_minute),
             user_per_minute=settings.limits.channels.get(f"{name}.{SCOPES[1]}", one.user_per_minute),
         )

@@ -10,7 +10,7 @@ from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ports import Channel, Probe
 from postroom.system.settings import SettingsError
-from postroom.system.settings.model import ChannelSettings
+from postroom.system.settings.accounts import ChannelSettings
 
 
 class Undeclared:

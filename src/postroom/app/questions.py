@@ -120,9 +120,11 @@ def abilities(settings: Settings) -> Channels:
     usable = usable_channels(settings)
     return {
         name: ChannelAbility(
-            buttons=one.buttons,
+            buttons=one.buttons and one.inbound,  # a button nobody hears would be a lie
+            most_buttons=one.most_buttons,
             edits=one.edits,
             inbound=one.inbound,
+            replies=one.replies,
             threads=one.thread_identity is not None,
             configured=name in usable,
         )

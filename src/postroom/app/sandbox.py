@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from postroom.app.channels import SandboxAddress
 from postroom.app.parts import SANDBOX, SANDBOX_SMTP
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions
 from postroom.system.serving.listeners import Listeners
 from postroom.system.settings import Settings

@@ -27,7 +27,12 @@ def channels(home: Home = None, json: Json = False) -> None:
         say_json(found)
         return
     for one in found:
-        say(f"{one['name']}  {_health(one)}; {_abilities(one['capabilities'])}")
+        say(f"{_named(one)}  {_health(one)}; {_abilities(one['capabilities'])}")
+
+
+def _named(account: Mapping[str, Any]) -> str:
+    name, kind = account["name"], account["kind"]
+    return str(name) if name == kind else f"{name} ({kind})"
 
 
 def _health(account: Mapping[str, Any]) -> str:

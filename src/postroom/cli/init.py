@@ -27,6 +27,12 @@ _SETTINGS = """\
 # email = "bob@example.org"
 # trusted = false
 
+# More accounts, each under a name of its own; what NAME is, `postroom notify --channel NAME` says.
+# kind is telegram, email, ntfy, slack, discord, webhook or apprise; ${VARIABLE} stands for a variable's value.
+# [channels.slack-work]
+# kind = "slack"
+# bot_token = "${SLACK_TOKEN}"
+
 # Credentials belong in secrets.toml beside this file (mode 0600), or in the environment:
 # BUTLER_TELEGRAM_TOKEN, BUTLER_EMAIL_ADDRESS, BUTLER_EMAIL_PASSWORD.
 """

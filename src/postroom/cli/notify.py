@@ -11,6 +11,7 @@ import typer
 
 from postroom.cli.elsewhere import elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
+from postroom.domain.channel_names import AUTO
 from postroom.domain.nearest import did_you_mean
 from postroom.system.settings import SettingsError
 from postroom.system.settings.glance import SettingsGlance, glance_from_process
@@ -19,7 +20,7 @@ from postroom.system.settings.shipped import DEFAULT_CHANNEL, SPOKEN
 _BUTLER = "general"
 Channel = Annotated[
     str | None,
-    typer.Option("--channel", "-c", help=f"Such as {SPOKEN}; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds best."),
+    typer.Option("--channel", "-c", help=f"Such as {SPOKEN}, or auto; {DEFAULT_CHANNEL}, or what POSTROOM_URL finds."),
 ]
 As = Annotated[
     str | None, typer.Option("--as", help="The butler that speaks: general, or whose token POSTROOM_TOKEN is.")
@@ -82,14 +83,14 @@ def _here(
     from postroom.cli.household_peer import NotRunning, call, call_at
 
     asked["channel"] = channel = asked["channel"] or DEFAULT_CHANNEL
-    if (url := settings.url_of(butler)) is not None and channel in settings.channels:
+    if (url := settings.url_of(butler)) is not None and channel in (*settings.channels, AUTO):
         with suppress(NotRunning):  # a mistake in the settings may be why, so all of them are read below
             return call_at(url, settings.tokens_file, butler, "notify", asked, patience)
     from postroom.app.known_channels import known_channels
     from postroom.system.settings.load import from_process
 
     whole, _ = from_process(overrides)
-    _check("--channel", channel, known_channels(whole))
+    _check("--channel", channel, (*known_channels(whole), AUTO))
     return call(whole, butler, "notify", asked, timeout_seconds=patience)
 
 

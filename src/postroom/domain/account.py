@@ -18,7 +18,7 @@ class AccountHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class ListedAccount:
     name: str
     kind: str
     configured: bool

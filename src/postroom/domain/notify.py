@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Final, TypedDict
 
 from postroom.domain.capabilities import Capabilities, KnownChannels
+from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import Intent, OnUncertain, Priority
 from postroom.domain.fields import Fields
 from postroom.domain.outgoing import Outgoing, RequestContext
@@ -58,7 +59,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     delivery = top.nested("delivery")
     delivery.refuse_unknown(_DELIVERY_FIELDS)
     intent = delivery.choice("intent", _INTENTS)
-    channel = delivery.choice("channel", channels.keys())
+    channel = _channel(delivery, intent, channels)
     can = channels.get(channel, _UNKNOWN)
     message = _message(delivery, intent)
     subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
@@ -117,6 +118,15 @@ def notify_document(outgoing: Outgoing) -> dict[str, Any]:
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _channel(delivery: Fields, intent: str, channels: KnownChannels) -> str:
+    if delivery.raw("channel") != AUTO:
+        return delivery.choice("channel", channels.keys())
+    if intent in (Intent.REPLY, Intent.REACT):
+        delivery.complain("channel", "must be the one that is answered on: auto is for sending", "auto_sends_only")
+        return ""
+    return AUTO
 
 
 def _message(delivery: Fields, intent: str) -> str:

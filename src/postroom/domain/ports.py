@@ -176,6 +176,10 @@ class AddressBook(Protocol):
 
     async def owner(self, channel: str) -> str | None: ...
 
+    async def channels_of(self, name: str | None) -> Sequence[str]:
+        """Where a person has addresses, in their own order; without a name, the owner."""
+        ...
+
 
 class Limits(Protocol):
     """Admission: all tiers, in flight and provider throttle in one atomic decision."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from postroom.cli.doctor_checks.credentials import look_at_channels, look_at_owner
 from postroom.system.settings import Settings
 from tests.contract.bot_api import BotApi, refused, reply
@@ -77,3 +79,25 @@ async def test_an_owner_without_an_address_is_a_problem_only_when_it_is_real(hom
     assert [one.ok for one in look_at_owner(settings(home, **real))] == [False]
     assert [one.ok for one in look_at_owner(settings(home, **real, owner={"email": "ada@example.org"}))] == [False]
     assert [one.ok for one in look_at_owner(settings(home, **real, owner={"telegram_chat_id": 1}))] == [True]
+
+
+@pytest.mark.requirement("chan:doctor-accounts")
+async def test_every_account_has_its_own_line_whatever_is_wrong_with_another(home: Path) -> None:
+    async with BotApi() as good, BotApi() as bad:
+        good.behave(reply(200, {"ok": True, "result": {"id": 1, "is_bot": True, "username": "work_bot"}}))
+        bad.behave(refused(401, "Unauthorized"))
+        accounts = {
+            "work": {"kind": "telegram", "token": TOKEN, "api_base_url": good.url},
+            "club": {"kind": "telegram", "token": TOKEN, "api_base_url": bad.url},
+            "broken": {"kind": "telegram", "token": "canary bot token"},
+            "letters": {"kind": "email", "address": "a@x.org, b@x.org"},
+        }
+        findings = await look_at_channels(settings(home, channels=accounts))
+
+    found = {one.subject: (one.ok, one.detail, one.advice) for one in findings}
+    assert [one.subject for one in findings] == ["email", "telegram", "work", "club", "broken", "letters"]
+    assert found["work"] == (True, "we are @work_bot", "")
+    assert found["club"] == (False, "Telegram does not accept our bot token", "check [channels.club]")
+    assert found["broken"][:2] == (False, "channels.broken: the Telegram bot token is malformed.")
+    assert found["letters"][:2] == (False, "channels.letters: address must be a single e-mail address.")
+    assert TOKEN not in repr(findings) and "canary" not in repr(findings)

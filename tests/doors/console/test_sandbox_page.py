@@ -17,7 +17,7 @@ from tests.doors.console.browser import Site, console_site
 from tests.doors.console.http import calling
 
 from postroom.domain.principal import Principal, Role
-from postroom.programs.sandbox.bot_api import SANDBOX_TOKEN
+from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 

@@ -17,10 +17,11 @@ from tests.services.ready_file import ready_file
 from tests.system.counted import CountedLoops
 
 from postroom.app.approvals import approving
-from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.channels import build_channels
 from postroom.app.messenger import messenger_parts
 from postroom.app.plane import running_plane
 from postroom.app.questions import build_asking
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.store import OpenedStore, open_store
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.ids import DeliveryId, IdMint

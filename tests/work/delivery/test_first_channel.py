@@ -15,6 +15,9 @@ class Known:
     async def addresses(self, name: str, channel: str) -> list[str]:
         return ["7"] if (name, channel) == ("Bob", "telegram") else []
 
+    async def channels_of(self, name: str | None) -> list[str]:
+        return []
+
 
 @pytest.mark.parametrize(
     ("recipient", "channel"),

@@ -65,3 +65,21 @@ async def test_a_target_that_is_not_certain_is_refused(notify: Outgoing, field: 
 
 def test_a_thread_is_part_of_the_identity() -> None:
     assert (Target("1").identity, Target("1", "2").identity) == ("1", "1:2")
+
+
+class Words(ScriptedChannel):
+    """Where any word is an address."""
+
+    def address(self, text: str) -> str | None:
+        return text
+
+
+@pytest.mark.parametrize(
+    ("recipient", "address"),
+    [("Ann", "2000"), ("alerts", "alerts"), ("user:Ann", "user:Ann"), ("2000", "2000")],
+    ids=["a contact", "no contact", "no name", "a number"],
+)
+async def test_where_any_word_is_an_address_a_contact_is_still_found_by_name(recipient: str, address: str) -> None:
+    notify = replace(NOTIFY, channel="push", recipient=recipient)
+
+    assert await resolve_target(notify, Words("push", FakeClock()), Book()) == Target(address)

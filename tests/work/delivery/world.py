@@ -172,6 +172,9 @@ class Book:
     async def owner(self, channel: str) -> str | None:
         return "owner@example.com" if channel == "email" else "1000"
 
+    async def channels_of(self, name: str | None) -> Sequence[str]:
+        return {None: ["pager", "email", "telegram"], "ann": ["telegram"]}.get(name and name.lower(), [])
+
 
 @dataclass(slots=True)
 class Tally:

@@ -14,10 +14,11 @@ from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 
-from postroom.app.channels import SandboxAddress, build_channels
+from postroom.app.channels import build_channels
 from postroom.app.inbox import release_policy
 from postroom.app.people_seeds import keep_in_step
 from postroom.app.plane import build_plane, dispatching
+from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.shared_state import shared_state
 from postroom.app.store import OpenedStore, open_store
 from postroom.domain.ids import IdMint

@@ -91,3 +91,29 @@ async def test_who_approves_is_as_of_the_last_look_and_nobody_when_that_is_long_
     assert people.approvers == {ann.id}
     await clock.advance(60)
     assert people.approvers == frozenset()
+
+
+@pytest.mark.requirement("chan:auto")
+async def test_a_persons_channels_are_in_their_own_order(database: Database) -> None:
+    places = (
+        PersonAddress(channel="slack", address="U02", rank=2),
+        PersonAddress(channel="push", address="bobs", rank=1),
+        PersonAddress(channel="push", address="bobs-too", rank=3),
+    )
+    _, people = await household_people(
+        database, owner("Olivia", "1000", "o@x.org"), NewPerson(name="Bob", addresses=places)
+    )
+
+    assert await people.channels_of("bob") == ["push", "slack"]
+    assert await people.channels_of(None) == ["telegram", "email"]
+    assert await people.channels_of("Nobody") == []
+
+
+async def test_a_contact_who_is_called_like_an_address_gets_nothing_that_is_sent_there(database: Database) -> None:
+    thief = NewPerson(name="U01", addresses=(PersonAddress(channel="slack", address="U66", rank=1),))
+    stored, people = await household_people(database, owner("Olivia", "1000"), thief)
+    assert await people.addresses("U01", "slack") == ["U66"]
+
+    await stored.change(HOUSEHOLD_OWNER, "owner", also_on_slack, now_us=2)
+
+    assert await people.addresses("U01", "slack") == []

@@ -218,3 +218,28 @@ def test_what_one_press_cannot_answer_there_has_a_link_and_its_options_in_the_te
     assert "Reply" not in message
     assert all(option in message for option in wording["options"] or ())
     assert "1. one" in message or not wording["options"]
+
+
+def with_few(most: int, base_url: str = "https://home.example") -> CardMaker:
+    """On a channel with few buttons."""
+    able = replace(CHANNELS["telegram"], most_buttons=most)
+    return CardMaker(channels={"telegram": able}, key=b"k", base_url=base_url)
+
+
+@pytest.mark.requirement("chan:buttons-that-fit")
+def test_options_that_do_not_fit_on_buttons_are_a_numbered_list_and_a_link() -> None:
+    fits, full = with_few(2).asking(new_question(), shown()), with_few(1).asking(new_question(), shown())
+
+    assert fits.outgoing.markup is not None and full.outgoing.markup is not None
+    assert [list(row) for row in fits.outgoing.markup.labels] == [["ship", "wait"]]
+    assert [list(row) for row in full.outgoing.markup.labels] == [["Answer"]]
+    assert [one.action for one in full.tokens] == [TokenAction.OPEN]
+    assert "1. ship\n2. wait" in full.outgoing.message and "1. ship" not in fits.outgoing.message
+
+
+@pytest.mark.requirement("chan:buttons-that-fit")
+def test_without_a_link_the_list_stands_alone_and_says_how_to_reply() -> None:
+    card = with_few(1, base_url="").asking(new_question(), shown())
+
+    assert card.outgoing.markup is None and card.tokens == ()
+    assert "1. ship" in card.outgoing.message and "eply" in card.outgoing.message

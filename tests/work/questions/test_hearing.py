@@ -262,3 +262,19 @@ async def test_after_a_gap_every_open_card_with_buttons_says_so_once(chat: Chat)
     assert edit.revises == "d1"
     assert "I could not hear you from 00:00 UTC to 00:18 UTC" in edit.message
     assert chat.button("yes", edit).token == chat.button("yes").token
+
+
+@pytest.mark.requirement("chan:press-of-its-account")
+async def test_a_press_on_another_account_is_not_valid_though_the_person_has_the_same_number_there(chat: Chat) -> None:
+    ask_id = await chat.ask()
+    bot = Bot()
+    other = replace(chat.hearing, bots={**chat.hearing.bots, "work": bot})
+    token = chat.button("yes").token or ""
+
+    await other.press(
+        Press(channel="work", event_id="press:9", callback_id="9", places=("2000",), sender="2000", token=token)
+    )
+
+    assert bot.said == [("9", NOT_VALID, True)]
+    assert chat.bot.said == []
+    assert await chat.status(ask_id) is QuestionStatus.OPEN

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
+from postroom.app.account_channel import account_channel, section_name
 from postroom.app.channels import build_channels
-from postroom.app.known_channels import known_channels
 from postroom.app.people_seeds import owner_seed
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Channel, Probe
 from postroom.system.settings import Settings, SettingsError
+from postroom.system.settings.accounts import Account
 
 _PROBE_SECONDS = 10.0
 _WHERE = {
@@ -18,35 +22,46 @@ _WHERE = {
 
 
 async def look_at_channels(settings: Settings) -> list[Finding]:
-    """Asks who we are (getMe) and logs in (SMTP); sends nothing."""
+    """Asks each account who we are, or logs in; sends nothing."""
     if settings.in_sandbox:
         return [Finding("channels", True, "sandbox: no credentials are set, nothing leaves this machine")]
-    try:
-        channels = build_channels(settings, None)
-    except SettingsError as error:
-        return [Finding("channels", False, str(error), "mend that setting, or the variable it comes from")]
+    accounts = settings.accounts
     findings = [
-        Finding(name, True, "not set up, so it cannot be used", f"to use it, set {_WHERE[name]}")
-        for name in sorted(known_channels(settings).keys() - channels.keys())
+        Finding(name, True, "not set up, so it cannot be used", f"to use it, set {where}")
+        for name, where in sorted(_WHERE.items())
+        if name not in {one.name for one in accounts}
     ]
-    if not channels:
+    if not accounts:
         findings.append(
             Finding("channels", False, "no sandbox and no credentials", "set one of them, or drop --no-sandbox")
         )
-    for name, channel in channels.items():
-        findings.append(await _probe(name, channel))
+    return findings + await asyncio.gather(*(_look_at(one, settings.home) for one in accounts))
+
+
+async def _look_at(account: Account, home: Path) -> Finding:
+    try:
+        channel = account_channel(account, home)
+    except SettingsError as error:
+        return Finding(account.name, False, str(error), "mend that setting, or the variable it comes from")
+    try:
+        return await _probe(account, channel)
+    finally:
         await channel.close()
-    return findings
 
 
-async def _probe(name: str, channel: Channel) -> Finding:
+async def _probe(account: Account, channel: Channel) -> Finding:
     if not isinstance(channel, Probe):
-        return Finding(name, True, "set up; it cannot tell whether its credentials work")
+        return Finding(account.name, True, "set up; it cannot tell whether its credentials work")
     try:
         who = await channel.probe(_PROBE_SECONDS)
     except PostroomError as error:
-        return Finding(name, False, error.message, f"check {_WHERE.get(name, f'[channels.{name}]')}")
-    return Finding(name, True, f"we are {who}")
+        return Finding(account.name, False, error.message, f"check {_where(account)}")
+    return Finding(account.name, True, f"we are {who}")
+
+
+def _where(account: Account) -> str:
+    section = section_name(account)
+    return _WHERE.get(section) or f"[{section}]"
 
 
 def look_at_owner(settings: Settings) -> list[Finding]:

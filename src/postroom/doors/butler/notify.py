@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import Intent
 from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
@@ -47,7 +48,7 @@ def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: 
     intent = arguments.intent if arguments.intent is not None else "send"
     if intent != Intent.REACT and _is_missing(arguments.message):
         raise ValidationError("Missing required 'message' parameter: say what should be delivered.")
-    if not isinstance(arguments.channel, str) or arguments.channel not in channels:
+    if not isinstance(arguments.channel, str) or arguments.channel not in (*channels, AUTO):
         known = ", ".join(sorted(channels))
         raise ValidationError(f"Unsupported channel {_quoted(arguments.channel)}. Supported channels: {known}.")
     if not isinstance(intent, str) or intent not in _INTENTS:

@@ -19,7 +19,8 @@ NOTIFY_DESCRIPTION: Final = """\
 Deliver a message to a person over {channels}, reply in the conversation a request came from, \
 or react to a message with an emoji.
 
-Give `channel` and `message`. Without `recipient` the household's owner gets it; a recipient is an address \
+Give `channel` and `message`; the channel `auto` is the first that reaches the person, in the order they chose, and \
+the answer names it. Without `recipient` the household's owner gets it; a recipient is an address \
 on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
 `request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
 left out. Pass `idempotency_key` when you may repeat the call: the message \
@@ -32,7 +33,9 @@ The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried
 # Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
 # `[1, 2]` would arrive as a list. Not validated by it, so that a wrong type gets our answer and not its.
 Text = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})]
-Channel = Annotated[Any, WithJsonSchema({"type": "string", "description": f"the name of a channel, such as {SPOKEN}"})]
+Channel = Annotated[
+    Any, WithJsonSchema({"type": "string", "description": f"the name of a channel, such as {SPOKEN}, or auto"})
+]
 IntentName = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["send", "reply", "react"]})]
 PriorityName = Annotated[
     Any, WithJsonSchema({"anyOf": [{"type": "string", "enum": ["high", "medium", "low"]}, {"type": "null"}]})

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from postroom.domain.account import Account
+from postroom.domain.account import ListedAccount
 from postroom.domain.capabilities import Capabilities
 from postroom.doors.guard.depends import allowing
 from postroom.doors.guard.json_door import JsonRoute, failures
@@ -36,7 +36,7 @@ class ChannelsAnswer(BaseModel):
     channels: list[ChannelAnswer]
 
 
-def channel_router(listed: Callable[[], Awaitable[Sequence[Account]]]) -> APIRouter:
+def channel_router(listed: Callable[[], Awaitable[Sequence[ListedAccount]]]) -> APIRouter:
     only = [Depends(allowing(person))]
     router = APIRouter(route_class=JsonRoute, tags=["channels"], responses=failures(401, 403, 503), dependencies=only)
 
@@ -52,7 +52,7 @@ def channel_router(listed: Callable[[], Awaitable[Sequence[Account]]]) -> APIRou
     return router
 
 
-def account_document(account: Account) -> dict[str, Any]:
+def account_document(account: ListedAccount) -> dict[str, Any]:
     health = account.health
     return {
         "name": account.name,

@@ -15,7 +15,10 @@ _TEXT: Final = {"type": "string"}
 PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "message": {**_TEXT, "description": "What to say."},
     "to": {**_TEXT, "description": "A contact by exact name, or an address; the owner, or the token's own person."},
-    "channel": {**_TEXT, "description": f"Such as {SPOKEN}; by default the first that reaches the recipient."},
+    "channel": {
+        **_TEXT,
+        "description": f"Such as {SPOKEN}; by default the first that reaches the recipient; auto: in their own order.",
+    },
     "subject": {**_TEXT, "description": "Of an e-mail."},
     "priority": {"type": "string", "enum": ["high", "medium", "low"]},
     "wait_seconds": {

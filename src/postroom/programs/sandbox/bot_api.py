@@ -14,11 +14,11 @@ from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.programs.sandbox.arguments import ApiError, Arguments, read_arguments
 from postroom.programs.sandbox.bot_methods import BotMethods
+from postroom.programs.sandbox.bot_name import bot_name
 from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.system.signal import Signal
 
-SANDBOX_TOKEN = "40290:sandbox"  # noqa: S105 - opens nothing but this sandbox
 MAX_POLL_SECONDS = 50
 ANOTHER_READER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 DEFAULT_KINDS: tuple[str, ...] = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -46,7 +46,7 @@ class BotApi:
         self._stopping = stopping
         self._token = token
         self._kinds = DEFAULT_KINDS
-        self._reader = object()
+        self._readers: dict[str, object] = {}
         methods = BotMethods(ledger, clock)
         self._reading: dict[str, Method] = {"getme": methods.get_me}
         self._sending: dict[str, Method] = {
@@ -70,7 +70,7 @@ class BotApi:
         # the whole request is read before a fault shows: a client that was cut off has truly sent it
         arguments = await read_arguments(request)
         if method == "getupdates":
-            return success(await self._updates(arguments))
+            return success(await self._updates(arguments, bot_name(token)))
         if read := self._reading.get(method):
             return success(read(arguments, token))
         if send := self._sending.get(method):
@@ -101,19 +101,20 @@ class BotApi:
                 assert_never(mode)
         return cut(request)
 
-    async def _updates(self, arguments: Arguments) -> list[dict[str, Any]]:
+    async def _updates(self, arguments: Arguments, bot: str) -> list[dict[str, Any]]:
         offset = arguments.integer("offset", 0)
         limit = min(max(arguments.integer("limit", 100), 1), 100)
         timeout = min(max(arguments.integer("timeout", 0), 0), MAX_POLL_SECONDS)
         self._kinds = kinds = _wanted_kinds(arguments, self._kinds)
         deadline_us = self._clock.now_us() + seconds(timeout)
-        me = self._reader = object()
+        me = self._readers[bot] = object()
         self._news.ring()  # a reader who still waits learns that there is another
         while True:
             news = self._news.news()
-            if self._reader is not me:
+            if self._readers[bot] is not me:
                 raise ApiError(409, ANOTHER_READER)
-            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=self._clock.now_us())
+            now_us = self._clock.now_us()
+            found = self._ledger.updates(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
             if found or self._stopping.is_set() or self._clock.now_us() >= deadline_us:
                 return found
             await self._clock.wait(news, deadline_us)

@@ -7,6 +7,7 @@ from typing import Any
 
 from postroom.domain.ports import Clock
 from postroom.programs.sandbox.arguments import Arguments, bad_request
+from postroom.programs.sandbox.bot_name import bot_name
 from postroom.programs.sandbox.keyboards import is_editable, read_markup
 from postroom.programs.sandbox.records import TelegramMessage
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
@@ -39,6 +40,7 @@ class BotMethods:
             reply_to=replied.message_id if replied else None,
             parse_mode=arguments.text("parse_mode") or None,
             reply_markup=read_markup(arguments),
+            bot=bot_name(token),
         )
         return message_object(message, token, replied)
 

@@ -28,6 +28,8 @@ class TelegramMessage:
     reply_markup: str | None = field(default=None, repr=False)
     reactions: tuple[str, ...] = ()
     from_id: int | None = None
+    bot: str = ""
+    """Which of the household's bots it is from, or for."""
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     presses: tuple[Callback, ...] = field(default=(), repr=False)
 

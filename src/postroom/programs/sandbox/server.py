@@ -16,7 +16,8 @@ from aiohttp import web
 from postroom.domain.ports import Clock
 from postroom.domain.web_address import web_address
 from postroom.programs.sandbox.application import build_application
-from postroom.programs.sandbox.bot_api import SANDBOX_TOKEN, BotApi
+from postroom.programs.sandbox.bot_api import BotApi
+from postroom.programs.sandbox.bot_name import SANDBOX_TOKEN
 from postroom.programs.sandbox.control import Control
 from postroom.programs.sandbox.faces.face import FaceParts, SandboxFace
 from postroom.programs.sandbox.faces.known import FACES

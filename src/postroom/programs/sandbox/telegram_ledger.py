@@ -60,6 +60,7 @@ create index if not exists telegram_callbacks_of_message on telegram_callbacks (
 """
 TELEGRAM_COLUMNS: Final = (
     ("telegram_messages", "from_id", "integer"),
+    ("telegram_messages", "bot", "text not null default ''"),
     ("telegram_edits", "earlier_markup", "text"),
     ("telegram_edits", "edited_us", "integer"),
     ("telegram_callbacks", "from_id", "integer"),
@@ -75,7 +76,7 @@ _MESSAGE = (
     "  (select * from telegram_edits e where e.message_id = m.message_id order by edit_id)), from_id,"
     f" (select json_group_array(json_array({_CALLBACK})) from (select * from"
     "  (select * from telegram_callbacks c where c.message_id = m.message_id"
-    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id))"
+    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot"
 )
 _REACTION = "reaction_id, chat_id, message_id, emoji, from_person, date_us"
 
@@ -97,18 +98,25 @@ class TelegramLedger:
         from_person: bool = False,
         from_name: str | None = None,
         from_id: int | None = None,
+        bot: str = "",
         announce: Announce | None = None,
     ) -> TelegramMessage:
-        """`announce` turns the kept message into the update the bot will fetch, in the same transaction."""
+        """
+        `announce` turns the kept message into the update the bot will fetch, in the same transaction.
+
+        What answers a message is for the bot that sent it.
+        """
         with self._file.writing() as connection:
+            if from_person and reply_to is not None and (replied := _message_by_id(connection, chat_id, reply_to)):
+                bot = replied.bot
             cursor = connection.execute(
                 "insert into telegram_messages (chat_id, text, date_us, from_person, from_name, reply_to_message_id,"
-                " parse_mode, reply_markup, from_id) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (chat_id, text, now_us, from_person, from_name, reply_to, parse_mode, reply_markup, from_id),
+                " parse_mode, reply_markup, from_id, bot) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (chat_id, text, now_us, from_person, from_name, reply_to, parse_mode, reply_markup, from_id, bot),
             )
             message = _message_by_id(connection, chat_id, cursor.lastrowid or 0)
             assert message is not None  # noqa: S101 - inserted two lines above, in this transaction
-            put(connection, announce, message, now_us)
+            put(connection, announce, message, now_us, message.bot)
             _trim(connection, message)
         return message
 
@@ -182,7 +190,7 @@ class TelegramLedger:
                 from_person=from_person,
                 date_us=now_us,
             )
-            put(connection, announce, reaction, now_us)
+            put(connection, announce, reaction, now_us, message.bot)
         return reaction
 
     def reaction_of(self, message_id: int, *, from_person: bool) -> str | None:
@@ -217,7 +225,7 @@ class TelegramLedger:
                 date_us=now_us,
                 from_id=from_id,
             )
-            put(connection, announce, callback, now_us)
+            put(connection, announce, callback, now_us, message.bot)
         return callback
 
     def answer_callback(self, callback_id: int, text: str, *, now_us: int, is_alert: bool = False) -> bool:
@@ -239,8 +247,10 @@ class TelegramLedger:
             rows = connection.execute(statement, (since or 0, limit)).fetchall()
         return [_callback(row) for row in (reversed(rows) if since is None else rows)]
 
-    def updates(self, *, offset: int, limit: int, kinds: Collection[str], now_us: int = 0) -> list[dict[str, Any]]:
-        return self._queue.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us)
+    def updates(
+        self, *, offset: int, limit: int, kinds: Collection[str], now_us: int = 0, bot: str = ""
+    ) -> list[dict[str, Any]]:
+        return self._queue.fetch(offset=offset, limit=limit, kinds=kinds, now_us=now_us, bot=bot)
 
     def clear(self, connection: sqlite3.Connection) -> None:
         for table in ("messages", "edits", "reactions", "callbacks", "updates"):
@@ -293,6 +303,7 @@ def _message(row: tuple[Any, ...]) -> TelegramMessage:
         edits=tuple(Edit(text=text, reply_markup=markup, edited_us=at) for text, markup, at in json.loads(row[10])),
         from_id=row[11],
         presses=tuple(_callback(press) for press in json.loads(row[12])),
+        bot=row[13],
     )
 
 

@@ -24,7 +24,10 @@ create table if not exists telegram_updates (
     payload text not null
 );
 """
-UPDATE_COLUMNS: Final = (("telegram_updates", "expires_us", "integer"),)
+UPDATE_COLUMNS: Final = (
+    ("telegram_updates", "expires_us", "integer"),
+    ("telegram_updates", "bot", "text not null default ''"),
+)
 PRESS_LIVES_SECONDS: Final = 150
 UPDATE_LIVES_SECONDS: Final = 86_400
 MOST_WAITING: Final = 10_000
@@ -36,19 +39,21 @@ class UpdateQueue:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
 
-    def fetch(self, *, offset: int, limit: int, kinds: Collection[str], now_us: int) -> list[dict[str, Any]]:
+    def fetch(
+        self, *, offset: int, limit: int, kinds: Collection[str], now_us: int, bot: str = ""
+    ) -> list[dict[str, Any]]:
         """A positive offset confirms everything before it; a negative one keeps only that many from the end."""
         with self._file.writing() as connection:
             connection.execute("delete from telegram_updates where expires_us <= ?", (now_us,))
             if offset < 0:
-                _keep_newest(connection, -offset)
+                _keep_newest(connection, -offset, bot)
             elif 0 < offset <= _last(connection) + 1:
-                connection.execute("delete from telegram_updates where update_id < ?", (offset,))
+                connection.execute("delete from telegram_updates where update_id < ? and bot = ?", (offset, bot))
             marks = ", ".join("?" * len(kinds))
             rows = connection.execute(
                 f"select update_id, kind, payload from telegram_updates where kind in ({marks})"
-                " order by update_id limit ?",
-                (*kinds, limit),
+                " and bot = ? order by update_id limit ?",
+                (*kinds, bot, limit),
             ).fetchall()
         return [{"update_id": update_id, kind: json.loads(payload)} for update_id, kind, payload in rows]
 
@@ -59,25 +64,25 @@ class UpdateQueue:
             connection.execute("update telegram_callbacks set date_us = date_us - ?", (seconds(by_seconds),))
 
 
-def put(connection: sqlite3.Connection, announce: Announce | None, record: Any, now_us: int) -> None:
+def put(connection: sqlite3.Connection, announce: Announce | None, record: Any, now_us: int, bot: str = "") -> None:
     """`announce` turns what was kept into the update the bot will fetch, in the same transaction."""
     if announce is None:
         return
     kind, payload = announce(record)
     lives = PRESS_LIVES_SECONDS if kind == "callback_query" else UPDATE_LIVES_SECONDS
     cursor = connection.execute(
-        "insert into telegram_updates (kind, payload, expires_us) values (?, ?, ?)",
-        (kind, json.dumps(payload), now_us + seconds(lives)),
+        "insert into telegram_updates (kind, payload, expires_us, bot) values (?, ?, ?, ?)",
+        (kind, json.dumps(payload), now_us + seconds(lives), bot),
     )
     oldest = (cursor.lastrowid or 0) - MOST_WAITING
     connection.execute("delete from telegram_updates where update_id <= ?", (oldest,))
 
 
-def _keep_newest(connection: sqlite3.Connection, many: int) -> None:
+def _keep_newest(connection: sqlite3.Connection, many: int, bot: str) -> None:
     connection.execute(
-        "delete from telegram_updates where update_id not in"
-        " (select update_id from telegram_updates order by update_id desc limit ?)",
-        (many,),
+        "delete from telegram_updates where bot = ? and update_id not in"
+        " (select update_id from telegram_updates where bot = ? order by update_id desc limit ?)",
+        (bot, bot, many),
     )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
@@ -15,11 +14,11 @@ from postroom.domain.errors import UserError
 from postroom.domain.field_words import words
 from postroom.system.settings.shipped import SHIPPED
 from postroom.system.settings.unknown_key import unknown_key
+from postroom.system.settings.variables import MissingVariable, resolve
 
 MESSENGER: Final = "messenger"
 RESERVED: Final = frozenset({"inbox", "approvals", "intents", "operator", "sandbox", "api", "worker"})
 SENDING_MODULES: Final = frozenset(SHIPPED)
-_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANY_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)  # from here a day comes within 50 years or never
 _NAME: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
@@ -150,10 +149,11 @@ class ButlerConfig(RosterTable):
 
 
 def parse_butler(document: Mapping[str, Any], environment: Mapping[str, str], *, file: str) -> ButlerConfig:
-    missing: set[str] = set()
-    resolved = _resolve(document, environment, missing)
-    if missing:
-        raise RosterError(f"{file}: these variables are not set: {', '.join(sorted(missing))}.")
+    unset: list[MissingVariable] = []
+    resolved = resolve(document, environment, unset)
+    if unset:
+        names = sorted({one.variable for one in unset})
+        raise RosterError(f"{file}: these variables are not set: {', '.join(names)}.")
     try:
         config = ButlerConfig.model_validate(resolved)
     except ValidationError as error:
@@ -194,17 +194,6 @@ def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
         if names.count(name) > 1:
             raise RosterError(f"{file}: butler.schedule: two schedules are called '{name}'.")
     return config
-
-
-def _resolve(value: Any, environment: Mapping[str, str], missing: set[str]) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _resolve(inner, environment, missing) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_resolve(inner, environment, missing) for inner in value]
-    if not isinstance(value, str):
-        return value
-    missing |= {name for name in _VARIABLE.findall(value) if name not in environment}
-    return _VARIABLE.sub(lambda match: environment.get(match[1], ""), value)
 
 
 def _explain(error: ValidationError, file: str) -> str:

@@ -6,21 +6,34 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.approval import Risk
+from postroom.domain.channel_names import RESERVED_NAMES
 from postroom.domain.delivery import OnUncertain, Priority
+from postroom.domain.nearest import did_you_mean
 from postroom.domain.web_address import in_url, web_address
+from postroom.system.settings.accounts import (
+    ACCOUNT_SECTIONS,
+    Account,
+    AccountOptions,
+    AccountTable,
+    ChannelAccount,
+    EmailSettings,
+    Port,
+    TelegramSettings,
+    kind_of_options,
+    wrong_key,
+)
 from postroom.system.settings.desk import DeskSettings
 from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import Positive, Seconds, SettingsSection
 from postroom.system.settings.serving import ServingSettings
-from postroom.system.settings.shipped import SHIPPED
+from postroom.system.settings.shipped import SHIPPED, set_up
 
 _CHANNEL = r"^[a-z][a-z0-9_-]{0,40}$"
 ChatId = Annotated[str, Field(coerce_numbers_to_str=True)]  # a number in TOML as well as a text
-Port = Annotated[int, Field(ge=0, le=65535)]
 
 
 class LimitSettings(SettingsSection):
@@ -105,32 +118,6 @@ class MessagesSettings(SettingsSection):
     """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
 
 
-class TelegramSettings(SettingsSection):
-    """The bot."""
-
-    api_base_url: str = "https://api.telegram.org"
-    """Where the Bot API is: a server of your own, or Telegram's."""
-    token: Secret = Secret("")
-    """The bot's token; in `secrets.toml` or BUTLER_TELEGRAM_TOKEN."""
-
-
-class EmailSettings(SettingsSection):
-    """The mailbox that mail is sent from."""
-
-    smtp_host: str = "smtp.gmail.com"
-    """The mail server."""
-    smtp_port: Port = 587
-    """Its port."""
-    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
-    """`starttls` (587), `tls` (465), or `none`, which is for this machine only."""
-    from_address: str = ""
-    """The sender people see; the mailbox itself when empty."""
-    address: str = ""
-    """The mailbox; in `secrets.toml` or BUTLER_EMAIL_ADDRESS."""
-    password: Secret = Secret("")
-    """Its password; in `secrets.toml` or BUTLER_EMAIL_PASSWORD."""
-
-
 class ApprovalSettings(SettingsSection):
     """Which messages wait for a person."""
 
@@ -152,8 +139,8 @@ class ApprovalSettings(SettingsSection):
     """How often overdue messages are looked for."""
     ask_owner: bool | None = None
     """Show the owner, and approvers who are trusted, a card about each message that waits; unset: yes."""
-    ask_channel: Literal["", "telegram", "email"] = ""
-    """Over which channel; empty: the first one each of them has an address on."""
+    ask_channel: str = ""
+    """Over which account; empty: the first one each of them has an address on."""
     phone: Literal["none", "low", "medium", "high"] = "medium"
     """The highest risk that may be decided outside the console; above it the card leads there."""
 
@@ -244,15 +231,6 @@ class ConnectorSettings(SettingsSection):
     """Where an adapter that runs alone reaches the API."""
 
 
-class ChannelSettings(SettingsSection):
-    """A channel of your own; one `[channels.NAME]` table each."""
-
-    factory: str
-    """`module:function` that is given the options and returns the channel."""
-    options: dict[str, Secret] = Field(default_factory=dict)
-    """What the function is given, by name."""
-
-
 class Ports(SettingsSection):
     """Where each part listens; 0 lets the system choose."""
 
@@ -325,16 +303,32 @@ class Settings(SettingsSection):
     owner: Owner = Owner()
     contacts: tuple[ContactSettings, ...] = ()
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
-    channels: dict[Annotated[str, Field(pattern=_CHANNEL)], ChannelSettings] = Field(default_factory=dict)
+    channels: dict[Annotated[str, Field(pattern=_CHANNEL)], AccountTable] = Field(default_factory=dict)
     ports: Ports = Ports()
     telemetry: TelemetrySettings = TelemetrySettings()
 
     @field_validator("channels")
     @classmethod
-    def _ours_stay_ours(cls, channels: dict[str, ChannelSettings]) -> dict[str, ChannelSettings]:
-        if taken := set(SHIPPED) & channels.keys():
-            raise ValueError(f"{', '.join(sorted(taken))} cannot be replaced")
+    def _ours_stay_ours(cls, channels: dict[str, ChannelAccount], info: ValidationInfo) -> dict[str, ChannelAccount]:
+        for name, options in channels.items():
+            if name in RESERVED_NAMES:
+                raise wrong_key((name,), "cannot be the name of an account")
+            if name in SHIPPED and kind_of_options(options) != name:
+                raise wrong_key((name,), f'cannot be replaced: an account of this name has kind = "{name}"')
+            if name in SHIPPED and info.data[name].model_fields_set:
+                raise wrong_key((name,), f"[{name}] is set as well, and there can be only one of them")
         return channels
+
+    @model_validator(mode="after")
+    def _asked_where_there_is_an_account(self) -> Settings:
+        wished = self.approvals.ask_channel
+        known = {*SHIPPED, *self.channels, *(ACCOUNT_SECTIONS if self.in_sandbox else ())}
+        if wished and wished not in known:
+            near = did_you_mean(wished, known)
+            raise wrong_key(
+                ("approvals", "ask_channel"), f"there is no such account{near} There are {', '.join(sorted(known))}"
+            )
+        return self
 
     @property
     def has_credentials(self) -> bool:
@@ -343,6 +337,14 @@ class Settings(SettingsSection):
     @property
     def in_sandbox(self) -> bool:
         return self.sandbox if self.sandbox is not None else not self.has_credentials
+
+    @property
+    def accounts(self) -> tuple[Account, ...]:
+        """Those that are set up, in the order they are tried."""
+        sections: dict[str, AccountOptions] = {name: getattr(self, name) for name in set_up(self)}
+        options = {**sections, **self.channels}
+        order = [*(name for name in SHIPPED if name in options), *(name for name in options if name not in SHIPPED)]
+        return tuple(Account(name=name, kind=kind_of_options(options[name]), options=options[name]) for name in order)
 
     @property
     def approvals_on(self) -> bool:

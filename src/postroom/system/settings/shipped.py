@@ -13,6 +13,7 @@ DEFAULT_CHANNEL: Final = SHIPPED[0]
 
 
 def timeouts_seconds(settings: Settings) -> dict[str, float]:
+    """By kind, as is the pause."""
     return {"telegram": settings.timeouts.telegram_seconds, "email": settings.timeouts.email_seconds}
 
 

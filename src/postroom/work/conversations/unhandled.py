@@ -54,7 +54,7 @@ def sentence_for(message: InboundMessage, day: str) -> Outgoing:
         channel=message.channel,
         message=SENTENCE,
         context=context,
-        idempotency_key=f"unhandled:{place}:{day}",
+        idempotency_key=f"unhandled:{message.channel}:{place}:{day}",
         priority=Priority.LOW,
     )
 

@@ -33,6 +33,7 @@ from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.first_write import FirstWrite
 from postroom.work.delivery.idempotency import Identity, identify
 from postroom.work.delivery.lineage import span, trace_id_for_delivery
+from postroom.work.delivery.own_order import in_own_order
 from postroom.work.delivery.pipeline import Ready
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.revision import resolve_revision
@@ -128,7 +129,12 @@ class Acceptance:
             needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
         )
 
-    async def _draft(self, outgoing: Outgoing, request_id: str) -> DeliveryDraft:
+    async def placed(self, outgoing: Outgoing) -> Outgoing:
+        """On the channel it goes out on."""
+        return await in_own_order(outgoing, self.book, self.channels)
+
+    async def _draft(self, asked: Outgoing, request_id: str) -> DeliveryDraft:
+        outgoing = await self.placed(asked)
         channel = self._channel(outgoing.channel)
         target, revises = await self._target(outgoing, channel)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)

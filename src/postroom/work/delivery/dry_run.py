@@ -36,7 +36,7 @@ class DryRun:
 
     async def run(self, envelope: object) -> dict[str, Any]:
         try:
-            outgoing = parse_notify(envelope, self.known_channels)
+            outgoing = await self.acceptance.placed(parse_notify(envelope, self.known_channels))
         except ValidationError as error:
             return _invalid(error)
         told = {"intent": str(outgoing.intent), "channel_adapter": f"{outgoing.channel}.{limits.SCOPE}"}

@@ -25,9 +25,15 @@ async def resolve_target(outgoing: Outgoing, channel: Channel, book: AddressBook
         return _thread_target(outgoing, outgoing.context, channel)
     if outgoing.recipient is None:
         return await _owner(channel, book)
-    if address := channel.address(outgoing.recipient):
+    address = channel.address(outgoing.recipient)
+    if address is not None and not _could_be_a_name(outgoing.recipient):
         return Target(address)
-    return await _contact(outgoing.recipient, channel, book)
+    return await _contact(outgoing.recipient, channel, book, address)
+
+
+def _could_be_a_name(recipient: str) -> bool:
+    """On some channels any word is an address, and people have names that are words."""
+    return any(one.isalpha() for one in recipient) and not set("@:") & set(recipient)
 
 
 def _thread_target(outgoing: Outgoing, context: RequestContext, channel: Channel) -> Target:
@@ -52,10 +58,13 @@ async def _owner(channel: Channel, book: AddressBook) -> Target:
     return Target(address)
 
 
-async def _contact(name: str, channel: Channel, book: AddressBook) -> Target:
+async def _contact(name: str, channel: Channel, book: AddressBook, otherwise: str | None) -> Target:
+    """`otherwise` is the name taken for an address."""
     found = sorted(set(await book.addresses(name, channel.name)))
     if len(found) == 1:
         return Target(found[0])
+    if not found and otherwise is not None:
+        return Target(otherwise)
     if found:
         raise _refused("delivery.recipient", "names more than one contact", "ambiguous_recipient")
     raise _refused(

@@ -34,6 +34,8 @@ class PeopleStore(Protocol):
 
     async def find(self, owner_agent: str, who: str) -> Sequence[Person]: ...
 
+    async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
@@ -56,11 +58,28 @@ class HouseholdPeople:
         self._known: Known | None = None
 
     async def addresses(self, name: str, channel: str) -> Sequence[str]:
-        """Contacts come first; the owner and those who only sign in take no name away from a contact."""
+        """
+        Contacts come first; the owner and those who only sign in take no name away from a contact.
+
+        What is a person's address there is nobody's name: a contact who is called like it gets none of their messages.
+        """
         named = await self._people.named(HOUSEHOLD_OWNER, name)
-        if found := _on(channel, [one for one in named if one.is_in_contact_book]):
-            return found
-        return _on(channel, await self._people.find(HOUSEHOLD_OWNER, name))
+        found = _on(channel, [one for one in named if one.is_in_contact_book])
+        found = found or _on(channel, await self._people.find(HOUSEHOLD_OWNER, name))
+        return [] if found and await self._people.at(HOUSEHOLD_OWNER, channel, name) else found
+
+    async def channels_of(self, name: str | None) -> Sequence[str]:
+        """Of several people of one name, those of all: who is meant is asked when the address is."""
+        places = [place for one in await self._meant(name) for place in sorted(one.addresses, key=lambda one: one.rank)]
+        return list(dict.fromkeys(place.channel for place in places))
+
+    async def _meant(self, name: str | None) -> Sequence[Person]:
+        if name is None:
+            owner = await self.owner_person()
+            return [owner] if owner else []
+        named = await self._people.named(HOUSEHOLD_OWNER, name)
+        contacts = [one for one in named if one.is_in_contact_book and one.addresses]
+        return contacts or await self._people.find(HOUSEHOLD_OWNER, name)
 
     async def owner(self, channel: str) -> str | None:
         owner = await self.owner_person()

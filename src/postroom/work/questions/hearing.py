@@ -96,7 +96,7 @@ class Hearing:
 
     async def _reaction(self, press: Press) -> PressReaction:
         pressed = await self.shown.pressed(hash_of(press.token))
-        if pressed is None or pressed.presentation.address not in press.places:
+        if pressed is None or not _is_there(pressed.presentation, press):
             return PressReaction(words=NOT_VALID, alert=True)
         if pressed.token.action is TokenAction.OTHER:
             return await self._own_words(press, pressed)
@@ -195,7 +195,7 @@ class Hearing:
         return await self.people.at(channel, sender) if sender is not None else None
 
     async def _reply(self, words: InboundMessage, text: str, act: str) -> None:
-        request_id = f"ask:{act}:{words.event_id}"
+        request_id = f"ask:{act}:{words.channel}:{words.event_id}"
         reply = Outgoing(
             origin_butler=ORIGIN,
             channel=words.channel,
@@ -206,6 +206,11 @@ class Hearing:
             idempotency_key=request_id,
         )
         await self.outbound.submit(reply, request_id=request_id, wait_seconds=0)
+
+
+def _is_there(shown: Presentation, press: Press) -> bool:
+    """One person may have the same number with two bots, so the account counts as well."""
+    return shown.channel == press.channel and shown.address in press.places
 
 
 def _answering(words: InboundMessage, request_id: str) -> RequestContext:

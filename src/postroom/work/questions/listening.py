@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from postroom.domain.ports import Clock
 from postroom.domain.time import SECOND_US, seconds
 
-GAP_SECONDS: Final = 120.0  # Telegram keeps a press for 150 seconds
+GAP_SECONDS: Final = 120.0  # no channel is known to keep a press for longer than 150 seconds
 _NOTE_SECONDS: Final = 10.0
 
 

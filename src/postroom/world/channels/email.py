@@ -17,7 +17,6 @@ from postroom.world.channels.smtp_visit import Security, Server, SmtpVisit
 
 
 class Email:
-    name: ClassVar[str] = "email"
     capabilities: ClassVar[Capabilities] = EMAIL
 
     def __init__(
@@ -29,6 +28,7 @@ class Email:
         password: str | None,
         from_address: str,
         *,
+        name: str = "email",
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -40,6 +40,7 @@ class Email:
             raise ValueError("security must be starttls, tls or none")
         if username and security == "none" and not _is_this_machine(host):
             raise ValueError("a login needs starttls or tls unless the mail server is on this machine")
+        self.name = name
         self._sender, self._now = sender, now
         self._server = Server(
             host=host,

@@ -161,7 +161,6 @@ def _parse(body: bytes) -> Mapping[str, Any]:
 
 
 class Telegram:
-    name: ClassVar[str] = "telegram"
     capabilities: ClassVar[Capabilities] = TELEGRAM
 
     def __init__(
@@ -169,6 +168,7 @@ class Telegram:
         token: str,
         api_base_url: str = API_BASE_URL,
         *,
+        name: str = "telegram",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not _TOKEN.fullmatch(token):
@@ -176,6 +176,7 @@ class Telegram:
         base = urlsplit(api_base_url)
         if base.scheme not in ("http", "https") or not base.hostname or base.username or base.query or base.fragment:
             raise ValueError("the Telegram API base URL must be a plain http(s) URL")
+        self.name = name
         self._token = token
         self._base_url = api_base_url.rstrip("/")
         self._now = now

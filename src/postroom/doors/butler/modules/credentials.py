@@ -8,7 +8,9 @@ from typing import Any
 from postroom.doors.butler.modules.channels import EmailConfig, TelegramConfig
 from postroom.doors.butler.modules.loading import section_of
 from postroom.system.roster.config import MESSENGER, ButlerConfig
-from postroom.system.settings import Secret, Settings
+from postroom.system.settings import Secret, Settings, SettingsError
+from postroom.system.settings.accounts import EmailAccount, EmailSettings, TelegramAccount, TelegramSettings
+from postroom.system.settings.shipped import set_up
 
 
 def with_credentials(settings: Settings, roster: Iterable[ButlerConfig], environment: Mapping[str, str]) -> Settings:
@@ -24,25 +26,30 @@ def with_credentials(settings: Settings, roster: Iterable[ButlerConfig], environ
             "email": settings.email.model_copy(update=_mailbox(email, given)),
         }
     )
+    if doubled := [name for name in set_up(chosen) if name in chosen.channels]:
+        raise SettingsError(f"channels.{doubled[0]}: the messenger's file names credentials for it as well.")
     return _without_disabled(chosen, telegram, email)
 
 
 def credentials_by_name(settings: Settings, config: ButlerConfig) -> dict[str, Secret]:
     """What the settings hold, under the names by which the messenger's modules ask for it."""
     telegram, email = _sections(config)
+    bot, mailbox = settings.channels.get("telegram", settings.telegram), settings.channels.get("email", settings.email)
     held: dict[str, Secret] = {}
-    if telegram is not None and settings.telegram.token:
-        held[telegram.bot.token_env] = settings.telegram.token
-    if email is not None and settings.email.address:
-        held[email.bot.address_env] = Secret(settings.email.address)
-    if email is not None and settings.email.password:
-        held[email.bot.password_env] = settings.email.password
-    return held
+    if telegram is not None and isinstance(bot, TelegramSettings | TelegramAccount):
+        held[telegram.bot.token_env] = bot.token
+    if email is not None and isinstance(mailbox, EmailSettings | EmailAccount):
+        held |= {email.bot.address_env: Secret(mailbox.address), email.bot.password_env: mailbox.password}
+    return {name: value for name, value in held.items() if value}
 
 
 def _without_disabled(settings: Settings, telegram: TelegramConfig | None, email: EmailConfig | None) -> Settings:
     """A household with credentials stays a real one when it may not use them."""
     update: dict[str, Any] = {"sandbox": settings.in_sandbox}
+    sections = {"telegram": telegram, "email": email}
+    disabled = {name for name, section in sections.items() if section is not None and not section.bot.enabled}
+    if disabled & settings.channels.keys():
+        update["channels"] = {name: one for name, one in settings.channels.items() if name not in disabled}
     if telegram is not None and not telegram.bot.enabled:
         update["telegram"] = settings.telegram.model_copy(update={"token": Secret("")})
     if email is not None and not email.bot.enabled:

@@ -1,0 +1,58 @@
+"""One account, made against the sandbox's face of its kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from postroom.app.account_channel import answers_topic, service
+from postroom.domain.ports import Channel
+from postroom.domain.web_address import in_url, web_address
+from postroom.programs.sandbox.bot_name import sandbox_token
+from postroom.programs.sandbox.faces.known import FACES
+from postroom.system.settings.shipped import SHIPPED
+from postroom.world.channels.email import Email
+from postroom.world.channels.telegram import Telegram
+
+FACED: Final = (*SHIPPED, *FACES)
+"""The kinds the sandbox can play."""
+_SLACK_TOKENS: Final = {"bot_token": "xoxb-40290-sandbox", "app_token": "xapp-1-40290-sandbox"}
+_DISCORD_TOKEN: Final = "sandbox.40290.bot"  # noqa: S105 - opens nothing but the sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxAddress:
+    host: str
+    bot_api_port: int
+    smtp_port: int
+
+    @property
+    def bot_api_url(self) -> str:
+        return web_address(self.host, self.bot_api_port)
+
+    @property
+    def control_url(self) -> str:
+        return f"{self.bot_api_url}/sandbox/"
+
+    @property
+    def smtp_url(self) -> str:
+        return f"smtp://{in_url(self.host)}:{self.smtp_port}"
+
+
+def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -> Channel:
+    url = sandbox.bot_api_url
+    match kind:
+        case "telegram":
+            return Telegram(sandbox_token("" if name == kind else name), url, name=name)
+        case "email":
+            sender = "postroom@sandbox.example" if name == kind else f"{name}@sandbox.example"
+            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name)
+        case "ntfy":
+            return service(kind, "Ntfy", name=name, url=f"{url}/ntfy", answers_topic=answers_topic(home, name))
+        case "slack":
+            return service(kind, "Slack", name=name, **_SLACK_TOKENS, api_base_url=f"{url}/api")
+        case "discord":
+            return service(kind, "Discord", name=name, bot_token=_DISCORD_TOKEN, api_base_url=f"{url}/api/v10")
+        case _:
+            raise ValueError(f"the sandbox has no face for {kind}")

@@ -1,0 +1,38 @@
+"""Accounts made against the sandbox, each under its own name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postroom.app.channels import build_channels
+from postroom.app.sandbox_channel import FACED, SandboxAddress, sandbox_channel
+from tests.app.living import settings_for
+
+SANDBOX = SandboxAddress("127.0.0.1", 9, 10)
+ACCOUNTS = {
+    "channels": {
+        "work": {"kind": "telegram", "token": "1:canary"},
+        "letters": {"kind": "email", "address": "us@example.org"},
+        "calls": {"kind": "webhook", "url": "https://example.org/hook"},
+        "pager": {"factory": "nowhere:Pager"},
+    }
+}
+
+
+@pytest.mark.requirement("chan:sandbox-accounts")
+async def test_nothing_is_made_with_real_credentials(home: Path) -> None:
+    channels = build_channels(settings_for(home, ACCOUNTS, {"sandbox": True}), SANDBOX)
+    for channel in channels.values():
+        await channel.close()
+
+    assert list(channels) == [*FACED, "work", "letters"]
+    assert [one.name for one in channels.values()] == list(channels)
+    assert "api_base_url='http://127.0.0.1:9'" in repr(channels["work"])
+    assert "127.0.0.1:10" in repr(channels["letters"]) and "example.org" not in repr(channels["letters"])
+
+
+def test_a_kind_without_a_face_is_refused(home: Path) -> None:
+    with pytest.raises(ValueError, match="no face for webhook"):
+        sandbox_channel("calls", "webhook", SANDBOX, home)
