@@ -54,7 +54,7 @@ def test_the_contracts_hold(copy: Path) -> None:
         pytest.param("doors/butler/wrong.py", "postroom.doors.messenger", "doors do not know", id="door to door"),
         pytest.param("doors/messenger/wrong.py", "postroom.world.channels", "doors never touch", id="door sends"),
         pytest.param(
-            "testing/wrong.py", "postroom.world.channels", "rooms import downward only", id="the suite cheats"
+            "testing/wrong.py", "postroom.world.channels", "rooms import downward only", id="suite cheats"
         ),
         pytest.param("programs/desk/wrong.py", "postroom.work.delivery", "programs stand alone", id="program works"),
     ],

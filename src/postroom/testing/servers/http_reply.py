@@ -82,7 +82,7 @@ def after_early_hints(answer: Reply) -> Reply:
 
 
 def swollen(answer: Reply, extra_bytes: int) -> Reply:
-    """A small answer on the wire that unpacks to a huge one."""
-    packed = gzip.compress(content_of(answer) + b" " * extra_bytes)
+    """A small answer on the wire that unpacks to a huge one, with what matters at its end."""
+    packed = gzip.compress(b" " * extra_bytes + content_of(answer))
     status = int(answer.raw.split(b" ", 2)[1])
     return raw_reply(status, packed, headers="Content-Encoding: gzip\r\n", close=True)

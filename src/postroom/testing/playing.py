@@ -1,0 +1,91 @@
+"""Put a channel into one situation."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from postroom.domain.ports import Channel
+from postroom.testing.attempt import Ended, attempt, connected, ensure_discreet, ensure_ended, ensure_wait
+from postroom.testing.case import Case, Place
+from postroom.testing.check import Check, Group, Look, ensure
+from postroom.testing.overheard import overhearing
+from postroom.testing.sample import CARD, message, numbered, revision
+from postroom.testing.servers.fake_server import FakeProvider
+from postroom.testing.situation import Situation
+from postroom.testing.standard import STANDARD
+
+
+def own(case: Case) -> list[Check]:
+    """The situations that only this channel's provider knows."""
+    return [
+        Check(
+            id=f"own/{one.id}",
+            group=Group.OWN,
+            sentence=one.sentence or f"{one.id}.",
+            look=playing(one),
+            not_applicable=case.not_applicable.get(f"own/{one.id}"),
+        )
+        for one in case.more
+    ]
+
+
+def standard(case: Case, also: dict[str, Look]) -> list[Check]:
+    """All of them, whether or not the case says how its provider brings them about."""
+    told = {one.id: playing(one) for one in case.words.situations(case.text, case.secrets, case.now())} | also
+    absent = {**case.words.absent, **case.not_applicable}
+    return [
+        Check(
+            id=name,
+            group=Group.SITUATION,
+            sentence=sentence,
+            look=told.get(name, _unknown),
+            not_applicable=absent.get(name),
+        )
+        for name, sentence in STANDARD.items()
+    ]
+
+
+def playing(situation: Situation) -> Look:
+    async def look(case: Case) -> None:
+        await play(case, situation)
+
+    return look
+
+
+async def play(case: Case, situation: Situation) -> None:
+    with overhearing() as heard:
+        async with case.words.provider() as provider:
+            provider.behave(*situation.steps)
+            async with connected(case, Place(port=provider.port)) as channel:
+                outcomes = await _outcomes(case, situation, channel, provider)
+    for outcome, allowed in zip(outcomes, situation.endings, strict=True):
+        ensure_ended(outcome, allowed)
+        ensure_discreet(case, outcome, heard)
+    ensure_wait(outcomes[0], situation.retry_after_seconds)
+    ensure(
+        provider.taken == situation.taken,
+        f"the provider was to get {situation.taken} messages, and got {provider.taken}",
+    )
+
+
+async def _outcomes(case: Case, situation: Situation, channel: Channel, provider: FakeProvider) -> list[Ended]:
+    """One message after the other, as many as the situation has endings."""
+    outcomes = []
+    for number, _ in enumerate(situation.endings, start=1):
+        given = message(case, markup=CARD, revises=revision(case)) if situation.editing else numbered(case, number)
+        sending = asyncio.create_task(attempt(channel, channel.prepare(given)[0], situation.timeout_seconds))
+        if situation.held:
+            await _waits_for(provider, sending)
+        outcomes.append(await sending)
+    return outcomes
+
+
+async def _waits_for(provider: FakeProvider, sending: asyncio.Task[Any]) -> None:
+    await provider.arrived.wait()
+    ensure(not sending.done(), "the channel did not wait for the answer")
+    provider.release.set()
+
+
+async def _unknown(case: Case) -> None:
+    raise AssertionError("the Case does not say how its provider brings this about; give it, or the reason why not")
