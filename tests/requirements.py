@@ -325,6 +325,9 @@ HOUSE: Sections = {
         "channel-asked-by-capability": "Outside the channels and the sandbox nothing asks for a channel by name.",
         "channel-settings-win": "A household's own timeouts, pauses and limits win over what a channel asks for.",
         "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
+        "channel-suite": "Every channel passes the suite that authors of channels install.",
+        "channel-suite-bites": "Each deliberately broken channel fails the suite at what is broken, and nowhere else.",
+        "channel-suite-installed": "python -m postroom.testing proves a channel from a wheel, and reports.",
         "channels-listed": "GET /v1/channels and postroom channels list each account with capabilities and health.",
     },
     "Channels grow hands": {

@@ -64,6 +64,8 @@ class HttpWords:
     other_shape: Reply = field(default_factory=lambda: reply(200, [1]))
     not_json: Reply = field(default_factory=lambda: raw_reply(200, b"<html>thank you</html>"))
     aside: Aside | None = None
+    silence_seconds: float = SILENCE_SECONDS
+    """How long the channel may wait for a provider that does not answer."""
 
     @property
     def absent(self) -> Mapping[str, str]:
@@ -114,20 +116,23 @@ class HttpWords:
 
     def _lines(self) -> Iterator[Situation]:
         taken = self.accepted(1)
-        slow = replace(taken, piece_bytes=1, pause_seconds=SILENCE_SECONDS / 20)
+        slow = replace(taken, piece_bytes=1, pause_seconds=self.silence_seconds / 20)
         yield Situation(
             id="reset-before-reading", script=Trouble.RESET_BEFORE_READING, raises=OutcomeUncertain, taken=0
         )
         yield _one("read-then-reset", Trouble.READ_THEN_RESET, OutcomeUncertain)
-        yield _late("read-then-silence", Trouble.READ_THEN_HANG)
+        yield self._late("read-then-silence", Trouble.READ_THEN_HANG)
         yield _one("cut-in-head", cut_in_head(taken), OutcomeUncertain)
         yield _one("cut-in-content", cut_in_content(taken), OutcomeUncertain)
         yield _one("wrong-length", with_length(taken, max(len(content_of(taken)) // 2, 1)), OutcomeUncertain)
         yield _one("drip", replace(taken, piece_bytes=3), None)
-        yield _late("drip-past-deadline", slow)
+        yield self._late("drip-past-deadline", slow)
         yield _one("old-protocol", old_protocol(taken), None)
         yield _one("early-hints", after_early_hints(taken), None)
         yield _one("swollen", swollen(taken, _SWOLLEN_BYTES), OutcomeUncertain)
+
+    def _late(self, name: str, step: HttpStep) -> Situation:
+        return Situation(id=name, script=step, raises=OutcomeUncertain, timeout_seconds=self.silence_seconds)
 
     def _several(self) -> Iterator[Situation]:
         first, third = self.accepted(1), self.accepted(3)
@@ -148,10 +153,6 @@ class HttpWords:
 
 def _one(name: str, step: HttpStep, raises: Endings, wait: tuple[float, float] | None = None) -> Situation:
     return Situation(id=name, script=step, raises=raises, retry_after_seconds=wait)
-
-
-def _late(name: str, step: HttpStep) -> Situation:
-    return Situation(id=name, script=step, raises=OutcomeUncertain, timeout_seconds=SILENCE_SECONDS)
 
 
 def _http_date(now: datetime, seconds: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from postroom.domain.delivery import Receipt
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, TargetUnavailable
@@ -12,6 +12,7 @@ from postroom.testing.attempt import attempt, connected, ensure_discreet, ensure
 from postroom.testing.case import Case, Place
 from postroom.testing.check import Look, ensure
 from postroom.testing.overheard import overhearing
+from postroom.testing.playing import told
 from postroom.testing.sample import message, numbered
 from postroom.testing.servers.fake_server import FakeServer, closed_port
 from postroom.testing.situation import Endings
@@ -36,7 +37,7 @@ async def handshake_cut(case: Case) -> None:
 
 async def cancelled(case: Case) -> None:
     async with case.words.provider() as provider:
-        provider.behave(*_steps(case, "read-then-silence"))
+        provider.behave(*told(case, "read-then-silence").steps)
         async with connected(case, Place(port=provider.port)) as channel:
             sending = asyncio.create_task(attempt(channel, channel.prepare(message(case))[0], 60.0))
             await provider.arrived.wait()
@@ -49,7 +50,7 @@ async def cancelled(case: Case) -> None:
 async def close_while_sending(case: Case) -> None:
     with overhearing() as heard:
         async with case.words.provider() as provider:
-            provider.behave(*_steps(case, "held"))
+            provider.behave(*told(case, "held").steps)
             async with connected(case, Place(port=provider.port)) as channel:
                 sending = asyncio.create_task(attempt(channel, channel.prepare(message(case))[0], 5.0))
                 await provider.arrived.wait()
@@ -94,11 +95,3 @@ async def _unreachable(case: Case, place: Place, allowed: Endings) -> None:
             outcome = await attempt(channel, channel.prepare(message(case))[0], 5.0)
     ensure_ended(outcome, allowed)
     ensure_discreet(case, outcome, heard)
-
-
-def _steps(case: Case, name: str) -> tuple[Any, ...]:
-    every = [*case.words.situations(case.text, case.secrets, case.now()), *case.more]
-    found = next((one for one in every if one.id == name), None)
-    if found is None:
-        raise AssertionError(f"the Case does not say how its provider does {name}")
-    return found.steps

@@ -23,7 +23,7 @@ def own(case: Case) -> list[Check]:
             id=f"own/{one.id}",
             group=Group.OWN,
             sentence=one.sentence or f"{one.id}.",
-            look=playing(one),
+            look=_exactly(one),
             not_applicable=case.not_applicable.get(f"own/{one.id}"),
         )
         for one in case.more
@@ -32,28 +32,46 @@ def own(case: Case) -> list[Check]:
 
 def standard(case: Case, also: dict[str, Look]) -> list[Check]:
     """All of them, whether or not the case says how its provider brings them about."""
-    told = {one.id: playing(one) for one in case.words.situations(case.text, case.secrets, case.now())} | also
     absent = {**case.words.absent, **case.not_applicable}
     return [
         Check(
             id=name,
             group=Group.SITUATION,
             sentence=sentence,
-            look=told.get(name, _unknown),
+            look=also.get(name) or _standard(name),
             not_applicable=absent.get(name),
         )
         for name, sentence in STANDARD.items()
     ]
 
 
-def playing(situation: Situation) -> Look:
+def told(case: Case, name: str) -> Situation:
+    """Made when it is needed: a wait until a date is one from now."""
+    every = case.words.situations(case.text, case.secrets, case.now())
+    found = next((one for one in every if one.id == name), None)
+    if found is None:
+        raise AssertionError(f"the Case does not say how its provider brings {name} about, nor why it cannot")
+    return found
+
+
+def _standard(name: str) -> Look:
     async def look(case: Case) -> None:
-        await play(case, situation)
+        await play(case, told(case, name))
 
     return look
 
 
-async def play(case: Case, situation: Situation) -> None:
+def _exactly(situation: Situation) -> Look:
+    async def look(case: Case) -> None:
+        outcome = await play(case, situation)
+        if situation.retry_after_seconds is None:
+            ensure(getattr(outcome, "retry_after_seconds", None) is None, "it makes up a wait that was not asked for")
+
+    return look
+
+
+async def play(case: Case, situation: Situation) -> Ended:
+    """What came of the first message."""
     with overhearing() as heard:
         async with case.words.provider() as provider:
             provider.behave(*situation.steps)
@@ -63,10 +81,8 @@ async def play(case: Case, situation: Situation) -> None:
         ensure_ended(outcome, allowed)
         ensure_discreet(case, outcome, heard)
     ensure_wait(outcomes[0], situation.retry_after_seconds)
-    ensure(
-        provider.taken == situation.taken,
-        f"the provider was to get {situation.taken} messages, and got {provider.taken}",
-    )
+    _ensure_once(situation, provider)
+    return outcomes[0]
 
 
 async def _outcomes(case: Case, situation: Situation, channel: Channel, provider: FakeProvider) -> list[Ended]:
@@ -81,11 +97,15 @@ async def _outcomes(case: Case, situation: Situation, channel: Channel, provider
     return outcomes
 
 
+def _ensure_once(situation: Situation, provider: FakeProvider) -> None:
+    """Nothing is repeated, neither a message that was read nor one that was not."""
+    taken, sends = situation.taken, len(situation.endings)
+    ensure(provider.taken == taken, f"the provider was to get {taken} messages, and got {provider.taken}")
+    most = sends + provider.asked_aside
+    ensure(provider.connections <= most, f"{sends} messages took {provider.connections} connections")
+
+
 async def _waits_for(provider: FakeProvider, sending: asyncio.Task[Any]) -> None:
     await provider.arrived.wait()
     ensure(not sending.done(), "the channel did not wait for the answer")
     provider.release.set()
-
-
-async def _unknown(case: Case) -> None:
-    raise AssertionError("the Case does not say how its provider brings this about; give it, or the reason why not")

@@ -89,6 +89,11 @@ class FakeProvider(FakeServer):
     def taken(self) -> int:
         return len(self.messages)
 
+    @property
+    def asked_aside(self) -> int:
+        """Requests that were no message."""
+        return 0
+
 
 def closed_port() -> int:
     """A port that nobody listens on."""

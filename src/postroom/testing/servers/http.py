@@ -35,6 +35,10 @@ class HttpProvider(FakeProvider):
     def messages(self) -> list[TakenRequest]:
         return self.requests
 
+    @property
+    def asked_aside(self) -> int:
+        return len(self.asides)
+
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.script[0] is Trouble.RESET_BEFORE_READING:
             await reader.readexactly(1)  # so that the client surely has begun to write
