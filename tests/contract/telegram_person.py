@@ -30,11 +30,19 @@ class TelegramPerson:
     def connect(self) -> Any:
         return self._connect(Place(port=self._server.port))
 
-    async def write(self, text: str, *, by_bot: bool = False) -> None:
+    async def write(self, text: str, *, by_bot: bool = False, forged: bool = False) -> None:
         number = self._next()
         writer = {"id": 99 if by_bot else PERSON, "is_bot": by_bot, "first_name": "Ada"}
         chat = {"id": PERSON, "type": "private"}
-        message = {"message_id": number, "date": 1_772_366_400, "chat": chat, "from": writer, "text": text}
+        message: dict[str, Any] = {
+            "message_id": number,
+            "date": 1_772_366_400,
+            "chat": chat,
+            "from": writer,
+            "text": text,
+        }
+        if forged:
+            message["forward_origin"] = {"type": "hidden_user", "date": 1_772_366_000, "sender_user_name": "Eve"}
         self._updates.append({"update_id": number, "message": message})
 
     async def press(self, token: str) -> None:

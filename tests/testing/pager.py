@@ -163,7 +163,8 @@ class Pager:
         return Listened(events=events, position=max((one["n"] for one in told["events"]), default=None))
 
     def event(self, told: Mapping[str, Any]) -> InboundEvent:
-        bot = frozenset({Flag.BOT}) if told["bot"] else frozenset[Flag]()
+        marks = {Flag.BOT: told["bot"], Flag.FORWARDED: told["forwarded"]}
+        flags = frozenset(flag for flag, is_so in marks.items() if is_so)
         if "token" in told:
             return Press(
                 channel=self.name,
@@ -172,7 +173,7 @@ class Pager:
                 places=(told["from"],),
                 sender=told["from"],
                 token=told["token"],
-                flags=bot,
+                flags=flags,
             )
         return InboundMessage(
             channel=self.name,
@@ -181,7 +182,7 @@ class Pager:
             places=(told["from"],),
             sender=told["from"],
             text=told["text"],
-            flags=bot,
+            flags=flags,
         )
 
     async def ask(self, path: str, timeout_seconds: float) -> Any:

@@ -55,11 +55,11 @@ class PagerPerson:
     def connect(self) -> Pager:
         return self._channel(self._server.url, TOKEN)
 
-    async def write(self, text: str, *, by_bot: bool = False) -> None:
-        self._add({"from": PERSON, "text": text, "bot": by_bot})
+    async def write(self, text: str, *, by_bot: bool = False, forged: bool = False) -> None:
+        self._add({"from": PERSON, "text": text, "bot": by_bot, "forwarded": forged})
 
     async def press(self, token: str) -> None:
-        self._add({"from": PERSON, "token": token, "bot": False})
+        self._add({"from": PERSON, "token": token, "bot": False, "forwarded": False})
 
     async def show_again(self) -> None:
         """It does so by itself until it is acknowledged."""

@@ -27,11 +27,12 @@ async def connected(case: Case, place: Place) -> AsyncIterator[Channel]:
     channel = case.connect(place)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            yield channel
+            try:
+                yield channel
+            finally:
+                await channel.close()
     except TimeoutError:
         raise AssertionError(f"nothing came back within {PATIENCE_SECONDS:.0f} seconds") from None
-    finally:
-        await channel.close()
 
 
 async def attempt(channel: Channel, part: Any, timeout_seconds: float) -> Ended:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -167,7 +168,7 @@ _PROOFS: Final[Sequence[tuple[str, Callable[[Capabilities], object], str, Look]]
 
 
 def capability_proofs(case: Case) -> list[Check]:
-    can = case.connect(_NOWHERE).capabilities
+    can = _declared(case)
     return [
         Check(
             id=f"capability/{name}",
@@ -179,3 +180,16 @@ def capability_proofs(case: Case) -> list[Check]:
         for name, declared, sentence, look in _PROOFS
         if declared(can)
     ]
+
+
+def _declared(case: Case) -> Capabilities:
+    """A channel may need a loop as soon as it is made."""
+
+    async def declared() -> Capabilities:
+        return case.connect(_NOWHERE).capabilities
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(declared())
+    return case.connect(_NOWHERE).capabilities

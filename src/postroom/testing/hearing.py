@@ -74,13 +74,21 @@ async def positions(case: Case) -> None:
 
 
 async def bots(case: Case) -> None:
+    ensure(await _authors(case, by_bot=True) <= {None}, "what a program wrote counts as a person's words")
+
+
+async def forged(case: Case) -> None:
+    ensure(await _authors(case, forged=True) <= {None}, "forged words count as those of the person they name")
+
+
+async def _authors(case: Case, *, by_bot: bool = False, forged: bool = False) -> set[str | None]:
+    """Of words that are no person's own; nobody when they are not even heard."""
     async with _person(case) as person:
-        await person.write(_WORDS[0], by_bot=True)
+        await person.write(_WORDS[0], by_bot=by_bot, forged=forged)
         await person.write(_WORDS[1])
         async with _listening(person) as channel:
             events = (await _until(channel, 1, last=_WORDS[1])).events
-    by_bot = [one for one in events if isinstance(one, InboundMessage) and one.text == _WORDS[0]]
-    ensure(all(one.author is None for one in by_bot), "what a program wrote counts as a person's words")
+    return {one.author for one in events if isinstance(one, InboundMessage) and one.text == _WORDS[0]}
 
 
 async def acknowledging(case: Case) -> None:
@@ -141,6 +149,7 @@ _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
         "order": ("What was written first is heard first.", order),
         "positions": ("Positions grow.", positions),
         "bots": ("What a program writes is marked, and has no author.", bots),
+        "forged": ("Words that are not the person's own, forwarded ones say, are marked and have no author.", forged),
         "acknowledging": ("Nothing is acknowledged before the next look asks with its position.", acknowledging),
         "restart": ("A restart between handling and acknowledging shows it again, under the same id.", restart),
         "presses": ("A press brings the button's token and who pressed.", presses),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from postroom.testing.case import Case
 from postroom.testing.check import Check
@@ -23,10 +24,13 @@ class CheckResult:
 
 def look(case: Case, check: Check) -> None:
     """Raises AssertionError when the channel is at fault."""
-    if inspect.iscoroutinefunction(check.look):
-        asyncio.run(check.look(case))
-    else:
-        check.look(case)
+    asyncio.run(_looked(case, check))
+
+
+async def _looked(case: Case, check: Check) -> None:
+    """Always with a loop: a channel may need one as soon as it is made."""
+    if (waiting := check.look(case)) is not None:
+        await waiting
 
 
 def run(case: Case, every: Iterable[Check], seen: Callable[[CheckResult], None] = lambda _: None) -> list[CheckResult]:
@@ -45,5 +49,11 @@ def _result(case: Case, check: Check) -> CheckResult:
     except AssertionError as error:
         return CheckResult(check=check, failure=str(error) or "it does not hold")
     except Exception as error:  # whatever the channel lets escape is its failure, and the others are looked at as well
-        return CheckResult(check=check, failure=f"{type(error).__name__}, which is no error of ours")
+        return CheckResult(check=check, failure=_escaped(error))
     return CheckResult(check=check)
+
+
+def _escaped(error: Exception) -> str:
+    """Where it comes from; what it says may quote the message."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} escaped, at {Path(last.filename).name}:{last.lineno}"
