@@ -21,7 +21,8 @@ class WebSocketProvider(FakeServer):
     """
     Says its opening frames to each client, then whatever `say` is given; `hear` waits for the client's next text.
 
-    `refusal` answers the request to upgrade instead. `closed_with` are the codes that clients said goodbye with.
+    `refusal` answers the request to upgrade instead. `closed_with` are the codes that clients said goodbye with,
+    and `parted` is set by the first.
     """
 
     def __init__(self, *opening: str, refusal: Reply | None = None) -> None:
@@ -31,6 +32,7 @@ class WebSocketProvider(FakeServer):
         self.upgrades: list[TakenRequest] = []
         self.closed_with: list[int] = []
         self.joined = asyncio.Event()
+        self.parted = asyncio.Event()
         self._heard: asyncio.Queue[str] = asyncio.Queue()
         self._client: asyncio.StreamWriter | None = None
 
@@ -76,6 +78,7 @@ class WebSocketProvider(FakeServer):
         kind, content = await _read_frame(reader)
         if kind == _CLOSE:
             self.closed_with.append(struct.unpack("!H", content[:2])[0] if content else _NO_CODE)
+            self.parted.set()
             await self._frame(_CLOSE, content[:2])
         elif kind == _PING:
             await self._frame(_PONG, content)
