@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from postroom.testing.servers.mail import MailScript as Script
 from postroom.testing.servers.mail import MailServer
-from postroom.testing.servers.mail import ReceivedMail as Received
+from postroom.testing.servers.mail import TakenMail as Received
 
 __all__ = ["MailServer", "Received", "Script"]

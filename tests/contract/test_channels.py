@@ -8,12 +8,12 @@ import pytest
 from tests.contract.cases import CASES
 
 from postroom.testing import Case
-from postroom.testing.check import Check, Group
+from postroom.testing.check import Check, CheckGroup
 from postroom.testing.checks import checks
 from postroom.testing.suite import examine
 
 # A case in the former shape does not say what its provider's words are, nor what people see and press there.
-FORMER_GROUPS = (Group.OWN, Group.MANNERS)
+FORMER_GROUPS = (CheckGroup.OWN, CheckGroup.MANNERS)
 
 
 def every_check() -> Iterator[object]:

@@ -7,7 +7,7 @@ from tests.contract.situations import Case, Situation
 from tests.contract.telegram import TOKEN
 
 from postroom.domain.errors import OutcomeUncertain, ValidationError
-from postroom.testing.check import Group
+from postroom.testing.check import CheckGroup
 from postroom.testing.checks import checks
 from postroom.testing.run import run
 from postroom.world.channels.telegram import Telegram
@@ -33,7 +33,7 @@ TOLD = {"accepted", "held", "refused-for-ever", "read-then-silence", "cancelled"
 
 def test_what_it_says_is_looked_at() -> None:
     case = FORMER.installed()
-    results = run(case, [one for one in checks(case) if one.group is Group.OWN or one.id in TOLD])
+    results = run(case, [one for one in checks(case) if one.group is CheckGroup.OWN or one.id in TOLD])
 
     assert len(results) == len(FORMER.situations) + len(TOLD)
     assert [(one.check.id, one.failure) for one in results if one.failed] == []

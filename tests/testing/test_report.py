@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.testing.case import Case
-from postroom.testing.check import Check, Group
+from postroom.testing.check import Check, CheckGroup
 from postroom.testing.report import report
 from postroom.testing.run import CheckResult
 
@@ -12,7 +12,7 @@ def look(case: Case) -> None:
     """Holds."""
 
 
-def result(name: str, group: Group, *, failure: str | None = None, absent: str | None = None) -> CheckResult:
+def result(name: str, group: CheckGroup, *, failure: str | None = None, absent: str | None = None) -> CheckResult:
     check = Check(id=name, group=group, sentence="A | B.", look=look, not_applicable=absent)
     return CheckResult(check=check, failure=failure)
 
@@ -21,11 +21,11 @@ def test_it_counts_names_what_is_proved_and_shows_reasons() -> None:
     text = report(
         "pager",
         [
-            result("accepted", Group.SITUATION),
-            result("redirect", Group.SITUATION, failure="it\nwas | followed"),
-            result("swollen", Group.SITUATION, absent="it is never packed"),
-            result("capability/edits", Group.CAPABILITY),
-            result("capability/files", Group.CAPABILITY, failure="none arrived"),
+            result("accepted", CheckGroup.SITUATION),
+            result("redirect", CheckGroup.SITUATION, failure="it\nwas | followed"),
+            result("swollen", CheckGroup.SITUATION, absent="it is never packed"),
+            result("capability/edits", CheckGroup.CAPABILITY),
+            result("capability/files", CheckGroup.CAPABILITY, failure="none arrived"),
         ],
     )
 

@@ -15,7 +15,7 @@ from postroom.testing.servers.fake_server import FakeProvider, FakeServer, close
 from postroom.testing.servers.http import HttpProvider
 from postroom.testing.servers.http_reply import Reply, Trouble, raw_reply, reply
 from postroom.testing.servers.http_request import TakenRequest
-from postroom.testing.servers.mail import MailScript, MailServer, ReceivedMail
+from postroom.testing.servers.mail import MailScript, MailServer, TakenMail
 from postroom.testing.servers.websocket import WebSocketProvider
 from postroom.testing.situation import Situation
 from postroom.testing.smtp_words import SmtpWords
@@ -34,10 +34,10 @@ __all__ = [
     "PersonSide",
     "Place",
     "Proofs",
-    "ReceivedMail",
     "Reply",
     "Situation",
     "SmtpWords",
+    "TakenMail",
     "TakenRequest",
     "Trouble",
     "WebSocketProvider",

@@ -12,7 +12,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ports import Channel
 from postroom.testing.attempt import attempt, connected, ensure_ended
 from postroom.testing.case import Case, OwnProof, Place
-from postroom.testing.check import Check, Group, Look, ensure
+from postroom.testing.check import Check, CheckGroup, Look, ensure
 from postroom.testing.read_back import reconciles
 from postroom.testing.sample import choices, message, numbered, revision
 
@@ -172,7 +172,7 @@ def capability_proofs(case: Case) -> list[Check]:
     return [
         Check(
             id=f"capability/{name}",
-            group=Group.CAPABILITY,
+            group=CheckGroup.CAPABILITY,
             sentence=sentence,
             look=look,
             not_applicable=case.not_applicable.get(f"capability/{name}"),

@@ -9,7 +9,7 @@ from enum import StrEnum
 from postroom.testing.case import Case
 
 
-class Group(StrEnum):
+class CheckGroup(StrEnum):
     SITUATION = "Situations"
     OWN = "Situations of its own"
     MANNERS = "Manners"
@@ -25,7 +25,7 @@ Look = Callable[[Case], Awaitable[None] | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     id: str
-    group: Group
+    group: CheckGroup
     sentence: str
     look: Look
     not_applicable: str | None = None

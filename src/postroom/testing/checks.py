@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroom.testing.capability_proofs import capability_proofs
 from postroom.testing.case import Case
-from postroom.testing.check import Check, Group, ensure
+from postroom.testing.check import Check, CheckGroup, ensure
 from postroom.testing.hearing import hearing
 from postroom.testing.lifetime import LIFETIME
 from postroom.testing.manners import manners
@@ -32,5 +32,5 @@ def _sound(known: set[str]) -> Check:
         ensure(not silent, f"not_applicable gives no reason for {', '.join(silent)}")
 
     return Check(
-        id="case", group=Group.MANNERS, sentence="The Case gives a reason for whatever is left out.", look=look
+        id="case", group=CheckGroup.MANNERS, sentence="The Case gives a reason for whatever is left out.", look=look
     )

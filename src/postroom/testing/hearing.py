@@ -12,7 +12,7 @@ from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
 from postroom.testing.attempt import PATIENCE_SECONDS
 from postroom.testing.case import Case, HearingChannel, PersonSide
-from postroom.testing.check import Check, Group, Look, ensure
+from postroom.testing.check import Check, CheckGroup, Look, ensure
 from postroom.testing.overheard import overhearing
 
 _WAIT_SECONDS: Final = 1.0
@@ -25,7 +25,7 @@ async def heard(case: Case) -> None:
         await person.write(case.text)
         with overhearing() as aside:
             async with _listening(person) as channel:
-                [event] = (await _until(channel, 1)).events
+                event = (await _until(channel, 1)).events[0]
     ensure(isinstance(event, InboundMessage), "words are heard as something else")
     if isinstance(event, InboundMessage):
         ensure(event.text == case.text, "the words are not those that were written")
@@ -97,7 +97,7 @@ async def acknowledging(case: Case) -> None:
         async with _listening(person) as channel:
             position = (await _until(channel, 1)).position
             ensure(person.acknowledged == 0, "it was acknowledged before it was handled")
-            await channel.listen(position, 0.0)
+            await channel.listen(position, _WAIT_SECONDS)
             ensure(person.acknowledged == 1, "asking with a position did not acknowledge what was before it")
 
 
@@ -115,7 +115,7 @@ async def presses(case: Case) -> None:
     async with _person(case) as person:
         await person.press("token-1")
         async with _listening(person) as channel:
-            [event] = (await _until(channel, 1)).events
+            event = (await _until(channel, 1)).events[0]
     ensure(isinstance(event, Press), "a press is heard as something else")
     if isinstance(event, Press):
         ensure(event.token == "token-1", "the token is not the button's")  # noqa: S105
@@ -125,7 +125,7 @@ async def presses(case: Case) -> None:
 
 async def quiet(case: Case) -> None:
     async with _person(case) as person, _listening(person) as channel:
-        listened = await channel.listen(None, 0.0)
+        listened = await channel.listen(None, _WAIT_SECONDS)
     ensure(not listened.events, "something is heard although nothing was said")
 
 
@@ -133,7 +133,7 @@ async def away(case: Case) -> None:
     async with _person(case) as person, _listening(person) as channel:
         await person.leave()
         try:
-            await channel.listen(None, 0.0)
+            await channel.listen(None, _WAIT_SECONDS)
         except TargetUnavailable:
             return
         except PostroomError as error:
@@ -165,7 +165,7 @@ def hearing(case: Case) -> list[Check]:
     return [
         Check(
             id=f"inbound/{name}",
-            group=Group.INBOUND,
+            group=CheckGroup.INBOUND,
             sentence=sentence,
             look=look,
             not_applicable=case.not_applicable.get(f"inbound/{name}"),
@@ -196,11 +196,13 @@ async def _until(
 ) -> Listened:
     """Looks until so much has come, acknowledging nothing new in between; or until these words were the last."""
     events: list[InboundEvent] = []
+    reached: int | None = None
     for _ in range(_MOST_LOOKS):
         listened = await channel.listen(position, _WAIT_SECONDS)
+        reached = reached if listened.position is None else listened.position
         events += [one for one in listened.events if one.event_id not in {seen.event_id for seen in events}]
         if len(events) >= count and (last is None or _ends_with(events, last)):
-            return Listened(events=events, position=listened.position)
+            return Listened(events=events, position=reached)
     raise AssertionError(f"{count} events were to be heard, and {len(events)} were")
 
 

@@ -10,7 +10,7 @@ from postroom.domain.delivery import Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.ports import Channel, Listen
 from postroom.testing.case import Case, Place
-from postroom.testing.check import Check, Group, Look, ensure
+from postroom.testing.check import Check, CheckGroup, Look, ensure
 from postroom.testing.overheard import everything_said
 from postroom.testing.sample import CARD, message, revision
 from postroom.testing.servers.fake_server import closed_port
@@ -112,7 +112,7 @@ def manners(case: Case) -> list[Check]:
     return [
         Check(
             id=f"manners/{name}",
-            group=Group.MANNERS,
+            group=CheckGroup.MANNERS,
             sentence=sentence,
             look=look,
             not_applicable=case.not_applicable.get(f"manners/{name}"),

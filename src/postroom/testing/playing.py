@@ -8,7 +8,7 @@ from typing import Any
 from postroom.domain.ports import Channel
 from postroom.testing.attempt import Ended, attempt, connected, ensure_discreet, ensure_ended, ensure_wait
 from postroom.testing.case import Case, Place
-from postroom.testing.check import Check, Group, Look, ensure
+from postroom.testing.check import Check, CheckGroup, Look, ensure
 from postroom.testing.overheard import overhearing
 from postroom.testing.sample import CARD, message, numbered, revision
 from postroom.testing.servers.fake_server import FakeProvider
@@ -21,7 +21,7 @@ def own(case: Case) -> list[Check]:
     return [
         Check(
             id=f"own/{one.id}",
-            group=Group.OWN,
+            group=CheckGroup.OWN,
             sentence=one.sentence or f"{one.id}.",
             look=_exactly(one),
             not_applicable=case.not_applicable.get(f"own/{one.id}"),
@@ -36,7 +36,7 @@ def standard(case: Case, also: dict[str, Look]) -> list[Check]:
     return [
         Check(
             id=name,
-            group=Group.SITUATION,
+            group=CheckGroup.SITUATION,
             sentence=sentence,
             look=also.get(name) or _standard(name),
             not_applicable=absent.get(name),

@@ -12,7 +12,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ports import Channel
 from postroom.testing.attempt import attempt, connected
 from postroom.testing.case import Case, Place
-from postroom.testing.check import Check, Group, Look, ensure
+from postroom.testing.check import Check, CheckGroup, Look, ensure
 from postroom.testing.hostile_text import long_texts, short_texts
 from postroom.testing.overheard import overhearing
 from postroom.testing.sample import message
@@ -105,8 +105,8 @@ def discreet(case: Case) -> None:
 
     def look(text: str) -> None:
         with overhearing() as heard:
-            parts = _prepared(channel, f"{canary} {text}", case)
-        ensure(canary not in repr(parts), "the repr of a part shows the message")
+            shown = _shown(channel, f"{canary} {text}", case)
+        ensure(canary not in shown, "the repr of a part or a refusal shows the message")
         ensure(canary not in heard.text, "preparing logs the message")
 
     _for_each(short_texts(), look)
@@ -139,7 +139,7 @@ def properties(case: Case) -> list[Check]:
     return [
         Check(
             id=f"property/{name}",
-            group=Group.PROPERTY,
+            group=CheckGroup.PROPERTY,
             sentence=sentence,
             look=look,
             not_applicable=case.not_applicable.get(f"property/{name}"),
@@ -158,6 +158,13 @@ def _prepared(channel: Channel, text: str, case: Case) -> list[Any] | None:
         return list(channel.prepare(message(case, text=text)))
     except ValidationError:
         return None
+
+
+def _shown(channel: Channel, text: str, case: Case) -> str:
+    try:
+        return repr(list(channel.prepare(message(case, text=text))))
+    except ValidationError as error:
+        return "".join((str(error), repr(error), repr(vars(error))))
 
 
 def _visible(case: Case) -> Callable[[Any], str]:

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from postroom.testing.check import Group
+from postroom.testing.check import CheckGroup
 from postroom.testing.run import CheckResult
 
 
@@ -26,7 +26,7 @@ def _lines(name: str, results: Sequence[CheckResult]) -> Iterator[str]:
     yield f"postroom {version('postroom')}, Python {platform.python_version()}. {_summary(results)}"
     yield ""
     yield f"Capabilities proved: {_proved(results)}."
-    for group in Group:
+    for group in CheckGroup:
         rows = [one for one in results if one.check.group is group]
         if rows:
             yield from _table(group, rows)
@@ -39,7 +39,9 @@ def _summary(results: Sequence[CheckResult]) -> str:
 
 
 def _proved(results: Sequence[CheckResult]) -> str:
-    names = [one.check.id.partition("/")[2] for one in results if one.check.group is Group.CAPABILITY and _holds(one)]
+    names = [
+        one.check.id.partition("/")[2] for one in results if one.check.group is CheckGroup.CAPABILITY and _holds(one)
+    ]
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
@@ -47,7 +49,7 @@ def _holds(result: CheckResult) -> bool:
     return not result.failed and result.check.not_applicable is None
 
 
-def _table(group: Group, rows: Sequence[CheckResult]) -> Iterator[str]:
+def _table(group: CheckGroup, rows: Sequence[CheckResult]) -> Iterator[str]:
     yield ""
     yield f"| {group} | | |"
     yield "|---|---|---|"

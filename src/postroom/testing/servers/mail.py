@@ -42,7 +42,7 @@ class MailScript:
 
 
 @dataclass(slots=True, kw_only=True)
-class ReceivedMail:
+class TakenMail:
     sender: str
     recipients: list[str]
     content: bytes = b""
@@ -66,7 +66,7 @@ class MailServer(FakeProvider):
     def __init__(self) -> None:
         super().__init__()
         self.scripts = [MailScript()]
-        self.received: list[ReceivedMail] = []
+        self.received: list[TakenMail] = []
         self.commands: list[str] = []
         self.violations: list[bytes] = []
 
@@ -74,7 +74,7 @@ class MailServer(FakeProvider):
         self.scripts = [script, *then]
 
     @property
-    def messages(self) -> list[ReceivedMail]:
+    def messages(self) -> list[TakenMail]:
         return self.received
 
     @property
@@ -83,7 +83,7 @@ class MailServer(FakeProvider):
         return self.scripts[min(self.connections, len(self.scripts)) - 1]
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        letter = ReceivedMail(sender="", recipients=[])
+        letter = TakenMail(sender="", recipients=[])
         if not await self._answer("CONNECT", writer):
             return
         while line := await self._line(reader):
@@ -98,10 +98,10 @@ class MailServer(FakeProvider):
                 if not await self._answer("BODY", writer):
                     return
 
-    def _note(self, letter: ReceivedMail, verb: str, line: bytes) -> ReceivedMail:
+    def _note(self, letter: TakenMail, verb: str, line: bytes) -> TakenMail:
         argument = line.partition(b":")[2].decode("ascii")
         if verb == "MAIL":
-            return ReceivedMail(sender=argument, recipients=[])
+            return TakenMail(sender=argument, recipients=[])
         if verb == "RCPT":
             letter.recipients.append(argument)
         return letter
