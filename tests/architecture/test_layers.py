@@ -53,9 +53,7 @@ def test_the_contracts_hold(copy: Path) -> None:
         pytest.param("world/channels/wrong.py", "postroom.world.store", "adapters do not know", id="a channel stores"),
         pytest.param("doors/butler/wrong.py", "postroom.doors.messenger", "doors do not know", id="door to door"),
         pytest.param("doors/messenger/wrong.py", "postroom.world.channels", "doors never touch", id="door sends"),
-        pytest.param(
-            "testing/wrong.py", "postroom.world.channels", "rooms import downward only", id="suite cheats"
-        ),
+        pytest.param("testing/wrong.py", "postroom.world.channels", "rooms import downward only", id="suite cheats"),
         pytest.param("programs/desk/wrong.py", "postroom.work.delivery", "programs stand alone", id="program works"),
     ],
 )
