@@ -35,6 +35,7 @@ from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import wait_seconds
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MOST_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ def build(message: Message) -> Call:
         raise ValidationError("message must not be blank")
     if problem := text_problem(message.text):
         raise ValidationError(f"message {problem}")
+    if len(message.text.encode()) > MOST_BYTES:
+        raise ValidationError("message is longer than a beeper shows")
     return Call(message.address, message.text)
 
 
@@ -91,7 +94,7 @@ def refusal(answer: HttpAnswer) -> PostroomError:
 
 class Beeper:
     name = "beeper"
-    capabilities = Capabilities(max_units=4096, unit="bytes")  # sends, and nothing else
+    capabilities = Capabilities(max_units=MOST_BYTES, unit="bytes")  # sends, and nothing else
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")

@@ -16,6 +16,8 @@ import pytest
         ("postroom.connectors.gemini_extension_adapter.main", "app"),
         ("postroom.channels.http_call", "HttpCall"),
         ("postroom.channels.retry_after", "wait_seconds"),
+        ("postroom.testing", "Case"),
+        ("postroom.testing", "suite"),
         ("postroom.domain.delivery", "Message"),
         ("postroom.domain.delivery", "Receipt"),
         ("postroom.domain.errors", "TargetUnavailable"),

@@ -1,51 +1,31 @@
-"""What can happen to one message at a provider, and what a channel must make of it."""
+"""A case as tests of this repository first wrote it, and what the installed suite makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from tests.contract.connection import FakeProvider
-
-from postroom.domain.errors import PostroomError
 from postroom.domain.ports import Channel
+from postroom.testing import Case as InstalledCase
+from postroom.testing import FakeProvider, OwnWords, Situation
 
-# Every channel must say what it does in each of these; ids may go into detail after a slash.
-REQUIRED = frozenset(
-    {
-        "accepted",
-        "slow",
-        "message_refused",
-        "recipient_refused",
-        "credentials_refused",
-        "throttled",
-        "unavailable",
-        "reset_before_reading",
-        "hang",
-        "accepted_then_cut",
-        "garbage",
-    }
-)
+__all__ = ["Case", "InstalledCase", "Situation"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """`taken` counts complete messages the provider read, whatever it then answered."""
-
-    id: str
-    script: Any
-    raises: type[PostroomError] | None = None
-    taken: int = 1
-    retry_after_seconds: float | None = None
-    timeout_seconds: float = 10.0
-    held: bool = False
-    editing: bool = False  # of something sent before, instead of sending
+# What the standard situations were called.
+FORMERLY = {
+    "accepted": "accepted",
+    "slow": "held",
+    "message_refused": "refused-for-ever",
+    "credentials_refused": "credentials",
+    "hang": "read-then-silence",
+    "accepted_then_cut": "read-then-reset",
+    "reset_before_reading": "reset-before-reading",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """How to set one channel up against its fake provider, and what its messages look like."""
+    """Without the words of its provider only some of the standard situations can be brought about."""
 
     name: str
     provider: Callable[[], FakeProvider]
@@ -56,3 +36,23 @@ class Case:
     secrets: Sequence[str]
     edits: bool = False
     situations: Sequence[Situation]
+
+    def installed(self) -> InstalledCase:
+        return InstalledCase(
+            name=self.name,
+            connect=lambda place: self.connect(place.port),
+            words=OwnWords(make=self.provider, scripts=self._standard()),
+            address=self.address,
+            not_an_address=self.not_an_address,
+            text=self.text,
+            secrets=self.secrets,
+            more=self.situations,
+        )
+
+    def _standard(self) -> list[Situation]:
+        first: dict[str, Situation] = {}
+        for one in self.situations:
+            name = FORMERLY.get(one.id.partition("/")[0])
+            if name is not None and not one.editing and not (name == "read-then-silence" and one.taken == 0):
+                first.setdefault(name, replace(one, id=name))
+        return list(first.values())

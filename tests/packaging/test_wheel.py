@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,28 @@ def test_it_runs_from_an_empty_directory_and_delivers(installed: Path, home: Pat
     assert sent.startswith("delivered: ")
     assert str(installed.parent) in where
     assert list(empty.iterdir()) == []
+
+
+@pytest.mark.requirement("house:channel-suite-installed")
+def test_the_suite_for_channels_proves_one_that_is_not_ours(installed: Path, tmp_path: Path) -> None:
+    for name in ("beeper_channel.py", "beeper_case.py"):
+        shutil.copy(ROOT / "examples" / name, tmp_path)
+    command = [installed / "python", "-m", "postroom.testing", "beeper_case:CASE"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("### The channel `beeper`")
+    assert " 0 failed" in done.stdout
+    assert "not applicable: the gateway says every error by its status" in done.stdout
+
+
+def test_what_the_suite_needs_is_an_extra_of_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
+        said = archive.read(name).decode()
+
+    for package in ("hypothesis", "pytest"):
+        assert re.search(rf"^Requires-Dist: {package}.*extra == 'testing'", said, re.M)
 
 
 def run(installed: Path, folder: Path, variables: dict[str, str], command: str, *arguments: str) -> str:

@@ -81,8 +81,8 @@ def _made(account: Account, home: Path) -> Channel:
             tokens = {"bot_token": options.bot_token.reveal(), "app_token": options.app_token.reveal()}
             return service("slack", "Slack", name=name, **tokens, api_base_url=options.api_base_url)
         case DiscordAccount():
-            token = options.bot_token.reveal()
-            return service("discord", "Discord", name=name, bot_token=token, api_base_url=options.api_base_url)
+            token, url, words = options.bot_token.reveal(), options.api_base_url, options.message_content
+            return service("discord", "Discord", name=name, bot_token=token, api_base_url=url, message_content=words)
         case WebhookAccount():
             url, secret, private = options.url.reveal(), options.secret.reveal(), options.allow_private
             return service("webhook", "Webhook", name=name, url=url, secret=secret, allow_private=private)

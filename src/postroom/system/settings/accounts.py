@@ -150,6 +150,8 @@ class DiscordAccount(SettingsSection):
     """The bot's token."""
     api_base_url: str = "https://discord.com/api/v10"
     """Where Discord's API is."""
+    message_content: bool = False
+    """Ask for the words of every message in servers, too; Discord grants it in the bot's settings."""
 
 
 class WebhookAccount(SettingsSection):

@@ -1,0 +1,195 @@
+"""What holds for every text and every address, looked for with texts that nobody would think of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, Final
+
+from hypothesis import HealthCheck, given, settings, strategies
+
+from postroom.domain.errors import ValidationError
+from postroom.domain.ports import Channel
+from postroom.testing.attempt import attempt, connected
+from postroom.testing.case import Case, Place
+from postroom.testing.check import Check, CheckGroup, Look, ensure
+from postroom.testing.hostile_text import long_texts, short_texts
+from postroom.testing.overheard import overhearing
+from postroom.testing.sample import message
+from postroom.testing.servers.http_request import TakenRequest
+
+_NOWHERE: Final = Place(port=1)
+_EXAMPLES: Final = 60
+_UNLIMITED: Final = 4096  # as long as the texts become where there is no limit
+_GROWTH: Final = 8  # what escaping may make of one character
+_quick: Final = settings(
+    max_examples=_EXAMPLES,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    print_blob=False,
+)
+
+
+def pure(case: Case) -> None:
+    first, second = case.connect(_NOWHERE), case.connect(_NOWHERE)
+
+    def look(text: str) -> None:
+        asked = message(case, text=text)
+        once = _prepared(first, asked.text, case)
+        ensure(once == _prepared(first, text, case), "preparing a message twice gives two different things")
+        ensure(once == _prepared(second, text, case), "another channel of the same account prepares it otherwise")
+        ensure(asked == message(case, text=text), "preparing changes the message")
+
+    _for_each(short_texts(), look)
+
+
+def fits(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    most, shown = channel.capabilities.max_units, case.counted or _visible(case)
+    if most is None:
+        return
+
+    def look(text: str) -> None:
+        parts = _prepared(channel, text, case)
+        if parts is None:
+            ensure(_units(channel, text) > most // _GROWTH, "a text that fits is refused")
+            return
+        longest = max(_units(channel, shown(part)) for part in parts)
+        ensure(longest <= most, f"a part has {longest} units, and {most} are declared")
+
+    _for_each(long_texts(most * 3), look)
+
+
+def nothing_lost(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    visible = _visible(case)
+
+    def look(text: str) -> None:
+        parts = _prepared(channel, text, case)
+        if parts is not None:
+            ensure(_ink("".join(map(visible, parts))) == _ink(text), "what a person sees is not what was written")
+
+    _for_each(short_texts(), look)
+    _for_each(long_texts((channel.capabilities.max_units or _UNLIMITED) * 3), look)
+
+
+def text_is_data(case: Case) -> None:
+    channel, mentions = case.connect(_NOWHERE), case.mentions
+    if mentions is None:
+        raise AssertionError("the Case gives no `mentions`: what in a part would call somebody or be taken for markup")
+
+    def look(text: str) -> None:
+        found = [one for part in _prepared(channel, text, case) or () for one in mentions(part)]
+        ensure(not found, f"text became more than text: {found}")
+
+    _for_each(short_texts(), look)
+
+
+def stable_address(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    looks_like = strategies.sampled_from([case.address, case.not_an_address, case.address.upper(), f" {case.address} "])
+
+    def look(text: str) -> None:
+        canonical = channel.address(text)
+        if canonical is not None:
+            ensure(channel.address(canonical) == canonical, "the canonical form of an address has another one")
+
+    _for_each(strategies.one_of(looks_like, short_texts(), strategies.text(max_size=40)), look)
+
+
+def discreet(case: Case) -> None:
+    channel = case.connect(_NOWHERE)
+    canary = "canary-of-the-message"
+
+    def look(text: str) -> None:
+        with overhearing() as heard:
+            shown = _shown(channel, f"{canary} {text}", case)
+        ensure(canary not in shown, "the repr of a part or a refusal shows the message")
+        ensure(canary not in heard.text, "preparing logs the message")
+
+    _for_each(short_texts(), look)
+
+
+async def same_again(case: Case) -> None:
+    async with case.words.provider() as provider, connected(case, Place(port=provider.port)) as channel:
+        part = channel.prepare(message(case))[0]
+        for _ in range(2):
+            await attempt(channel, part, 10.0)
+    ensure(provider.taken == 2, f"the provider got {provider.taken} messages")
+    first, second = (_comparable(case, one) for one in provider.messages)
+    ensure(first == second, "sending the same part again is another request")
+
+
+_SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
+    {
+        "pure": ("Preparing is pure: the same message gives the same parts, on any channel of the account.", pure),
+        "fits": ("Every part is within `max_units`, escaping included, and what fits is not refused.", fits),
+        "nothing-lost": ("A person sees every visible character, in order, and no other.", nothing_lost),
+        "text-is-data": ("No text calls anybody or becomes markup.", text_is_data),
+        "stable-address": ("The canonical form of an address is its own canonical form.", stable_address),
+        "discreet": ("Neither a repr nor a log shows the message.", discreet),
+        "same-again": ("Sending the same part again is the same request, byte by byte.", same_again),
+    }
+)
+
+
+def properties(case: Case) -> list[Check]:
+    return [
+        Check(
+            id=f"property/{name}",
+            group=CheckGroup.PROPERTY,
+            sentence=sentence,
+            look=look,
+            not_applicable=case.not_applicable.get(f"property/{name}"),
+        )
+        for name, (sentence, look) in _SENTENCES.items()
+    ]
+
+
+def _for_each(texts: strategies.SearchStrategy[str], look: Callable[[str], None]) -> None:
+    _quick(given(texts)(look))()
+
+
+def _prepared(channel: Channel, text: str, case: Case) -> list[Any] | None:
+    """None when it is refused."""
+    try:
+        return list(channel.prepare(message(case, text=text)))
+    except ValidationError:
+        return None
+
+
+def _shown(channel: Channel, text: str, case: Case) -> str:
+    try:
+        return repr(list(channel.prepare(message(case, text=text))))
+    except ValidationError as error:
+        return "".join((str(error), repr(error), repr(vars(error))))
+
+
+def _visible(case: Case) -> Callable[[Any], str]:
+    if case.visible is None:
+        raise AssertionError("the Case gives no `visible`: what a person sees of a part")
+    return case.visible
+
+
+def _units(channel: Channel, text: str) -> int:
+    match channel.capabilities.unit:
+        case "utf16":
+            return len(text.encode("utf-16-le")) // 2
+        case "bytes":
+            return len(text.encode())
+        case _:
+            return len(text)
+
+
+def _ink(text: str) -> str:
+    """White space at the edges of a part may go; everything that leaves a mark stays."""
+    return "".join(text.split())
+
+
+def _comparable(case: Case, taken: Any) -> object:
+    if not isinstance(taken, TakenRequest):
+        return taken
+    headers = {name: value for name, value in taken.headers.items() if name not in case.changing_headers}
+    return taken.method, taken.path, headers, taken.content

@@ -1,0 +1,17 @@
+"""Throws a message away because of its own credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from postroom.channels.http_call import Answer
+from postroom.domain.errors import PostroomError, ValidationError
+from tests.testing.pager import Pager
+
+FAILS = {"credentials", "credentials-expire"}
+
+
+class Broken(Pager):
+    def refusal(self, answer: Answer, told: Mapping[str, Any]) -> PostroomError:
+        return ValidationError("no") if answer.status == 401 else super().refusal(answer, told)

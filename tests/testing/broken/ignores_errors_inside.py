@@ -1,0 +1,14 @@
+"""Looks at the status and not at what is said under it."""
+
+from __future__ import annotations
+
+from postroom.channels.http_call import Answer
+from postroom.domain.delivery import Receipt
+from tests.testing.pager import Pager, parsed
+
+FAILS = {"error-inside"}
+
+
+class Broken(Pager):
+    def read(self, answer: Answer) -> Receipt:
+        return Receipt("page-1") if answer.status == 200 and "error" in parsed(answer) else super().read(answer)

@@ -1,0 +1,91 @@
+"""The HTTP server: what it reads, and in which order it plays."""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+
+from postroom.testing import HttpProvider, Trouble, raw_reply, reply
+from postroom.testing.servers.http_reply import after_early_hints, old_protocol, swollen, with_header
+
+
+async def statuses(server: HttpProvider, *bodies: object) -> list[int]:
+    found = []
+    async with asyncio.timeout(10), aiohttp.ClientSession() as session:
+        for body in bodies:
+            async with session.post(server.url + "/x", data=body, allow_redirects=False) as answer:
+                found.append(answer.status)
+                await answer.read()
+    return found
+
+
+async def test_one_step_for_each_message_and_the_last_again() -> None:
+    async with HttpProvider(reply(201, {}), reply(202, {})) as server:
+        assert await statuses(server, b"a", b"b", b"c") == [201, 202, 202]
+
+    assert [one.content for one in server.messages] == [b"a", b"b", b"c"]
+    assert server.connections == 1
+
+
+async def test_a_body_in_chunks_is_read_whole() -> None:
+    async def chunks():
+        yield b"one "
+        yield b"two"
+
+    async with HttpProvider() as server:
+        await statuses(server, chunks())
+
+    assert server.messages[0].content == b"one two"
+    assert server.messages[0].headers["transfer-encoding"] == "chunked"
+
+
+async def test_what_is_no_message_is_answered_aside_and_not_counted() -> None:
+    server = HttpProvider(reply(201, {}), aside=lambda one: reply(299, {}) if one.content == b"open" else None)
+    async with server:
+        assert await statuses(server, b"open", b"a") == [299, 201]
+
+    assert (server.taken, server.asked_aside) == (1, 1)
+
+
+async def test_a_redirect_leads_back_by_another_name() -> None:
+    async with (
+        asyncio.timeout(10),
+        HttpProvider(Trouble.REDIRECT, reply(201, {})) as server,
+        aiohttp.ClientSession() as session,
+        session.post(server.url, data=b"a") as answer,
+    ):
+        assert (answer.status, answer.url.host) == (201, "localhost")
+
+    assert server.taken == 2
+
+
+async def test_spoiled_answers_are_what_they_say() -> None:
+    plain = reply(200, {"id": "1"})
+    script = [with_header(plain, "X-More: yes"), after_early_hints(plain), swollen(plain, 1000), old_protocol(plain)]
+    seen = []
+    async with HttpProvider(*script) as server:
+        for _ in script:
+            async with (
+                asyncio.timeout(10),
+                aiohttp.ClientSession() as session,
+                session.post(server.url, data=b"a") as answer,
+            ):
+                seen.append((answer.headers.get("X-More"), len(await answer.read())))
+
+    assert seen == [("yes", 11), (None, 11), (None, 1011), (None, 11)]
+
+
+async def test_an_early_answer_is_there_before_the_body_is_read() -> None:
+    early = raw_reply(413, b"")
+    async with HttpProvider(type(early)(raw=early.raw, early=True)) as server:
+        async with asyncio.timeout(10):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n")
+            assert (await reader.readline()).startswith(b"HTTP/1.1 413")
+            assert server.taken == 0
+            writer.write(b"12345")
+            await server.arrived.wait()
+            writer.close()
+
+    assert server.taken == 1

@@ -1,0 +1,80 @@
+"""A case that leaves something out fails there, with a sentence that says what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from postroom.testing import Case, HttpProvider, OwnWords, Proofs
+from postroom.testing.checks import checks
+from postroom.testing.run import run
+from postroom.testing.standard import STANDARD
+from tests.testing.pager_case import CASE
+
+PROVED = ["dedupes", "reconciles", "edits", "buttons", "reacts", "replies", "threads"]
+
+
+def failures(case: Case, *names: str) -> dict[str, str | None]:
+    looked_at = [check for check in checks(case) if check.id in names]
+    assert {check.id for check in looked_at} == set(names)
+    return {one.check.id: one.failure for one in run(case, looked_at) if one.failed}
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_a_capability_that_is_declared_and_not_proved_fails(name: str) -> None:
+    found = failures(replace(CASE, proofs=replace(CASE.proofs, **{name: None})), f"capability/{name}")
+
+    assert "the Case gives no proof of it" in str(found[f"capability/{name}"])
+
+
+def test_only_declared_capabilities_are_looked_at() -> None:
+    looked_at = {check.id for check in checks(CASE)}
+
+    assert "capability/edits" in looked_at
+    assert {"capability/files", "capability/deletes"} & looked_at == set()
+
+
+def test_a_channel_that_hears_people_needs_a_person() -> None:
+    assert failures(replace(CASE, person=None), "capability/inbound")
+
+
+@pytest.mark.parametrize(
+    ("field", "check"),
+    [("visible", "property/nothing-lost"), ("mentions", "property/text-is-data")],
+)
+def test_a_property_that_cannot_be_seen_fails(field: str, check: str) -> None:
+    assert f"`{field}`" in str(failures(replace(CASE, **{field: None}), check)[check])
+
+
+def test_a_situation_without_words_fails_and_names_itself() -> None:
+    silent = replace(CASE, words=OwnWords(make=HttpProvider))
+
+    assert "brings swollen about" in str(failures(silent, "swollen")["swollen"])
+
+
+def test_what_is_left_out_needs_a_reason_and_a_name_that_exists() -> None:
+    assert "throttled-flaot" in str(failures(replace(CASE, not_applicable={"throttled-flaot": "a typo"}), "case"))
+    assert "no reason" in str(failures(replace(CASE, not_applicable={"swollen": " "}), "case"))
+    assert failures(replace(CASE, not_applicable={"swollen": "it never unpacks"}), "case", "swollen") == {}
+
+
+def test_there_are_at_least_twenty_five_situations_each_with_a_sentence() -> None:
+    assert len(STANDARD) >= 25
+    assert [name for name, sentence in STANDARD.items() if not sentence.endswith(".")] == []
+
+
+def test_no_check_has_the_id_of_another() -> None:
+    names = [check.id for check in checks(CASE)]
+
+    assert len(names) == len(set(names))
+
+
+def test_a_proof_of_what_is_not_declared_does_no_harm() -> None:
+    async def never(channel: object, provider: object) -> None:
+        raise AssertionError("it is not declared")
+
+    case = replace(CASE, proofs=replace(CASE.proofs, files=never))
+
+    assert failures(case, "capability/edits") == {}
+    assert isinstance(case.proofs, Proofs)
