@@ -8,6 +8,9 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
 WORKERS ?= 3
 ARGS ?=
 
+# Without compiled files beside the source, each of the hundreds of processes that tests start would compile it all again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help up test check bench bench-peers chaos lock clean
@@ -22,7 +25,8 @@ up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DI
 test: $(VENV)/.dev-installed $(VENV)/.examples-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || { \
+	@export TMPDIR=$$(sh scripts/quick-folder.sh) && \
+		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || { \
 		echo "Once more, by themselves, those that failed:"; \
 		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.services.postgres import PostgresServer
 
 from chaos.catalogue import SCENARIOS
-from chaos.nursery import Nursery
+from chaos.processes import Processes
 from chaos.report import Entry, write_table
 from chaos.scenario import Scenario, World
 
@@ -59,12 +59,12 @@ def _options() -> argparse.Namespace:
 
 
 async def _run_all(scenarios: list[Scenario], postgres_url: str, *, seed: int, short: bool) -> list[Entry]:
-    nursery = Nursery()
+    processes = Processes()
     try:
-        world = World(nursery=nursery, postgres_url=postgres_url, seed=seed, short=short)
+        world = World(processes=processes, postgres_url=postgres_url, seed=seed, short=short)
         return [await _run(scenario, world) for scenario in scenarios]
     finally:
-        nursery.close()
+        processes.close()
 
 
 async def _run(scenario: Scenario, world: World) -> Entry:

@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 
 from chaos import household_process
-from chaos.ground import Ground
-from chaos.nursery import Child
+from chaos.processes import Child
+from chaos.rig import Rig
 
 _PARTS = "messenger,switchboard,general,health,api"
 _START_SECONDS = 40.0
@@ -23,13 +23,13 @@ _numbers = itertools.count(1)
 
 
 class Household:
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._log = ground.directory / f"household-{next(_numbers)}.log"
-        self._home = Path(ground.environment["POSTROOM_HOME"])
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+        self._log = rig.directory / f"household-{next(_numbers)}.log"
+        self._home = Path(rig.environment["POSTROOM_HOME"])
         ports = {f"POSTROOM_PORTS__{part.upper()}": "0" for part in _PARTS.split(",")}
-        environment = {**ground.environment, **ports, "POSTROOM_TELEMETRY__LOG_LEVEL": "ERROR"}
-        self.child: Child = ground.nursery.start(
+        environment = {**rig.environment, **ports, "POSTROOM_TELEMETRY__LOG_LEVEL": "ERROR"}
+        self.child: Child = rig.processes.start(
             household_process.main, environment, ["up", "--only", _PARTS], self._log
         )
 

@@ -7,18 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from chaos.errand import Errand
-from chaos.ground import Ground, ground
+from chaos.job import Job
 from chaos.ledger_compare import Comparison
-from chaos.nursery import Child, Nursery, Overdue
+from chaos.processes import Child, Overdue, Processes
 from chaos.questions.way_back import WayBack
+from chaos.rig import Rig, rig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """`short` is the cut that runs in the tests: the same faults, fewer of them."""
 
-    nursery: Nursery
+    processes: Processes
     postgres_url: str
     seed: int = 1
     short: bool = False
@@ -27,13 +27,13 @@ class World:
         return short if self.short else full
 
     @asynccontextmanager
-    async def sqlite(self, name: str) -> AsyncIterator[Ground]:
-        async with ground(self.nursery, None, f"{self.seed}/{name}") as found:
+    async def sqlite(self, name: str) -> AsyncIterator[Rig]:
+        async with rig(self.processes, None, f"{self.seed}/{name}") as found:
             yield found
 
     @asynccontextmanager
-    async def postgres(self, name: str) -> AsyncIterator[Ground]:
-        async with ground(self.nursery, self.postgres_url, f"{self.seed}/{name}") as found:
+    async def postgres(self, name: str) -> AsyncIterator[Rig]:
+        async with rig(self.processes, self.postgres_url, f"{self.seed}/{name}") as found:
             yield found
 
 
@@ -78,18 +78,18 @@ def expectations(*checks: tuple[bool, str]) -> tuple[str, ...]:
 LEASES_OVER_SECONDS = 100.0  # by a clock this far ahead, every lease of a dead process has run out
 
 
-async def recover(place: Ground, *, seconds: float = 120.0) -> None:
+async def recover(place: Rig, *, seconds: float = 120.0) -> None:
     """One process, started later than every lease and left alone, until nothing is left to do."""
-    await left_alone(place, place.errand(clock_offset_seconds=LEASES_OVER_SECONDS, limit_seconds=seconds))
+    await left_alone(place, place.job(clock_offset_seconds=LEASES_OVER_SECONDS, limit_seconds=seconds))
 
 
-async def left_alone(place: Ground, errand: Errand) -> None:
-    code = await place.nursery.run(errand)
+async def left_alone(place: Rig, job: Job) -> None:
+    code = await place.processes.run(job)
     if code != 0:
         raise RuntimeError(f"a process that was left alone ended with {code}\n{place.last_words()}")
 
 
-async def stop_orderly(place: Ground, children: Iterable[Child], seconds: float = 10.0) -> tuple[str, ...]:
+async def stop_orderly(place: Rig, children: Iterable[Child], seconds: float = 10.0) -> tuple[str, ...]:
     """SIGTERM to all; what is wrong with how they ended."""
     said: list[str] = []
     for child in children:

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from sqlalchemy import Connection, func, select
 
 from chaos.crash_points import Crash
-from chaos.errand import Errand, Parcel, Until
+from chaos.job import Job, Package, Until
 from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
 from chaos.watched_channel import WatchedChannel
@@ -46,31 +46,31 @@ _AGAIN_SECONDS = 0.1
 _PR_SET_PDEATHSIG = 1
 
 
-def main(errand: Errand) -> None:
+def main(job: Job) -> None:
     """The target of a forked process."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if errand.log:
-        target = os.open(errand.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    if job.log:
+        target = os.open(job.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         os.dup2(target, 1)
         os.dup2(target, 2)
-    if errand.file_size_limit_bytes is not None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (errand.file_size_limit_bytes, errand.file_size_limit_bytes))
+    if job.file_size_limit_bytes is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job.file_size_limit_bytes, job.file_size_limit_bytes))
     log.configure("ERROR")
-    uvloop.run(Worker(errand).run())
+    uvloop.run(Worker(job).run())
 
 
 class Worker:
-    def __init__(self, errand: Errand) -> None:
-        self._errand = errand
-        self._settings, _ = load(errand.environment)
-        self._journal = Journal(errand.journal)
-        self._crash = Crash(errand.crash)
-        self._clock = OffsetClock(errand.clock_offset_seconds)
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._settings, _ = load(job.environment)
+        self._journal = Journal(job.journal)
+        self._crash = Crash(job.crash)
+        self._clock = OffsetClock(job.clock_offset_seconds)
         self._stop = asyncio.Event()
 
     async def run(self) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._stop.set)
-        async with asyncio.timeout(self._errand.limit_seconds), AsyncExitStack() as stack:
+        async with asyncio.timeout(self._job.limit_seconds), AsyncExitStack() as stack:
             store = await self._open(stack)
             plane = await stack.enter_async_context(self._plane(store))
             self._journal.note(Step.UP)
@@ -92,7 +92,7 @@ class Worker:
     async def _plane(self, store: OpenedStore) -> AsyncIterator[Plane]:
         channels = watched_channels(self._settings, self._journal, self._crash)
         registry, mint = CollectorRegistry(), IdMint()
-        if self._errand.works:
+        if self._job.works:
             loops = Loops(self._clock, LoopMeter(registry).failed)
             async with running_plane(self._settings, store, channels, registry, self._clock, mint, loops) as plane:
                 yield plane
@@ -102,33 +102,33 @@ class Worker:
             yield build_plane(self._settings, store, channels, shared, registry, self._clock, mint)
 
     async def _work(self, plane: Plane, store: OpenedStore) -> None:
-        half = len(self._errand.parcels) // 2
-        await self._submit_all(plane, self._errand.parcels[:half])
-        self._clock.jump(self._errand.jump_seconds)
-        await self._submit_all(plane, self._errand.parcels[half:])
-        if self._errand.until is Until.TOLD:
+        half = len(self._job.packages) // 2
+        await self._submit_all(plane, self._job.packages[:half])
+        self._clock.jump(self._job.jump_seconds)
+        await self._submit_all(plane, self._job.packages[half:])
+        if self._job.until is Until.TOLD:
             await self._stop.wait()
-        while self._errand.until is Until.QUIET and await open_deliveries(store):
+        while self._job.until is Until.QUIET and await open_deliveries(store):
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _submit_all(self, plane: Plane, parcels: tuple[Parcel, ...]) -> None:
-        places = asyncio.Semaphore(self._errand.at_once)
+    async def _submit_all(self, plane: Plane, packages: tuple[Package, ...]) -> None:
+        places = asyncio.Semaphore(self._job.at_once)
 
-        async def one(parcel: Parcel) -> None:
+        async def one(package: Package) -> None:
             async with places:
-                await self._submit(plane, parcel)
-                await asyncio.sleep(self._errand.pause_seconds)
+                await self._submit(plane, package)
+                await asyncio.sleep(self._job.pause_seconds)
 
-        await asyncio.gather(*(one(parcel) for parcel in parcels))
+        await asyncio.gather(*(one(package) for package in packages))
 
-    async def _submit(self, plane: Plane, parcel: Parcel) -> None:
+    async def _submit(self, plane: Plane, package: Package) -> None:
         while True:
             answer = await deliver_envelope(
-                plane, parcel.envelope(), request_id=parcel.token, wait_seconds=self._errand.wait_seconds
+                plane, package.envelope(), request_id=package.token, wait_seconds=self._job.wait_seconds
             )
             stored = "delivery_id" in (answer.get("delivery") or {})
-            self._journal.note(Step.ANSWER, parcel.token, "stored" if stored else "refused")
-            if stored or not self._errand.persistent or not answer.get("retryable"):
+            self._journal.note(Step.ANSWER, package.token, "stored" if stored else "refused")
+            if stored or not self._job.persistent or not answer.get("retryable"):
                 return
             await asyncio.sleep(_AGAIN_SECONDS)
 

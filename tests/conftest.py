@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from postroom.system.garbage import collect_less_often
+from tests import quick_logs
 from tests.clock import FakeClock
 from tests.services import databases, ports
 from tests.services.ready_databases import ReadyDatabases
@@ -28,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    quick_logs.configure()
     is_worker = hasattr(config, "workerinput")
     if not (is_worker or config.option.collectonly or config.getoption("--no-services")):
         config.stash[_run_key] = ServiceRun()
@@ -37,6 +40,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Starts what a selected test will ask for, so that the URL variables are set before the first test runs."""
     if session.config.option.collectonly:
         return
+    collect_less_often()
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     for name in URL_VARIABLES:
         if f"{name}_server_url" in wanted:

@@ -33,7 +33,7 @@ _WAIT_SECONDS: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionErrand:
+class QuestionJob:
     """`token` is in the question's text and is its key, so that it may be asked again."""
 
     environment: dict[str, str]
@@ -45,10 +45,10 @@ class QuestionErrand:
     limit_seconds: float = 30.0
 
 
-def main(errand: QuestionErrand) -> None:
+def main(job: QuestionJob) -> None:
     """The target of a forked process."""
-    prepare(errand.log)
-    uvloop.run(_run(errand))
+    prepare(job.log)
+    uvloop.run(_run(job))
 
 
 def prepare(words: Path) -> None:
@@ -60,19 +60,19 @@ def prepare(words: Path) -> None:
     log.configure("ERROR")
 
 
-async def _run(errand: QuestionErrand) -> None:
-    crash, journal = Crash(errand.crash), Journal(errand.journal)
-    settings, _ = load(errand.environment)
-    clock = OffsetClock(errand.clock_offset_seconds)
+async def _run(job: QuestionJob) -> None:
+    crash, journal = Crash(job.crash), Journal(job.journal)
+    settings, _ = load(job.environment)
+    clock = OffsetClock(job.clock_offset_seconds)
     house = House(settings=settings, clock=clock, journal=journal, crash=crash)
-    async with asyncio.timeout(errand.limit_seconds), house.running() as parts:
-        question = await _answered(parts, errand.token, journal)
+    async with asyncio.timeout(job.limit_seconds), house.running() as parts:
+        question = await _answered(parts, job.token, journal)
         crash.at(before("telling"))
-        journal.note(Step.HEARD, errand.token, str(question.answer.value if question.answer else question.status))
+        journal.note(Step.HEARD, job.token, str(question.answer.value if question.answer else question.status))
         crash.at(after("telling"))
         while not await _is_closed(parts, question):
             await asyncio.sleep(_LOOK_SECONDS)
-        if errand.crash is not None:
+        if job.crash is not None:
             await asyncio.Event().wait()
 
 

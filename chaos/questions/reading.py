@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from chaos import journal
-from chaos.ground import Ground
 from chaos.journal import Step
 from chaos.offset_clock import OffsetClock
 from chaos.questions.house import ASKER
 from chaos.questions.phone import Message, Phone, is_pressable
 from chaos.questions.way_back import Asked, WayBack, judged
+from chaos.rig import Rig
 from postroom.app.questions import AskingParts, build_asking
 from postroom.app.store import OpenedStore, connect_store
 from postroom.domain.answer_attempt import VerdictKind
@@ -23,23 +23,23 @@ from postroom.system.settings.load import load
 _PAGE = 200
 
 
-async def way_back(ground: Ground, said: Mapping[str, str | None]) -> WayBack:
+async def way_back(rig: Rig, said: Mapping[str, str | None]) -> WayBack:
     """`said` is what the person did about each question, by its token."""
-    async with _opened(ground) as (store, parts):
+    async with _opened(rig) as (store, parts):
         listed = await _listed(parts)
-        return judged([await _asked(ground, store, parts, token, word, listed) for token, word in said.items()])
+        return judged([await _asked(rig, store, parts, token, word, listed) for token, word in said.items()])
 
 
-async def attempts_on(ground: Ground, token: str) -> int:
+async def attempts_on(rig: Rig, token: str) -> int:
     """How many are kept, whatever became of them."""
-    async with _opened(ground) as (_, parts):
+    async with _opened(rig) as (_, parts):
         question = await parts.store.by_key(str(ASKER), token)
         return len(await parts.store.attempts(question.id)) if question else 0
 
 
 @asynccontextmanager
-async def _opened(ground: Ground) -> AsyncIterator[tuple[OpenedStore, AskingParts]]:
-    settings, _ = load(ground.environment)
+async def _opened(rig: Rig) -> AsyncIterator[tuple[OpenedStore, AskingParts]]:
+    settings, _ = load(rig.environment)
     store = connect_store(settings)
     try:
         yield store, build_asking(settings, store, OffsetClock(), IdMint())
@@ -48,14 +48,14 @@ async def _opened(ground: Ground) -> AsyncIterator[tuple[OpenedStore, AskingPart
 
 
 async def _asked(
-    ground: Ground, store: OpenedStore, parts: AskingParts, token: str, said: str | None, listed: Counter[str]
+    rig: Rig, store: OpenedStore, parts: AskingParts, token: str, said: str | None, listed: Counter[str]
 ) -> Asked:
     question = await parts.store.by_key(str(ASKER), token)
     if question is None:
         raise RuntimeError(f"the question {token} is not in the ledger")
-    cards = await Phone(ground.provider).cards(token)
+    cards = await Phone(rig.provider).cards(token)
     attempts = await parts.store.attempts(question.id)
-    heard = [one.detail for one in journal.read(ground.journal) if one.token == token and one.step is Step.HEARD]
+    heard = [one.detail for one in journal.read(rig.journal) if one.token == token and one.step is Step.HEARD]
     return Asked(
         token=token,
         said=said,

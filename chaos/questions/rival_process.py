@@ -31,7 +31,7 @@ VALUES: Final = ("yes", "no")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RivalErrand:
+class RivalJob:
     """The first one asks and hears the phone; both answer when the file `start` says so, on the machine's clock."""
 
     environment: dict[str, str]
@@ -43,24 +43,24 @@ class RivalErrand:
     limit_seconds: float = 90.0
 
 
-def main(errand: RivalErrand) -> None:
+def main(job: RivalJob) -> None:
     """The target of a forked process."""
-    prepare(errand.log)
-    uvloop.run(_run(errand))
+    prepare(job.log)
+    uvloop.run(_run(job))
 
 
-async def _run(errand: RivalErrand) -> None:
-    settings, _ = load(errand.environment)
-    journal = Journal(errand.journal)
-    house = House(settings=settings, clock=OffsetClock(), journal=journal, crash=Crash(None), hears=errand.first)
-    async with asyncio.timeout(errand.limit_seconds), house.running() as parts:
-        if errand.first:
-            for token in errand.tokens:
+async def _run(job: RivalJob) -> None:
+    settings, _ = load(job.environment)
+    journal = Journal(job.journal)
+    house = House(settings=settings, clock=OffsetClock(), journal=journal, crash=Crash(None), hears=job.first)
+    async with asyncio.timeout(job.limit_seconds), house.running() as parts:
+        if job.first:
+            for token in job.tokens:
                 await parts.asking.ask(ASKER, check(request(token)), wait_seconds=0)
-        asked = {token: await _shown(parts, token) for token in errand.tokens}
+        asked = {token: await _shown(parts, token) for token in job.tokens}
         journal.note(Step.UP)
-        waiting = [asyncio.create_task(_heard(parts, token, journal)) for token in errand.tokens]
-        await _everyone_answers(errand, parts, list(asked.values()))
+        waiting = [asyncio.create_task(_heard(parts, token, journal)) for token in job.tokens]
+        await _everyone_answers(job, parts, list(asked.values()))
         await asyncio.gather(*waiting)
         for question in asked.values():
             await _until_status(parts, question, PresentationStatus.CLOSED)
@@ -84,23 +84,23 @@ async def _heard(parts: AskingParts, token: str, journal: Journal) -> None:
     journal.note(Step.HEARD, token, str(view.question.answer.value if view.question.answer else view.question.status))
 
 
-async def _everyone_answers(errand: RivalErrand, parts: AskingParts, asked: list[Question]) -> None:
-    while not errand.start.exists():
+async def _everyone_answers(job: RivalJob, parts: AskingParts, asked: list[Question]) -> None:
+    while not job.start.exists():
         await asyncio.sleep(_LOOK_SECONDS)
-    began, pause = map(float, errand.start.read_text().split())
+    began, pause = map(float, job.start.read_text().split())
     for number, question in enumerate(asked):
         await asyncio.sleep(max(0.0, began + number * pause - time.monotonic()))
-        await asyncio.gather(*_answers(errand, parts, question))
+        await asyncio.gather(*_answers(job, parts, question))
 
 
-def _answers(errand: RivalErrand, parts: AskingParts, question: Question) -> list[Coroutine[Any, Any, object]]:
+def _answers(job: RivalJob, parts: AskingParts, question: Question) -> list[Coroutine[Any, Any, object]]:
     return [
         parts.asking.answer(
             OPERATOR,
             question.id,
-            Given(value=VALUES[(number + errand.first) % 2]),
+            Given(value=VALUES[(number + job.first) % 2]),
             channel=door,
-            event_id=f"{errand.first}:{number}",
+            event_id=f"{job.first}:{number}",
         )
         for number, door in enumerate(DOORS)
     ]

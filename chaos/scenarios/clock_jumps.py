@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from chaos.ledger_compare import Cause
-from chaos.nursery import Overdue
+from chaos.processes import Overdue
 from chaos.scenario import Result, Scenario, World, expectations
 
 _JUMPS: Final = {"+1 h": 3_600.0, "-1 h": -3_600.0, "+1 day": 86_400.0, "-1 day": -86_400.0}
@@ -18,15 +18,15 @@ async def clock_jumps(world: World, database: str) -> Result:
     found, complaints = None, list[str]()
     jumps = dict(list(_JUMPS.items())[:: 3 if world.short and database == "postgres" else 1])
     for name, jump in jumps.items():
-        open_ground = world.sqlite if database == "sqlite" else world.postgres
-        async with open_ground(f"clock {name}") as ground:
-            await ground.provider.arm("telegram", times=number // 4, status=503)
-            errand = ground.errand(parcels=ground.parcels(number), jump_seconds=jump, at_once=8, limit_seconds=_SECONDS)
+        open_rig = world.sqlite if database == "sqlite" else world.postgres
+        async with open_rig(f"clock {name}") as rig:
+            await rig.provider.arm("telegram", times=number // 4, status=503)
+            job = rig.job(packages=rig.packages(number), jump_seconds=jump, at_once=8, limit_seconds=_SECONDS)
             try:
-                code = await ground.nursery.run(errand, seconds=_SECONDS)
+                code = await rig.processes.run(job, seconds=_SECONDS)
             except Overdue:
                 code = 1
-            comparison = await ground.compare(Cause.CLOCK)
+            comparison = await rig.compare(Cause.CLOCK)
             found = comparison if found is None else found + comparison
             complaints += expectations(
                 (code == 0, f"{name}: not everything was settled within {_SECONDS:.0f} s"),

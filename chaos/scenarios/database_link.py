@@ -76,10 +76,10 @@ async def troubled(world: World, harm: Harm) -> Result:
         assert address.port is not None
         async with Proxy(address.port) as proxy:
             through = address._replace(netloc=f"{address.username}@127.0.0.1:{proxy.port}").geturl()
-            ground = plain.having(database_url=through, retry__max_attempts="60")
-            errand = ground.errand(parcels=ground.parcels(number), at_once=8, pause_seconds=0.05, limit_seconds=90.0)
-            worker = ground.nursery.errand(errand)
-            await under_way(ground)
+            rig = plain.having(database_url=through, retry__max_attempts="60")
+            job = rig.job(packages=rig.packages(number), at_once=8, pause_seconds=0.05, limit_seconds=90.0)
+            worker = rig.processes.job(job)
+            await under_way(rig)
             await harm(proxy, seconds)
             proxy.heal()  # for new connections; whoever sits on a dead one must notice it without being told
             code = await worker.ended(100.0)

@@ -11,7 +11,7 @@ from typing import Final
 from tests.services.postgres import PostgresServer
 
 from chaos.answered import all_answered, under_way
-from chaos.errand import Until
+from chaos.job import Until
 from chaos.ledger_compare import Cause
 from chaos.scenario import Result, Scenario, World, expectations, recover, stop_orderly
 
@@ -31,20 +31,20 @@ async def database_restart(world: World) -> Result:
 
 
 async def _under_load(world: World, server: PostgresServer, restarts: int, each: int) -> Result:
-    async with world.postgres("restart") as ground:
-        shares = [ground.parcels(each) for _ in range(_WORKERS)]
-        errand = ground.errand(until=Until.TOLD, at_once=8, pause_seconds=0.1, limit_seconds=300.0)
-        workers = [ground.nursery.errand(replace(errand, parcels=share)) for share in shares]
-        await under_way(ground)
+    async with world.postgres("restart") as rig:
+        shares = [rig.packages(each) for _ in range(_WORKERS)]
+        job = rig.job(until=Until.TOLD, at_once=8, pause_seconds=0.1, limit_seconds=300.0)
+        workers = [rig.processes.job(replace(job, packages=share)) for share in shares]
+        await under_way(rig)
         for number in range(restarts):
-            await asyncio.sleep(ground.dice.uniform(0.4, 1.2))
+            await asyncio.sleep(rig.dice.uniform(0.4, 1.2))
             (server.stop if number % 4 == 3 else server.kill)()
             server.start()
-        await all_answered(ground, [parcel for share in shares for parcel in share], seconds=120.0)
+        await all_answered(rig, [package for share in shares for package in share], seconds=120.0)
         survivors = sum(worker.alive for worker in workers)
-        ends = await stop_orderly(ground, workers)
-        await recover(ground)
-        comparison = await ground.compare(Cause.STORE, Cause.PROCESS)
+        ends = await stop_orderly(rig, workers)
+        await recover(rig)
+        comparison = await rig.compare(Cause.STORE, Cause.PROCESS)
     return Result(
         comparison=comparison,
         note=f"{restarts} restarts, {_WORKERS} workers",

@@ -12,10 +12,10 @@ from typing import Final
 
 from chaos import journal
 from chaos.answered import all_answered
-from chaos.errand import Until
-from chaos.ground import Ground
+from chaos.job import Until
 from chaos.journal import Step
 from chaos.ledger_compare import Cause
+from chaos.rig import Rig
 from chaos.scenario import Result, Scenario, World, expectations, left_alone, stop_orderly
 
 _DISK_BYTES: Final = 24 * 2**20
@@ -24,17 +24,17 @@ _FILE_LIMIT_BYTES: Final = 600_000
 
 async def file_limit(world: World) -> Result:
     """Works without root: the process may not write beyond a size; the next one may."""
-    async with world.sqlite("file limit") as ground:
-        await left_alone(ground, ground.errand())
-        parcels = ground.parcels(world.sized(600, 300))
-        errand = ground.errand(
-            parcels=parcels, until=Until.TOLD, file_size_limit_bytes=_FILE_LIMIT_BYTES, persistent=False, at_once=4
+    async with world.sqlite("file limit") as rig:
+        await left_alone(rig, rig.job())
+        packages = rig.packages(world.sized(600, 300))
+        job = rig.job(
+            packages=packages, until=Until.TOLD, file_size_limit_bytes=_FILE_LIMIT_BYTES, persistent=False, at_once=4
         )
-        worker = ground.nursery.errand(errand)
-        await _refused(ground)
-        ends = await stop_orderly(ground, [worker])
-        await left_alone(ground, ground.errand(parcels=parcels))
-        return await _result(ground, len(parcels), ends)
+        worker = rig.processes.job(job)
+        await _refused(rig)
+        ends = await stop_orderly(rig, [worker])
+        await left_alone(rig, rig.job(packages=packages))
+        return await _result(rig, len(packages), ends)
 
 
 async def full_disk(world: World) -> Result:
@@ -44,27 +44,27 @@ async def full_disk(world: World) -> Result:
         with _small_disk(disk) as mounted:
             if not mounted:
                 return await file_limit(world)
-            ground = plain.having(database_url=f"sqlite:///{disk / 'postroom.db'}")
-            return await _fill_and_free(ground, disk, world.sized(600, 150))
+            rig = plain.having(database_url=f"sqlite:///{disk / 'postroom.db'}")
+            return await _fill_and_free(rig, disk, world.sized(600, 150))
 
 
-async def _fill_and_free(ground: Ground, disk: Path, number: int) -> Result:
-    parcels = ground.parcels(number)
-    await left_alone(ground, ground.errand())
+async def _fill_and_free(rig: Rig, disk: Path, number: int) -> Result:
+    packages = rig.packages(number)
+    await left_alone(rig, rig.job())
     ballast = disk / "ballast"
     ballast.write_bytes(b"x" * (_free_bytes(disk) - 1_000_000))
-    worker = ground.nursery.errand(ground.errand(parcels=parcels, until=Until.TOLD, at_once=4))
-    await _refused(ground)
+    worker = rig.processes.job(rig.job(packages=packages, until=Until.TOLD, at_once=4))
+    await _refused(rig)
     ballast.unlink()
-    await all_answered(ground, parcels, seconds=30.0)
-    ends = await stop_orderly(ground, [worker])
-    await left_alone(ground, ground.errand())
-    return await _result(ground, number, ends)
+    await all_answered(rig, packages, seconds=30.0)
+    ends = await stop_orderly(rig, [worker])
+    await left_alone(rig, rig.job())
+    return await _result(rig, number, ends)
 
 
-async def _result(ground: Ground, number: int, ends: tuple[str, ...]) -> Result:
-    comparison = await ground.compare(Cause.STORE, Cause.PROCESS)
-    refused = sum(entry.step is Step.ANSWER and entry.detail == "refused" for entry in journal.read(ground.journal))
+async def _result(rig: Rig, number: int, ends: tuple[str, ...]) -> Result:
+    comparison = await rig.compare(Cause.STORE, Cause.PROCESS)
+    refused = sum(entry.step is Step.ANSWER and entry.detail == "refused" for entry in journal.read(rig.journal))
     return Result(
         comparison=comparison,
         note=f"{refused} times refused",
@@ -78,9 +78,9 @@ async def _result(ground: Ground, number: int, ends: tuple[str, ...]) -> Result:
     )
 
 
-async def _refused(ground: Ground) -> None:
+async def _refused(rig: Rig) -> None:
     async with asyncio.timeout(60.0):
-        while not any(one.step is Step.ANSWER and one.detail == "refused" for one in journal.read(ground.journal)):
+        while not any(one.step is Step.ANSWER and one.detail == "refused" for one in journal.read(rig.journal)):
             await asyncio.sleep(0.05)
 
 

@@ -18,32 +18,32 @@ _LONGEST_PATIENCE_SECONDS: Final = 0.25
 async def hang_ups(world: World) -> Result:
     number = world.sized(1_000, 60)
     gone = 0
-    async with world.sqlite("hang up") as ground:
-        household = Household(ground)
+    async with world.sqlite("hang up") as rig:
+        household = Household(rig)
         await household.up()
-        url, token, journal = household.url("health"), household.token("health"), Journal(ground.journal)
+        url, token, journal = household.url("health"), household.token("health"), Journal(rig.journal)
         places = asyncio.Semaphore(_AT_ONCE)
 
         async def one(session: aiohttp.ClientSession) -> None:
             nonlocal gone
-            parcel = ground.parcel()
-            delivery = parcel.envelope()["delivery"]
+            package = rig.package()
+            delivery = package.envelope()["delivery"]
             assert isinstance(delivery, dict)
             arguments = {name: delivery[name] for name in ("channel", "message", "recipient")}
             try:
-                async with places, asyncio.timeout(ground.dice.uniform(0.0, _LONGEST_PATIENCE_SECONDS)):
+                async with places, asyncio.timeout(rig.dice.uniform(0.0, _LONGEST_PATIENCE_SECONDS)):
                     answer = await call_notify(session, url, token, arguments)
             except TimeoutError:
                 gone += 1
                 return
             stored = "delivery_id" in (answer.get("delivery") or {})
-            journal.note(Step.ANSWER, parcel.token, "stored" if stored else "refused")
+            journal.note(Step.ANSWER, package.token, "stored" if stored else "refused")
 
         async with aiohttp.ClientSession() as session:
             await asyncio.gather(*(one(session) for _ in range(number)))
-        ends = await stop_orderly(ground, [household.child])
-        await left_alone(ground, ground.errand())
-        comparison = await ground.compare()
+        ends = await stop_orderly(rig, [household.child])
+        await left_alone(rig, rig.job())
+        comparison = await rig.compare()
     return Result(
         comparison=comparison,
         note=f"{gone} of {number} callers hung up",

@@ -10,10 +10,10 @@ from functools import partial
 from typing import Final
 
 from chaos.crash_points import CrashPlan, Point
-from chaos.errand import Errand, Parcel, Until
-from chaos.ground import Ground
+from chaos.job import Job, Package, Until
 from chaos.ledger_compare import Cause
 from chaos.ledger_rows import read_rows
+from chaos.rig import Rig
 from chaos.scenario import LEASES_OVER_SECONDS, Result, Scenario, World
 
 _SECONDS: Final = 30.0
@@ -65,62 +65,62 @@ def points(channel: str) -> list[Point]:
 class Murders:
     """Each process begins later than the one before it ended, by its own clock, so that every lease has run out."""
 
-    def __init__(self, ground: Ground, channel: str, on_uncertain: str) -> None:
-        self._ground = ground
+    def __init__(self, rig: Rig, channel: str, on_uncertain: str) -> None:
+        self._rig = rig
         self._channel = channel
         self._on_uncertain = on_uncertain
         self._offset_seconds = 0.0
         self.kills = 0
 
-    async def at(self, point: Point) -> Parcel:
+    async def at(self, point: Point) -> Package:
         parts = 2 if self._channel == "telegram" and point in _MAIL_HAS_NO else 1
-        parcel = self._ground.parcel(self._channel, parts=parts, on_uncertain=self._on_uncertain)
+        package = self._rig.package(self._channel, parts=parts, on_uncertain=self._on_uncertain)
         if point in _CLAIMED:
-            await self._live(self._errand(parcels=(parcel,), works=False, until=Until.ANSWERED))
-            await self._die(point, parcel, given=())
+            await self._live(self._job(packages=(package,), works=False, until=Until.ANSWERED))
+            await self._die(point, package, given=())
         elif point in _RECOVERY:
-            await self._die(Point.AFTER_SEND, parcel)
-            await self._die(point, parcel, given=())
+            await self._die(Point.AFTER_SEND, package)
+            await self._die(point, package, given=())
         else:
-            await self._die(point, parcel)
-        await self._live(self._errand(until=Until.QUIET))
-        return parcel
+            await self._die(point, package)
+        await self._live(self._job(until=Until.QUIET))
+        return package
 
-    async def _die(self, point: Point, parcel: Parcel, given: tuple[Parcel, ...] | None = None) -> None:
-        plan = CrashPlan(point=point, token=parcel.token)
-        errand = self._errand(parcels=(parcel,) if given is None else given, crash=plan, until=Until.TOLD)
+    async def _die(self, point: Point, package: Package, given: tuple[Package, ...] | None = None) -> None:
+        plan = CrashPlan(point=point, token=package.token)
+        job = self._job(packages=(package,) if given is None else given, crash=plan, until=Until.TOLD)
         if point is Point.DURING_SEND:
-            code = await self._shot_during_the_call(errand, parcel)
+            code = await self._shot_during_the_call(job, package)
         else:
-            code = await self._ground.nursery.run(errand, seconds=_SECONDS)
+            code = await self._rig.processes.run(job, seconds=_SECONDS)
         if code != -signal.SIGKILL:
-            raise RuntimeError(f"the process did not die {point}: it ended with {code}\n{self._ground.last_words()}")
+            raise RuntimeError(f"the process did not die {point}: it ended with {code}\n{self._rig.last_words()}")
         self.kills += 1
 
-    async def _shot_during_the_call(self, errand: Errand, parcel: Parcel) -> int:
+    async def _shot_during_the_call(self, job: Job, package: Package) -> int:
         """The provider has the message and has not answered yet: only it can tell that moment."""
-        provider = self._ground.provider
+        provider = self._rig.provider
         await provider.arm(self._channel, delay_seconds=_SECONDS)
-        victim = self._ground.nursery.errand(errand)
+        victim = self._rig.processes.job(job)
         async with asyncio.timeout(_SECONDS):
-            while parcel.token not in await provider.received():
+            while package.token not in await provider.received():
                 await asyncio.sleep(_LOOK_SECONDS)
         victim.kill()
         return await victim.ended(_SECONDS)
 
-    async def _live(self, errand: Errand) -> None:
-        code = await self._ground.nursery.run(errand, seconds=_SECONDS)
+    async def _live(self, job: Job) -> None:
+        code = await self._rig.processes.run(job, seconds=_SECONDS)
         if code != 0:
-            raise RuntimeError(f"a process that was left alone ended with {code}\n{self._ground.last_words()}")
+            raise RuntimeError(f"a process that was left alone ended with {code}\n{self._rig.last_words()}")
 
-    def _errand(self, **details: object) -> Errand:
+    def _job(self, **details: object) -> Job:
         self._offset_seconds += LEASES_OVER_SECONDS
-        return self._ground.errand(clock_offset_seconds=self._offset_seconds, **details)
+        return self._rig.job(clock_offset_seconds=self._offset_seconds, **details)
 
 
-async def fate_of(ground: Ground, parcel: Parcel) -> Fate:
-    copies = max((await ground.provider.received()).get(parcel.token, {}).values(), default=0)
-    rows = [row for row in await read_rows(ground.environment) if row.token == parcel.token]
+async def fate_of(rig: Rig, package: Package) -> Fate:
+    copies = max((await rig.provider.received()).get(package.token, {}).values(), default=0)
+    rows = [row for row in await read_rows(rig.environment) if row.token == package.token]
     if not rows:
         return Fate(copies, None, False, 0)
     (row,) = rows
@@ -130,19 +130,19 @@ async def fate_of(ground: Ground, parcel: Parcel) -> Fate:
 async def kill_steps(world: World, database: str, channel: str, on_uncertain: str) -> Result:
     most_rounds, enough = world.sized(14, 1), time.monotonic() + _ENOUGH_SECONDS
     complaints: list[str] = []
-    open_ground = world.sqlite if database == "sqlite" else world.postgres
-    async with open_ground(f"kill {channel} {on_uncertain}") as ground:
-        murders = Murders(ground, channel, on_uncertain)
+    open_rig = world.sqlite if database == "sqlite" else world.postgres
+    async with open_rig(f"kill {channel} {on_uncertain}") as rig:
+        murders = Murders(rig, channel, on_uncertain)
         for number in range(most_rounds):
             if number and time.monotonic() > enough:
                 break
-            complaints += await _round(ground, murders, channel, on_uncertain)
-        comparison = await ground.compare(Cause.PROCESS)
+            complaints += await _round(rig, murders, channel, on_uncertain)
+        comparison = await rig.compare(Cause.PROCESS)
     return Result(comparison=comparison, note=f"{murders.kills} kills", complaints=tuple(complaints))
 
 
-async def _round(ground: Ground, murders: Murders, channel: str, on_uncertain: str) -> list[str]:
-    fates = {point: await fate_of(ground, await murders.at(point)) for point in points(channel)}
+async def _round(rig: Rig, murders: Murders, channel: str, on_uncertain: str) -> list[str]:
+    fates = {point: await fate_of(rig, await murders.at(point)) for point in points(channel)}
     return [f"killed {point}: {fate}" for point, fate in fates.items() if fate != EXPECTED[point][on_uncertain]]
 
 

@@ -13,14 +13,14 @@ async def poison(world: World) -> Result:
     """One message kills whoever tries to send it; it must not take the others with it for ever."""
     others, most_deaths = world.sized(60, 12), 3
     deaths = 0
-    async with world.sqlite("poison") as ground:
-        bad = ground.parcel()
+    async with world.sqlite("poison") as rig:
+        bad = rig.package()
         plan = CrashPlan(point=Point.BEFORE_SEND, token=bad.token)
-        errand = ground.errand(parcels=(bad, *ground.parcels(others)), crash=plan)
-        while await ground.nursery.run(errand) != 0 and deaths <= most_deaths:
+        job = rig.job(packages=(bad, *rig.packages(others)), crash=plan)
+        while await rig.processes.run(job) != 0 and deaths <= most_deaths:
             deaths += 1
-        await left_alone(ground, ground.errand())
-        comparison = await ground.compare(Cause.PROCESS)
+        await left_alone(rig, rig.job())
+        comparison = await rig.compare(Cause.PROCESS)
     return Result(
         comparison=comparison,
         note=f"{deaths} workers died of it",

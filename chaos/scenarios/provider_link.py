@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from chaos.ground import Ground
 from chaos.ledger_compare import Cause
 from chaos.proxy import NOTHING, Proxy, Toxic
+from chaos.rig import Rig
 from chaos.scenario import Result, Scenario, World, expectations
 
 
@@ -43,9 +43,9 @@ async def troubled(world: World, trouble: Trouble) -> Result:
         async with Proxy(provider.bot_api_port) as bot_api, Proxy(provider.smtp_port) as smtp:
             for proxy in (bot_api, smtp) if trouble.mail else (bot_api,):
                 proxy.request, proxy.answer, proxy.refuse = trouble.request, trouble.answer, trouble.refuse
-            ground = _patient(plain, bot_api, smtp)
-            parcels = ground.parcels(number // 2) + ground.parcels(number // 2, "email")
-            worker = ground.nursery.errand(ground.errand(parcels=parcels, limit_seconds=60.0))
+            rig = _patient(plain, bot_api, smtp)
+            packages = rig.packages(number // 2) + rig.packages(number // 2, "email")
+            worker = rig.processes.job(rig.job(packages=packages, limit_seconds=60.0))
             await asyncio.sleep(seconds)
             for proxy in (bot_api, smtp):
                 proxy.heal()
@@ -61,8 +61,8 @@ async def troubled(world: World, trouble: Trouble) -> Result:
     )
 
 
-def _patient(ground: Ground, bot_api: Proxy, smtp: Proxy) -> Ground:
-    return ground.having(
+def _patient(rig: Rig, bot_api: Proxy, smtp: Proxy) -> Rig:
+    return rig.having(
         ports__sandbox=str(bot_api.port),
         ports__sandbox_smtp=str(smtp.port),
         timeouts__telegram_seconds="0.6",

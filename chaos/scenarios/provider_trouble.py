@@ -9,7 +9,7 @@ from typing import Final
 
 from chaos import journal
 from chaos.answered import under_way
-from chaos.errand import Until
+from chaos.job import Until
 from chaos.journal import Step
 from chaos.ledger_compare import Cause
 from chaos.scenario import Result, Scenario, World, expectations
@@ -21,15 +21,15 @@ _RETRY_AFTER_SECONDS: Final = 1
 async def throttle_storm(world: World) -> Result:
     """Waiting costs no attempt, and nobody knocks again before the time is over."""
     number, seconds = world.sized(1_000, 100), 6.0 if not world.short else 2.0
-    async with world.sqlite("429") as ground:
-        await ground.provider.arm("telegram", times=-1, status=429, retry_after=_RETRY_AFTER_SECONDS)
-        worker = ground.nursery.errand(ground.errand(parcels=ground.parcels(number), limit_seconds=90.0))
-        await _first_call(ground.journal)
+    async with world.sqlite("429") as rig:
+        await rig.provider.arm("telegram", times=-1, status=429, retry_after=_RETRY_AFTER_SECONDS)
+        worker = rig.processes.job(rig.job(packages=rig.packages(number), limit_seconds=90.0))
+        await _first_call(rig.journal)
         await asyncio.sleep(seconds)
-        calls = Counter(entry.step for entry in journal.read(ground.journal))[Step.SEND]
-        await ground.provider.clear_faults()
+        calls = Counter(entry.step for entry in journal.read(rig.journal))[Step.SEND]
+        await rig.provider.clear_faults()
         code = await worker.ended(100.0)
-        comparison = await ground.compare()
+        comparison = await rig.compare()
     most = _SLOTS * (int(seconds / _RETRY_AFTER_SECONDS) + 2)
     return Result(
         comparison=comparison,
@@ -52,21 +52,21 @@ async def provider_down(world: World) -> Result:
     """Minutes in life, seconds here: every wait of ours is shortened alike."""
     number, seconds = world.sized(300, 60), 8.0 if not world.short else 2.0
     async with world.sqlite("down") as plain:
-        ground = plain.having(retry__max_attempts="12", breaker__recovery_seconds="0.5")
-        errand = ground.errand(
-            parcels=ground.parcels(number) + ground.parcels(number // 5, "email"),
+        rig = plain.having(retry__max_attempts="12", breaker__recovery_seconds="0.5")
+        job = rig.job(
+            packages=rig.packages(number) + rig.packages(number // 5, "email"),
             until=Until.QUIET,
             at_once=4,
             pause_seconds=0.02,
             limit_seconds=120.0,
         )
-        worker = ground.nursery.errand(errand)
-        await under_way(ground)
-        await ground.provider.stop()
+        worker = rig.processes.job(job)
+        await under_way(rig)
+        await rig.provider.stop()
         await asyncio.sleep(seconds)
-        await ground.provider.__aenter__()
+        await rig.provider.__aenter__()
         code = await worker.ended(130.0)
-        comparison = await ground.compare(Cause.PROVIDER)
+        comparison = await rig.compare(Cause.PROVIDER)
     return Result(
         comparison=comparison,
         note=f"down for {seconds:.0f} s, all waits shortened",

@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from chaos.ground import Ground
 from chaos.questions import asker_process
-from chaos.questions.asker_process import QuestionErrand
+from chaos.questions.asker_process import QuestionJob
 from chaos.questions.phone import Phone
 from chaos.questions.reading import way_back
 from chaos.questions.steps import Moment, Phase, after
+from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World
 
 _SECONDS: Final = 40.0
@@ -20,36 +20,36 @@ _SHOWN: Final = Moment(phase=Phase.PRESENT, point=after("presented"))
 
 
 async def question_gap(world: World, database: str) -> Result:
-    open_ground = world.sqlite if database == "sqlite" else world.postgres
+    open_rig = world.sqlite if database == "sqlite" else world.postgres
     said: dict[str, str | None] = {}
-    async with open_ground("question gap") as ground:
+    async with open_rig("question gap") as rig:
         for number in range(world.sized(3, 1)):
             token = f"g{number}"
-            await _missed(ground, token, 2 * number * _AWAY_SECONDS)
+            await _missed(rig, token, 2 * number * _AWAY_SECONDS)
             said[token] = "yes"
-        found = await way_back(ground, said)
+        found = await way_back(rig, said)
     return Result(comparison=found, note=f"{len(said)} presses lost, and asked for again")
 
 
-async def _missed(ground: Ground, token: str, offset_seconds: float) -> None:
-    phone = Phone(ground.provider)
+async def _missed(rig: Rig, token: str, offset_seconds: float) -> None:
+    phone = Phone(rig.provider)
     crash = _SHOWN.plan(token)
-    first = ground.nursery.start(asker_process.main, replace(_errand(ground, token, offset_seconds), crash=crash))
+    first = rig.processes.start(asker_process.main, replace(_job(rig, token, offset_seconds), crash=crash))
     await first.ended(_SECONDS)
     await phone.press(await phone.card(token), "no")
     await phone.away(_AWAY_SECONDS)
-    second = ground.nursery.start(asker_process.main, _errand(ground, token, offset_seconds + _AWAY_SECONDS))
+    second = rig.processes.start(asker_process.main, _job(rig, token, offset_seconds + _AWAY_SECONDS))
     await phone.press(await phone.card(token, "please press it again"), "yes")
     code = await second.ended(_SECONDS)
     if code != 0:
-        raise RuntimeError(f"a process that was left alone ended with {code}\n{ground.last_words()}")
+        raise RuntimeError(f"a process that was left alone ended with {code}\n{rig.last_words()}")
 
 
-def _errand(ground: Ground, token: str, offset_seconds: float) -> QuestionErrand:
-    return QuestionErrand(
-        environment=ground.environment,
-        journal=ground.journal,
-        log=ground.directory / "processes.log",
+def _job(rig: Rig, token: str, offset_seconds: float) -> QuestionJob:
+    return QuestionJob(
+        environment=rig.environment,
+        journal=rig.journal,
+        log=rig.directory / "processes.log",
         token=token,
         clock_offset_seconds=offset_seconds,
     )

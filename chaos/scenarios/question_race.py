@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from chaos import journal
-from chaos.ground import Ground
 from chaos.journal import Step
-from chaos.nursery import Child
+from chaos.processes import Child
 from chaos.questions import rival_process
 from chaos.questions.phone import Phone
 from chaos.questions.reading import attempts_on, way_back
-from chaos.questions.rival_process import DOORS, VALUES, RivalErrand
+from chaos.questions.rival_process import DOORS, VALUES, RivalJob
+from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World, expectations
 
 _SECONDS: Final = 100.0
@@ -25,12 +25,12 @@ _ATTEMPTS: Final = 2 * (len(DOORS) + 1)
 
 
 async def question_race(world: World) -> Result:
-    async with world.postgres("question race") as ground:
+    async with world.postgres("question race") as rig:
         tokens = tuple(f"r{number}" for number in range(world.sized(20, 3)))
-        start = ground.directory / "start"
-        rivals = [_rival(ground, tokens, start, first=first) for first in (True, False)]
-        await _both_up(ground, rivals)
-        phone = Phone(ground.provider)
+        start = rig.directory / "start"
+        rivals = [_rival(rig, tokens, start, first=first) for first in (True, False)]
+        await _both_up(rig, rivals)
+        phone = Phone(rig.provider)
         cards = {token: await phone.card(token) for token in tokens}
         began = time.monotonic() + _AHEAD_SECONDS
         _say(start, began)
@@ -38,10 +38,10 @@ async def question_race(world: World) -> Result:
             await asyncio.sleep(max(0.0, began + number * _PAUSE_SECONDS - time.monotonic()))
             await asyncio.gather(*(phone.press_if_there(cards[token], value) for value in VALUES))
         codes = [await rival.ended(_SECONDS) for rival in rivals]
-        found = await way_back(ground, dict.fromkeys(tokens))
-        kept = [await attempts_on(ground, token) for token in tokens]
+        found = await way_back(rig, dict.fromkeys(tokens))
+        kept = [await attempts_on(rig, token) for token in tokens]
     complaints = expectations(
-        (codes == [0, 0], f"the processes ended with {codes}: {ground.last_words() if any(codes) else ''}"),
+        (codes == [0, 0], f"the processes ended with {codes}: {rig.last_words() if any(codes) else ''}"),
         (all(number <= _ATTEMPTS for number in kept), f"more attempts were kept than were made: {kept}"),
         (all(number >= 2 * len(DOORS) for number in kept), f"attempts are missing: {kept}"),
         (found.answered == len(tokens), f"only {found.answered} have an answer"),
@@ -49,16 +49,16 @@ async def question_race(world: World) -> Result:
     return Result(comparison=found, note=f"{sum(kept)} attempts, 2 processes", complaints=complaints)
 
 
-def _rival(ground: Ground, tokens: tuple[str, ...], start: Path, *, first: bool) -> Child:
-    errand = RivalErrand(
-        environment=ground.environment,
-        journal=ground.journal,
-        log=ground.directory / "processes.log",
+def _rival(rig: Rig, tokens: tuple[str, ...], start: Path, *, first: bool) -> Child:
+    job = RivalJob(
+        environment=rig.environment,
+        journal=rig.journal,
+        log=rig.directory / "processes.log",
         tokens=tokens,
         first=first,
         start=start,
     )
-    return ground.nursery.start(rival_process.main, errand)
+    return rig.processes.start(rival_process.main, job)
 
 
 def _say(start: Path, began: float) -> None:
@@ -68,11 +68,11 @@ def _say(start: Path, began: float) -> None:
     draft.rename(start)
 
 
-async def _both_up(ground: Ground, rivals: list[Child]) -> None:
+async def _both_up(rig: Rig, rivals: list[Child]) -> None:
     async with asyncio.timeout(_SECONDS):
-        while sum(entry.step is Step.UP for entry in journal.read(ground.journal)) < len(rivals):
+        while sum(entry.step is Step.UP for entry in journal.read(rig.journal)) < len(rivals):
             if not all(rival.alive for rival in rivals):
-                raise RuntimeError(f"a process ended before it began\n{ground.last_words()}")
+                raise RuntimeError(f"a process ended before it began\n{rig.last_words()}")
             await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -14,7 +14,7 @@ from tests.services.ports import free_port
 from tests.services.redis import RedisServer
 
 from chaos.answered import all_answered
-from chaos.errand import Until
+from chaos.job import Until
 from chaos.scenario import Result, Scenario, World, expectations, left_alone, stop_orderly
 
 _WORKERS: Final = 2
@@ -48,21 +48,21 @@ async def redis_fault(world: World, harm: Harm) -> Result:
 async def _under_load(world: World, server: RedisServer, harm: Harm) -> Result:
     times, each = world.sized(20, 3), world.sized(600, 80)
     async with world.postgres("redis") as plain:
-        ground = plain.having(redis_url=server.url())
-        shares = [ground.parcels(each) for _ in range(_WORKERS)]
+        rig = plain.having(redis_url=server.url())
+        shares = [rig.packages(each) for _ in range(_WORKERS)]
         workers = [
-            ground.nursery.errand(
-                ground.errand(parcels=share, until=Until.TOLD, at_once=4, pause_seconds=0.05, limit_seconds=200.0)
+            rig.processes.job(
+                rig.job(packages=share, until=Until.TOLD, at_once=4, pause_seconds=0.05, limit_seconds=200.0)
             )
             for share in shares
         ]
         for _ in range(times):
-            await asyncio.sleep(ground.dice.uniform(0.1, 0.6))
+            await asyncio.sleep(rig.dice.uniform(0.1, 0.6))
             await harm(server)
-        await all_answered(ground, [parcel for share in shares for parcel in share], seconds=120.0)
-        ends = await stop_orderly(ground, workers)
-        await left_alone(ground, ground.errand(limit_seconds=60.0))
-        comparison = await ground.compare()
+        await all_answered(rig, [package for share in shares for package in share], seconds=120.0)
+        ends = await stop_orderly(rig, workers)
+        await left_alone(rig, rig.job(limit_seconds=60.0))
+        comparison = await rig.compare()
     everything = comparison.delivered == comparison.accepted == each * _WORKERS
     return Result(
         comparison=comparison,
@@ -74,9 +74,9 @@ async def _under_load(world: World, server: RedisServer, harm: Harm) -> Result:
 async def redis_absent(world: World) -> Result:
     number = world.sized(500, 60)
     async with world.postgres("no redis") as plain:
-        ground = plain.having(redis_url=f"redis://127.0.0.1:{free_port()}/0")
-        await left_alone(ground, ground.errand(parcels=ground.parcels(number), limit_seconds=90.0))
-        comparison = await ground.compare()
+        rig = plain.having(redis_url=f"redis://127.0.0.1:{free_port()}/0")
+        await left_alone(rig, rig.job(packages=rig.packages(number), limit_seconds=90.0))
+        comparison = await rig.compare()
     return Result(
         comparison=comparison,
         complaints=expectations((comparison.delivered == number, "not everything was delivered")),

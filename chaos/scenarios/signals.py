@@ -8,10 +8,10 @@ from typing import Final
 
 from sqlalchemy import Connection, func, select
 
-from chaos.errand import Until
-from chaos.ground import Ground
 from chaos.household import Household
-from chaos.nursery import Overdue
+from chaos.job import Until
+from chaos.processes import Overdue
+from chaos.rig import Rig
 from chaos.scenario import Result, Scenario, World, expectations, left_alone
 from postroom.app.store import connect_store
 from postroom.domain.time import SECOND_US
@@ -26,14 +26,14 @@ async def sigterm(world: World) -> Result:
     rounds, number = world.sized(15, 2), world.sized(3_000, 300)
     complaints: list[str] = []
     slowest = 0.0
-    async with world.sqlite("sigterm") as ground:
-        stock = ground.parcels(number - number // 20) + ground.parcels(number // 20, "email")
-        await left_alone(ground, ground.errand(parcels=stock, works=False, until=Until.ANSWERED))
-        await ground.provider.arm("telegram", times=-1, delay_seconds=0.05)
+    async with world.sqlite("sigterm") as rig:
+        stock = rig.packages(number - number // 20) + rig.packages(number // 20, "email")
+        await left_alone(rig, rig.job(packages=stock, works=False, until=Until.ANSWERED))
+        await rig.provider.arm("telegram", times=-1, delay_seconds=0.05)
         for _ in range(rounds):
-            household = Household(ground)
+            household = Household(rig)
             await household.up()
-            await asyncio.sleep(ground.dice.uniform(0.0, 0.8))
+            await asyncio.sleep(rig.dice.uniform(0.0, 0.8))
             told_us, told = time.time_ns() // 1000, time.monotonic()
             household.child.terminate()
             try:
@@ -41,9 +41,9 @@ async def sigterm(world: World) -> Result:
             except Overdue:
                 code = -1
             slowest = max(slowest, time.monotonic() - told)
-            complaints += await _complaints(ground, code, told_us)
-        await left_alone(ground, ground.errand(limit_seconds=120.0))
-        comparison = await ground.compare()
+            complaints += await _complaints(rig, code, told_us)
+        await left_alone(rig, rig.job(limit_seconds=120.0))
+        comparison = await rig.compare()
     return Result(
         comparison=comparison,
         note=f"{rounds} signals, slowest stop {slowest:.1f} s",
@@ -57,8 +57,8 @@ async def sigterm(world: World) -> Result:
     )
 
 
-async def _complaints(ground: Ground, code: int, told_us: int) -> tuple[str, ...]:
-    in_progress, late = await _after_the_signal(ground, told_us + int(_NOTICED_SECONDS * SECOND_US))
+async def _complaints(rig: Rig, code: int, told_us: int) -> tuple[str, ...]:
+    in_progress, late = await _after_the_signal(rig, told_us + int(_NOTICED_SECONDS * SECOND_US))
     return expectations(
         (code == 0, f"a household that was told to stop ended with {code}"),
         (in_progress == 0, f"{in_progress} deliveries were left in progress"),
@@ -66,13 +66,13 @@ async def _complaints(ground: Ground, code: int, told_us: int) -> tuple[str, ...
     )
 
 
-async def _after_the_signal(ground: Ground, since_us: int) -> tuple[int, int]:
+async def _after_the_signal(rig: Rig, since_us: int) -> tuple[int, int]:
     def work(connection: Connection) -> tuple[int, int]:
         in_progress = select(func.count()).where(delivery_requests.c.status == "in_progress")
         late = select(func.count()).where(delivery_attempts.c.started_at > since_us)
         return connection.execute(in_progress).scalar_one(), connection.execute(late).scalar_one()
 
-    settings, _ = load(ground.environment)
+    settings, _ = load(rig.environment)
     store = connect_store(settings)
     try:
         return await store.database.read(work)

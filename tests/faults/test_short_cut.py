@@ -6,23 +6,23 @@ from collections.abc import Iterator
 
 import pytest
 from chaos.catalogue import SCENARIOS
-from chaos.nursery import Nursery
+from chaos.processes import Processes
 from chaos.scenario import Scenario, World
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
+def processes() -> Iterator[Processes]:
+    processes = Processes()
+    yield processes
+    processes.close()
 
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.in_short], ids=lambda one: one.name)
 async def test_nothing_is_lost_and_no_duplicate_is_unmarked(
-    scenario: Scenario, nursery: Nursery, postgres_server_url: str
+    scenario: Scenario, processes: Processes, postgres_server_url: str
 ) -> None:
-    result = await scenario.run(World(nursery=nursery, postgres_url=postgres_server_url, seed=1, short=True))
+    result = await scenario.run(World(processes=processes, postgres_url=postgres_server_url, seed=1, short=True))
 
     assert result.said == ()
     assert result.passed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -16,10 +17,11 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from mcp_types.version import LATEST_MODERN_VERSION
 from starlette.types import Message
 
-from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
+from postroom.system.mcp_sdk.inside import answer_of, call_context, run
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
 from postroom.system.mcp_sdk.revision import REVISION
 from postroom.system.mcp_sdk.streaming import streaming
+from postroom.system.mcp_sdk.tool_shapes import add_tool, tool_of
 from postroom.system.mcp_sdk.tools import declared_arguments, show_parameters, show_required, unchecked_tool
 from tests.architecture.tree import SOURCE, source_files
 
@@ -159,3 +161,38 @@ async def test_the_streaming_way_leads_to_the_same_tools_without_sessions() -> N
 
     assert dict(sent[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
     assert b'"number":8' in b"".join(one.get("body", b"") for one in sent[1:]).replace(b" ", b"")
+
+
+def greeter(greeting: str, times: int = 1, kind: type = str) -> Callable[..., str]:
+    def greet(name: str, repeat: int = times) -> str:
+        """Greets."""
+        return f"{greeting} {name}" * repeat
+
+    greet.__annotations__["name"] = kind
+    return greet
+
+
+async def test_functions_of_one_code_share_their_shape_and_each_does_its_own() -> None:
+    formal, casual = tool_of(greeter("Good day"), "greet", description="Formal"), tool_of(greeter("Hi"), "greet")
+
+    assert formal.fn_metadata is casual.fn_metadata
+    assert (formal.description, casual.description) == ("Formal", "Greets.")
+    assert [await run(tool, {"name": "Ada"}, None) for tool in (formal, casual)] == ["Good day Ada", "Hi Ada"]
+
+
+async def test_functions_of_one_code_that_declare_something_else_have_a_shape_of_their_own() -> None:
+    often, number = tool_of(greeter("Hi", times=2), "greet"), tool_of(greeter("Hi", kind=int), "greet")
+
+    assert await run(often, {"name": "Ada"}, None) == "Hi AdaHi Ada"
+    assert number.parameters["properties"]["name"]["type"] == "integer"
+    assert often.parameters["properties"]["name"]["type"] == "string"
+
+
+async def test_what_one_server_shows_of_a_tool_another_does_not() -> None:
+    servers: list[MCPServer[Any]] = [MCPServer("one"), MCPServer("two")]
+    for server in servers:
+        add_tool(server, tool_of(greeter("Hi"), "greet"))
+    show_required(servers[0], "greet", "name", "repeat")
+
+    shown = [(await server.list_tools())[0].input_schema["required"] for server in servers]
+    assert shown == [["name", "repeat"], ["name"]]

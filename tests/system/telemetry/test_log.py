@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import structlog
+from tests import quick_logs
 
 from postroom.system.telemetry import log
 
@@ -27,7 +28,7 @@ def lines() -> Iterator[Any]:
     yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    quick_logs.configure()
 
 
 def test_an_event_is_a_line_of_json(lines: Any) -> None:

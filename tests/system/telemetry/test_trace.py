@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from opentelemetry import trace as otel
+from tests import quick_logs
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.system.telemetry.spans import recording, trace_id
 
@@ -101,7 +101,7 @@ def logged() -> Iterator[io.StringIO]:
     yield stream
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    quick_logs.configure()
 
 
 async def test_no_log_no_span_and_no_figure_holds_a_secret_or_a_word_of_a_message(

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.opened_database import KINDS
 from tests.work.questions.asking_office import ANNA, HEALTH, MINT, Office, opened_office
 
+from postroom.domain.approval_question import ASKER
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.webhook import Subscription, WebhookEvent
 from postroom.doors.asks.answer_shape import answer_shape
@@ -23,6 +24,7 @@ from postroom.work.questions.news import QuestionNews, principal_of
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.webhooks import StoredWebhooks
 from postroom.world.store.tables.intents import webhook_deliveries
+from postroom.world.store.tables.questions import questions
 
 
 @pytest.fixture(params=KINDS)
@@ -100,3 +102,14 @@ async def test_a_secret_is_in_no_news(office: Office) -> None:
 @pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANNA, Principal(Role.CONNECTOR, "chatgpt")])
 def test_an_asker_is_read_as_it_was_written(principal: Principal) -> None:
     assert principal_of(str(principal)) == principal
+
+
+@pytest.mark.parametrize("asker", ["intents:agent://butler/health", ASKER])
+async def test_of_what_the_household_asks_by_itself_only_the_people_asked_are_told(office: Office, asker: str) -> None:
+    await subscribe(office, "agent://user/anna", WebhookEvent.ASK_OPENED)
+    await subscribe(office, "agent://butler/health", WebhookEvent.ASK_OPENED)
+    question = (await office.ask(to="anna")).question
+    told_of = update(questions).where(questions.c.id == question.id).values(asker=asker)
+    await office.database.write(lambda connection: connection.execute(told_of))
+    await follower(office).look()
+    assert [one["owner_agent"] for one in await told(office)] == ["agent://user/anna"]

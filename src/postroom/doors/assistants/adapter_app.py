@@ -22,6 +22,7 @@ from postroom.doors.guard.answered_once import declare_key
 from postroom.doors.guard.depends import idempotency_key_of
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import JsonRoute, answer_in_one_shape, failures
+from postroom.doors.guard.openapi_document import add_to_document
 from postroom.work.intents.adapt import Adapter, GatewayPort, RegistryPort
 from postroom.work.intents.agency import Agency
 from postroom.work.intents.envelope import AssistantCall
@@ -76,7 +77,7 @@ def adapter_app(face: Face, parts: AdapterParts) -> FastAPI:
     answer_in_one_shape(app)
     app.include_router(_router(face, parts))
     declare_key(app, lambda path: path == _ADAPT)
-    _declare_bearer(app)
+    add_to_document(app, _declare_bearer)
     app.add_middleware(Guard, verifier=parts.verifier, public=_PUBLIC, hosts=parts.hosts, origins=parts.origins)
     return app
 
@@ -182,9 +183,8 @@ def _extra(schema: dict[str, Any], *, consequential: bool) -> dict[str, Any]:
     }
 
 
-def _declare_bearer(app: FastAPI) -> None:
+def _declare_bearer(document: dict[str, Any]) -> None:
     """Actions know one kind of credential per document."""
-    document = app.openapi()
     document.setdefault("components", {})["securitySchemes"] = {
         "bearer": {"type": "http", "scheme": "bearer", "description": "The connector's token."}
     }

@@ -21,6 +21,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal
 from postroom.doors.guard.http import RESERVED_ID, read_body, replayed
 from postroom.doors.guard.json_door import failure_response
+from postroom.doors.guard.openapi_document import add_to_document
 
 MOST_KEPT_BYTES: Final = 65_536  # a longer answer is made again from what is there
 _PARAMETER: Final = {
@@ -128,15 +129,12 @@ def _fingerprint(scope: Scope, body: bytes) -> str:
 
 def declare_key(app: FastAPI, takes_key: Callable[[str], bool]) -> None:
     """Documents the header on every POST that takes it."""
-    build = app.openapi
 
-    def documented() -> dict[str, Any]:
-        document = build()
+    def add(document: dict[str, Any]) -> None:
         for path, methods in document["paths"].items():
             if "post" in methods and takes_key(path):
                 parameters = methods["post"].setdefault("parameters", [])
                 if _PARAMETER not in parameters:
                     parameters.append(_PARAMETER)
-        return document
 
-    app.openapi = documented  # type: ignore[method-assign]
+    add_to_document(app, add)

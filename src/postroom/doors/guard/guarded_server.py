@@ -18,7 +18,8 @@ from postroom.domain.field_words import field_error
 from postroom.domain.principal import Principal
 from postroom.doors.guard.caller import Inside
 from postroom.doors.guard.tool_policy import ToolPolicy
-from postroom.system.mcp_sdk.inside import answer_of, call_context, run, tool_of
+from postroom.system.mcp_sdk.inside import answer_of, call_context, run
+from postroom.system.mcp_sdk.tool_shapes import add_tool, tool_of
 from postroom.system.mcp_sdk.tools import Tool, arguments_of, declared_arguments
 from postroom.system.settings.version import package_version
 from postroom.system.telemetry.trace import needs_a_span
@@ -50,7 +51,7 @@ class GuardedServer(MCPServer[Any]):
         self.middleware.extend((policy, *more))
 
     def add_tool(self, fn: Callable[..., Any], name: str | None = None, *more: Any, **about: Any) -> None:
-        super().add_tool(fn, name, *more, **about)
+        add_tool(self, tool_of(fn, name, *more, **about))
         self._functions.setdefault(name or fn.__name__, fn)  # of two with one name the first stays, as there
 
     def remove_tool(self, name: str) -> None:

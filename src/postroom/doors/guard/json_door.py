@@ -10,13 +10,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.exceptions import HTTPException
 
 from postroom.domain.error_shapes import failure_document
 from postroom.domain.errors import Code, PostroomError, Refused
 from postroom.domain.field_words import field_error
+from postroom.doors.guard.openapi_document import add_to_document
 
 _MOST_FIELDS = 20
+_IN_DOCUMENT = "#/components/schemas/{model}"
 _CODES = {
     401: Code.AUTH_FAILED,
     403: Code.POLICY_DENIED,
@@ -64,16 +67,31 @@ def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
         503: "Something behind this cannot be reached",
     }
     models = {401: GateFailure, 413: GateFailure}
-    return {status: {"model": models.get(status, Failure), "description": told[status]} for status in statuses}
+    return {status: _refusal(models.get(status, Failure), told[status]) for status in statuses}
+
+
+def _refusal(model: type[BaseModel], description: str) -> dict[str, Any]:
+    """By reference: given as a model, the framework would build a checker of it for every route and status."""
+    schema = {"$ref": _IN_DOCUMENT.format(model=model.__name__)}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 def answer_in_one_shape(app: FastAPI) -> None:
-    """For what no route has a chance to answer: paths that nobody serves."""
+    """For what no route has a chance to answer: paths that nobody serves. And the shape itself, in the document."""
 
     async def handle(_request: Request, error: Exception) -> Response:
         return failure_response(error) if isinstance(error, HTTPException) else Response(status_code=500)
 
     app.add_exception_handler(HTTPException, handle)
+    add_to_document(app, _add_failures)
+
+
+def _add_failures(document: dict[str, Any]) -> None:
+    shapes: list[tuple[type[BaseModel], JsonSchemaMode]] = [
+        (model, "serialization") for model in (Failure, GateFailure)
+    ]
+    _, schema = models_json_schema(shapes, ref_template=_IN_DOCUMENT)
+    document.setdefault("components", {}).setdefault("schemas", {}).update(schema["$defs"])
 
 
 class JsonRoute(APIRoute):

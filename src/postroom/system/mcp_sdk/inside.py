@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from mcp.server.context import HandlerResult, ServerRequestContext
@@ -25,11 +25,6 @@ def call_context(tool: str, arguments: Mapping[str, Any], request: object) -> Se
         params={"name": tool, "arguments": dict(arguments)},
         request=request,
     )
-
-
-def tool_of(function: Callable[..., Any], name: str) -> Tool:
-    """As the SDK makes it of a function; it does not hand out its own."""
-    return Tool.from_function(function, name=name)
 
 
 async def run(tool: Tool, arguments: dict[str, Any], context: object) -> Any:

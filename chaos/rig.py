@@ -15,10 +15,10 @@ from typing import Any
 from tests.services import databases
 
 from chaos import journal
-from chaos.errand import Errand, Parcel
+from chaos.job import Job, Package
 from chaos.ledger_compare import Cause, Comparison, compare
 from chaos.ledger_rows import read_rows
-from chaos.nursery import Nursery
+from chaos.processes import Processes
 from chaos.provider import Provider
 
 _LIFTED = 50_000_000
@@ -26,10 +26,10 @@ _ADDRESSES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Rig:
     directory: Path
     provider: Provider
-    nursery: Nursery
+    processes: Processes
     database_url: str
     dice: random.Random
     settings: dict[str, str] = field(default_factory=dict)
@@ -48,24 +48,22 @@ class Ground:
         base = {"POSTROOM_HOME": str(self.directory / "home"), "POSTROOM_DATABASE_URL": self.database_url}
         return {**base, **QUICK, **ports, **self.settings}
 
-    def having(self, **settings: str) -> Ground:
-        """The same ground with other settings: `retry__max_attempts="9"`."""
+    def having(self, **settings: str) -> Rig:
+        """The same rig with other settings: `retry__max_attempts="9"`."""
         more = {f"POSTROOM_{name.upper()}": value for name, value in settings.items()}
         return replace(self, settings={**self.settings, **more})
 
-    def parcels(self, number: int, channel: str = "telegram", **details: Any) -> tuple[Parcel, ...]:
-        return tuple(self.parcel(channel, **details) for _ in range(number))
+    def packages(self, number: int, channel: str = "telegram", **details: Any) -> tuple[Package, ...]:
+        return tuple(self.package(channel, **details) for _ in range(number))
 
-    def parcel(self, channel: str = "telegram", **details: Any) -> Parcel:
+    def package(self, channel: str = "telegram", **details: Any) -> Package:
         number = next(self.numbers)
         person = number % _ADDRESSES
         address = str(5_000 + person) if channel == "telegram" else f"person{person}@example.org"
-        return Parcel(token=f"m{number}", channel=channel, address=address, **details)
+        return Package(token=f"m{number}", channel=channel, address=address, **details)
 
-    def errand(self, **details: Any) -> Errand:
-        return Errand(
-            environment=self.environment, journal=self.journal, log=self.directory / "processes.log", **details
-        )
+    def job(self, **details: Any) -> Job:
+        return Job(environment=self.environment, journal=self.journal, log=self.directory / "processes.log", **details)
 
     def last_words(self) -> str:
         """Of the processes, for whoever must find out why one ended as it should not."""
@@ -99,15 +97,15 @@ QUICK = {
 
 
 @asynccontextmanager
-async def ground(nursery: Nursery, postgres_url: str | None, seed: str) -> AsyncIterator[Ground]:
+async def rig(processes: Processes, postgres_url: str | None, seed: str) -> AsyncIterator[Rig]:
     """On PostgreSQL when a server is given, else on SQLite."""
     with (
         tempfile.TemporaryDirectory(prefix="postroom-chaos-", ignore_cleanup_errors=True) as name,
         _database(Path(name), postgres_url) as url,
     ):
         async with Provider(Path(name)) as provider:
-            yield Ground(
-                directory=Path(name), provider=provider, nursery=nursery, database_url=url, dice=random.Random(seed)
+            yield Rig(
+                directory=Path(name), provider=provider, processes=processes, database_url=url, dice=random.Random(seed)
             )
 
 

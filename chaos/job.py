@@ -17,7 +17,7 @@ class Until(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
+class Package:
     """One message; its token is its request id and its idempotency key, so it may be handed in again."""
 
     token: str
@@ -44,7 +44,7 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class Job:
     """
     `works` off: accept and store, but leave the sending to others.
     `jump_seconds`: the clock is set by this much once half of the messages are handed in.
@@ -52,7 +52,7 @@ class Errand:
 
     environment: dict[str, str]
     journal: Path
-    parcels: tuple[Parcel, ...] = ()
+    packages: tuple[Package, ...] = ()
     works: bool = True
     until: Until = Until.QUIET
     crash: CrashPlan | None = None

@@ -12,7 +12,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from typing import Any
 
 from chaos import worker_process
-from chaos.errand import Errand
+from chaos.job import Job
 
 _END_SECONDS = 15.0
 
@@ -73,7 +73,7 @@ class Child:
             os.kill(self.pid, number)
 
 
-class Nursery:
+class Processes:
     """Every child still alive at the end is killed."""
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ class Nursery:
         self._children.append(child)
         return child
 
-    def errand(self, errand: Errand) -> Child:
-        return self.start(worker_process.main, errand)
+    def job(self, job: Job) -> Child:
+        return self.start(worker_process.main, job)
 
-    async def run(self, errand: Errand, *, seconds: float | None = None) -> int:
-        return await self.errand(errand).ended(seconds or errand.limit_seconds + _END_SECONDS)
+    async def run(self, job: Job, *, seconds: float | None = None) -> int:
+        return await self.job(job).ended(seconds or job.limit_seconds + _END_SECONDS)
 
     def close(self) -> None:
         for child in self._children:
