@@ -422,6 +422,7 @@ ASK: Sections = {
     "Approvals are questions": {
         "approval-card": "A parked message is asked about on a card with Send, Don't send and Open, without its words.",
         "approval-by-press": "A press decides as the console does, in one transaction with the end of the question.",
+        "approval-tried": "A decision in the console or by a tool is kept with the question, also when it lost.",
         "approval-elsewhere": "A decision in the console, by a tool or by expiry ends the question and the card.",
         "approval-risk": "Above approvals.phone the card leads to the console, and nothing else decides.",
         "approval-who": "Only the owner and approvers decide, and only by the button or the exact words.",
