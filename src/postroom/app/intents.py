@@ -134,7 +134,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
-        cards=_cards(asking, signal),
+        cards=_cards(asking, outbound, signal),
     )
     gateway = GatewayParts(
         intake=intake,
@@ -166,11 +166,15 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
     )
 
 
-def _cards(asking: AskingParts, signal: Signal) -> QuestionCards:
+def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionCards:
     """An answer on a card wakes those who look after intents."""
     asking.bells.also(lambda question: signal.ring() if question.subject else None)
     return QuestionCards(
         questions=asking.questions,
+        store=asking.store,
+        shown=asking.presentations,
+        cards=asking.cards(""),  # for reminders, which have no links
+        outbound=outbound,
         people=asking.planning.people,
         channels=asking.planning.channels,
         clock=asking.clock,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,14 @@ async def test_a_secret_is_in_no_news(office: Office) -> None:
 @pytest.mark.parametrize("principal", [OPERATOR, HEALTH, ANNA, Principal(Role.CONNECTOR, "chatgpt")])
 def test_an_asker_is_read_as_it_was_written(principal: Principal) -> None:
     assert principal_of(str(principal)) == principal
+
+
+@pytest.mark.requirement("ask:news")
+@pytest.mark.parametrize("asker", ["intents:Ann", "system:approvals"])
+async def test_what_the_household_itself_asks_stops_no_news(office: Office, asker: str) -> None:
+    await subscribe(office, "agent://user/anna", WebhookEvent.ASK_OPENED)
+    asked = (await office.ask(to="anna")).question
+    await office.store.ask(replace(asked, id=MINT.mint(office.clock.now_us()), asker=asker, key="own"))
+    await office.ask(to="anna", question="And this?")
+    await follower(office).look()
+    assert len(await told(office)) == 3

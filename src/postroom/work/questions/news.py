@@ -46,7 +46,8 @@ class QuestionNews:
         if question is None:
             return
         shown = await self.plans.of(question.id)
-        askers = self.agents(principal_of(question.asker))
+        asker = principal_of(question.asker)
+        askers = self.agents(asker) if asker else ()
         for agent in dict.fromkeys([*askers, *(_address(person.id) for person in question.people)]):
             seen = question if agent in askers else for_others(question)
             view = QuestionView(question=seen, presentations=shown)
@@ -67,10 +68,12 @@ class QuestionNews:
         return News(id=identity, owner_agent=agent, type=kind, body=text, at_us=event.at_us)
 
 
-def principal_of(asker: str) -> Principal:
-    """As it is written with a question."""
+def principal_of(asker: str) -> Principal | None:
+    """As it is written with a question; None when the household itself asks, about an approval or for an intent."""
     role, _, name = asker.partition(":")
-    return OPERATOR if asker == str(OPERATOR) else Principal(Role(role), name)
+    if asker == str(OPERATOR):
+        return OPERATOR
+    return Principal(Role(role), name) if role in set(Role) else None
 
 
 def _address(person_id: str) -> str:
