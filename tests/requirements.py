@@ -431,6 +431,7 @@ ASK: Sections = {
         "intent-approvals": "What only a person may approve comes with Approve and Deny, and has one end for all.",
         "intent-reminders": "Who has the card of an intent is reminded by a reply to it; others by letter.",
         "intent-questions": "An intent asks people who have proved who they are by a question, with one answer.",
+        "contact-questions": "Whom a name means, when an assistant is not sure, is a question for the owner alone.",
         "butler-wakes": "A question with resume starts one session with the answer as data, however late.",
         "question-retention": "The words of a question go 30 days after its end, and with a person who is removed.",
     },

@@ -34,6 +34,8 @@ from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
+from postroom.work.intents.contact_answers import ContactAnswers
+from postroom.work.intents.contact_questions import ContactQuestions
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.question_cards import QuestionCards
@@ -80,6 +82,10 @@ class Correspondence:
             signal=self.gateway.signal,
         )
 
+    def contact_answers(self, asking: AskingParts) -> ContactAnswers:
+        confirmer = self.registry.confirmer
+        return ContactAnswers(questions=asking.store, memories=confirmer.resolver.memories, confirmer=confirmer)
+
     @property
     def at_home(self) -> DirectHousehold:
         """For adapters in this process."""
@@ -121,8 +127,11 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         butlers=world.butlers,
         channels=frozenset(known_channels(world.settings)),
     )
-    resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
-    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
+    whom = ContactQuestions(asking=asking.asking, questions=asking.questions, store=asking.store, clock=clock)
+    resolver = Resolver(
+        books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24), asks=whom
+    )
+    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint, asks=whom)
     intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
     threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
     courier = Courier(
@@ -190,6 +199,7 @@ async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> A
         async with (
             loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
             following(asking, "question_news", built.news(asking).take, loops),
+            following(asking, "contact_answers", built.contact_answers(asking).take, loops),
         ):
             try:
                 yield
