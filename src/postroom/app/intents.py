@@ -171,7 +171,15 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         people=household_people(world.settings, world.store, clock),
         subscribers=webhooks,
-        replies=IntentReplies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
+        replies=IntentReplies(
+            store=intents,
+            sent=intents,
+            directory=directory,
+            outbound=outbound,
+            signal=signal,
+            clock=clock,
+            mint=mint,
+        ),
     )
 
 

@@ -191,3 +191,16 @@ async def test_one_without_a_card_is_reminded_by_letter(line: Telephone) -> None
     assert (await line.post("/v1/intents", body, CHATGPT)).status == 200
 
     assert (await shown(line, "A reminder: Come?", chat="2001")).get("reply_to_message_id") is None
+
+
+@pytest.mark.requirement("ask:intent-deciders")
+async def test_an_approver_who_has_not_proved_the_address_hears_so(line: Telephone) -> None:
+    bob = str((await line.post("/contacts/resolve", {"owner_agent": OWNER, "query": "Bob"})).body["agent_address"])
+    intent_id = await asked(line, workflow={**APPROVAL, "params": {"approver": bob}})
+    letter = await shown(line, "May I spend 5?", chat="2001")
+    assert "has to be verified first" in letter["text"]
+
+    await line.type("2001", "approve", int(letter["message_id"]))
+
+    await shown(line, "this address is not verified yet", chat="2001")
+    assert (await line.intent(intent_id))["result"] is None
