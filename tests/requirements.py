@@ -358,6 +358,7 @@ ASK: Sections = {
         "states": "A question ends once: code, database and drawing share one table of moves.",
         "one-winner": "Of all attempts on all channels one is accepted; the others are kept with their verdicts.",
         "who-may-answer": "Only a verified person who was asked answers; forwarded, bots and anonymous never do.",
+        "clocks-differ": "A clock that is off loses no answer: a reply to the card counts, other words are kept.",
         "approve-exactly": "Approving takes the button or the exact word on the card, never ok or a thumb.",
         "sent-in-time": "A text that was sent before the deadline counts; nothing expires before inbound is read.",
         "default": "A default is a legal answer, approvals default to deny only, and it is said that no person acted.",

@@ -253,3 +253,22 @@ async def test_after_a_gap_every_open_card_with_buttons_says_so_once(chat: Chat)
     assert edit.revises == "d1"
     assert "I could not hear you from 00:00 UTC to 00:18 UTC" in edit.message
     assert chat.button("yes", edit).token == chat.button("yes").token
+
+
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_a_reply_to_the_card_counts_however_slow_the_providers_clock_is(chat: Chat) -> None:
+    ask_id = await chat.ask(kind="text", options=None)
+    hour_ago = chat.office.clock.now_us() - seconds(3600)
+    assert await chat.write("tomorrow", replies_to="d1-2", said_at_us=hour_ago)
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_words_that_seem_older_than_the_question_are_kept_and_the_person_hears_what_to_do(chat: Chat) -> None:
+    ask_id = await chat.ask(kind="text", options=None)
+    hour_ago = chat.office.clock.now_us() - seconds(3600)
+    assert await chat.write("tomorrow", said_at_us=hour_ago)
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert chat.post.sent[-1].message.endswith("if it is your answer, reply to the question itself.")
+    [kept] = await chat.office.store.attempts(ask_id)
+    assert (kept.attempt.said.text, kept.verdict.code) == ("tomorrow", "before_question")
