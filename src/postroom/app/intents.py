@@ -127,11 +127,8 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         butlers=world.butlers,
         channels=frozenset(known_channels(world.settings)),
     )
-    whom = ContactQuestions(asking=asking.asking, questions=asking.questions, store=asking.store, clock=clock)
-    resolver = Resolver(
-        books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24), asks=whom
-    )
-    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint, asks=whom)
+    confirmer = _confirmer(world, memory, asking)
+    resolver = confirmer.resolver
     intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
     threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
     courier = Courier(
@@ -171,15 +168,34 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         people=household_people(world.settings, world.store, clock),
         subscribers=webhooks,
-        replies=IntentReplies(
-            store=intents,
-            sent=intents,
-            directory=directory,
-            outbound=outbound,
-            signal=signal,
-            clock=clock,
-            mint=mint,
-        ),
+        replies=_replies(world, intents, directory, outbound, signal),
+    )
+
+
+def _confirmer(world: World, memory: StoredMemory, asking: AskingParts) -> Confirmer:
+    """With the resolver; where an assistant is not sure, both know of the question to the owner."""
+    whom = ContactQuestions(asking=asking.asking, questions=asking.questions, store=asking.store, clock=world.clock)
+    resolver = Resolver(
+        books=world.store.people,
+        memories=memory,
+        clock=world.clock,
+        new_token=lambda: secrets.token_urlsafe(24),
+        asks=whom,
+    )
+    return Confirmer(resolver=resolver, store=memory, clock=world.clock, mint=world.mint.mint, asks=whom)
+
+
+def _replies(
+    world: World, intents: StoredIntents, directory: Directory, outbound: Outbound, signal: Signal
+) -> IntentReplies:
+    return IntentReplies(
+        store=intents,
+        sent=intents,
+        directory=directory,
+        outbound=outbound,
+        signal=signal,
+        clock=world.clock,
+        mint=world.mint.mint,
     )
 
 

@@ -16,6 +16,7 @@ from postroom.domain.principal import OWNER, Principal
 from postroom.domain.question import Option, Question, QuestionKind, Subject, SubjectKind, Wording
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
+from postroom.work.intents.question_cards import AskedBefore
 from postroom.work.questions.card_words import one_line
 from postroom.work.questions.judge import CONSOLE
 from postroom.work.questions.request import QuestionRequest
@@ -32,7 +33,7 @@ _CONTEXT: Final = (
 _CONFIRMED: Final = "it was confirmed meanwhile"
 
 
-class Asks(Protocol):
+class AsksTheOwner(Protocol):
     async def ask(self, asker: Principal, request: QuestionRequest, *, wait_seconds: float, subject: Subject) -> object:
         """Raises KeyReused."""
         ...
@@ -42,22 +43,18 @@ class Asks(Protocol):
     ) -> Sequence[QuestionView]: ...
 
 
-class Changes(Protocol):
+class ChangesQuestions(Protocol):
     async def cancel(self, question_id: str, reason: str | None = None) -> Question | None: ...
 
     async def revise(self, question_id: str, wording: Wording) -> Question | None: ...
-
-
-class AskedBefore(Protocol):
-    async def about(self, subject: Subject) -> Sequence[Question]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactQuestions:
     """One open question for each name, and only about the owner's book."""
 
-    asking: Asks
-    questions: Changes
+    asking: AsksTheOwner
+    questions: ChangesQuestions
     store: AskedBefore
     clock: Clock
 

@@ -26,6 +26,7 @@ from postroom.work.questions.opening import opened
 from postroom.work.questions.places import Channels
 from postroom.work.questions.plan import next_at
 from postroom.work.questions.request import MAX_DEADLINE_SECONDS, QuestionRequest
+from postroom.work.questions.timekeeper import ShownCards
 
 _PUT = (StepKind.ASK, StepKind.ESCALATE)
 _NUDGES = (StepKind.REMIND, StepKind.ESCALATE)
@@ -41,10 +42,6 @@ class Asks(Protocol):
 
 class AskedBefore(Protocol):
     async def about(self, subject: Subject) -> Sequence[Question]: ...
-
-
-class ShownCards(Protocol):
-    async def of(self, question_id: str) -> Sequence[Presentation]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
