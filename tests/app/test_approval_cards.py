@@ -13,6 +13,7 @@ from postroom.domain.principal import OPERATOR
 from postroom.domain.question import Subject, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.given import Given
+from postroom.work.questions.why import sentences
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.app.test_questions import labels, parts, phone, press, until, write
 
@@ -139,7 +140,7 @@ async def test_a_decision_elsewhere_closes_the_card(
     assert await question_status(small, action_id) is QuestionStatus.ANSWERED
 
 
-@pytest.mark.requirement("ask:approval-elsewhere", "ask:approval-by-press")
+@pytest.mark.requirement("ask:approval-elsewhere", "ask:approval-by-press", "ask:approval-tried")
 async def test_the_second_to_decide_is_too_late_wherever_they_are(small: Living) -> None:
     action_id = await parked(small)
     [question] = await until(lambda: parts(small).store.about(Subject(SubjectKind.APPROVAL, action_id)))
@@ -151,6 +152,13 @@ async def test_the_second_to_decide_is_too_late_wherever_they_are(small: Living)
     assert str(first.verdict.kind) == "accepted"
     assert again["error"]["fields"][0]["code"] == "already_decided"
     assert (await action(small, action_id))["decided_by"] == "operator"
+    story = await parts(small).asking.story(OPERATOR, question.id)
+    assert [(one.attempt.channel, str(one.verdict.kind)) for one in story.attempts] == [
+        ("console", "accepted"),
+        ("tools", "lost_race"),
+    ]
+    [*_, in_vain] = sentences(story, parts(small).clock.now_us())
+    assert " via tools " in in_vain and in_vain.endswith(" was first.")
     await until(lambda: arrived(small))
 
 

@@ -15,7 +15,11 @@ pytestmark = pytest.mark.usefixtures("home")
         pytest.param(["up", "--only", "mesenger"], "no part 'mesenger', did you mean 'messenger'?", id="part"),
         pytest.param(["notify", "x", "--as", "helth"], "no butler 'helth', did you mean 'health'?", id="butler"),
         pytest.param(["notify", "x", "-c", "telegran"], "no 'telegran', did you mean 'telegram'?", id="channel"),
-        pytest.param(["notify", "x", "-c", "pigeon"], "no 'pigeon'. There are email, telegram.", id="nothing near"),
+        pytest.param(
+            ["notify", "x", "-c", "pigeon"],
+            "no 'pigeon'. There are auto, discord, email, ntfy, slack, telegram.",
+            id="nothing near",
+        ),
         pytest.param(["notify", "x", "--priority", "hihg"], "no 'hihg', did you mean 'high'?", id="priority"),
         pytest.param(
             ["connectors", "export", "chatgtp"], "no connector 'chatgtp', did you mean 'chatgpt'?", id="connector"

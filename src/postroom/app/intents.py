@@ -35,6 +35,8 @@ from postroom.system.signal import Signal
 from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.delivery.late_news import news_handler
+from postroom.work.intents.contact_answers import ContactAnswers
+from postroom.work.intents.contact_questions import ContactQuestions
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.intake import Intake
 from postroom.work.intents.question_cards import QuestionCards
@@ -82,6 +84,10 @@ class Correspondence:
             signal=self.gateway.signal,
         )
 
+    def contact_answers(self, asking: AskingParts) -> ContactAnswers:
+        confirmer = self.registry.confirmer
+        return ContactAnswers(questions=asking.store, memories=confirmer.resolver.memories, confirmer=confirmer)
+
     @property
     def at_home(self) -> DirectHousehold:
         """For adapters in this process."""
@@ -123,8 +129,8 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         butlers=world.butlers,
         channels=frozenset(known_channels(world.settings)),
     )
-    resolver = Resolver(books=contacts, memories=memory, clock=clock, new_token=lambda: secrets.token_urlsafe(24))
-    confirmer = Confirmer(resolver=resolver, store=memory, clock=clock, mint=mint)
+    confirmer = _confirmer(world, memory, asking)
+    resolver = confirmer.resolver
     intake = Intake(store=intents, directory=directory, signal=signal, clock=clock, mint=mint)
     threads = Threads(store=intents, inbox=inbox, directory=directory, signal=signal, clock=clock, mint=mint)
     courier = Courier(
@@ -136,7 +142,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         clock=clock,
         mint=mint,
         channels=known_channels(world.settings),
-        cards=_cards(asking, signal),
+        cards=_cards(asking, outbound, signal),
     )
     gateway = GatewayParts(
         intake=intake,
@@ -164,15 +170,46 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         people=household_people(world.settings, world.store, clock),
         subscribers=webhooks,
-        replies=IntentReplies(store=intents, sent=intents, directory=directory, signal=signal, clock=clock, mint=mint),
+        replies=_replies(world, intents, directory, outbound, signal),
     )
 
 
-def _cards(asking: AskingParts, signal: Signal) -> QuestionCards:
+def _confirmer(world: World, memory: StoredMemory, asking: AskingParts) -> Confirmer:
+    """With the resolver; where an assistant is not sure, both know of the question to the owner."""
+    whom = ContactQuestions(asking=asking.asking, questions=asking.questions, store=asking.store, clock=world.clock)
+    resolver = Resolver(
+        books=world.store.people,
+        memories=memory,
+        clock=world.clock,
+        new_token=lambda: secrets.token_urlsafe(24),
+        asks=whom,
+    )
+    return Confirmer(resolver=resolver, store=memory, clock=world.clock, mint=world.mint.mint, asks=whom)
+
+
+def _replies(
+    world: World, intents: StoredIntents, directory: Directory, outbound: Outbound, signal: Signal
+) -> IntentReplies:
+    return IntentReplies(
+        store=intents,
+        sent=intents,
+        directory=directory,
+        outbound=outbound,
+        signal=signal,
+        clock=world.clock,
+        mint=world.mint.mint,
+    )
+
+
+def _cards(asking: AskingParts, outbound: Outbound, signal: Signal) -> QuestionCards:
     """An answer on a card wakes those who look after intents."""
     asking.bells.also(lambda question: signal.ring() if question.subject else None)
     return QuestionCards(
         questions=asking.questions,
+        store=asking.store,
+        shown=asking.presentations,
+        cards=asking.cards(""),  # for reminders, which have no links
+        outbound=outbound,
         people=asking.planning.people,
         channels=asking.planning.channels,
         clock=asking.clock,
@@ -188,6 +225,7 @@ async def working(built: Correspondence, loops: Loops, asking: AskingParts) -> A
         async with (
             loops.running("intents", runner.tick, wake=runner.signal, stopping=runner.stopping),
             following(asking, "question_news", built.news(asking).take, loops),
+            following(asking, "contact_answers", built.contact_answers(asking).take, loops),
         ):
             try:
                 yield

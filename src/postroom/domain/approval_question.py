@@ -1,4 +1,4 @@
-"""A parked delivery as a question: what its card is bound to, and how a decision taken elsewhere ends it."""
+"""A parked delivery as a question: what its card is bound to, and what a decision taken elsewhere makes of it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
 from postroom.domain.approval import ActionStatus, ApprovalDecision, Risk
+from postroom.domain.errors import FieldError
 from postroom.domain.principal import OPERATOR, OWNER
 from postroom.domain.question import APPROVE, DENY, Question, Subject, SubjectKind
 from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionChange, ended
-from postroom.domain.question_states import QuestionMove
+from postroom.domain.question_states import QuestionMove, QuestionStatus
 
 ASKER: Final = "system:approvals"  # no token stands for it: what is asked here cannot be taken back or reworded
 _ANSWERS: Final = {ActionStatus.APPROVED: APPROVE, ActionStatus.REJECTED: DENY}
+_KINDS: Final = {
+    "already_decided": VerdictKind.LOST_RACE,
+    "too_late": VerdictKind.LATE,
+    "unknown_action": VerdictKind.LATE,
+    "not_an_approver": VerdictKind.UNAUTHORISED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionTried:
+    """What a person tried to decide elsewhere than on a card: `value` is one of its two, `actor` a principal's text."""
+
+    actor: str
+    via: str
+    value: str
+    at_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,18 +69,54 @@ def ended_by(question: Question, decision: ApprovalDecision) -> QuestionChange:
     if decision.status is ActionStatus.EXPIRED:
         return ended(question, QuestionMove.EXPIRE, decision.at_us)
     answer = QuestionAnswer(value=_ANSWERS[decision.status])
-    by = _decider(question, decision)
+    by = _decider(question, decision.actor, decision.via)
     return ended(question, QuestionMove.ANSWER, decision.at_us, answer=answer, answered_by=by, reason=_edited(decision))
 
 
-def _decider(question: Question, decision: ApprovalDecision) -> AnsweredBy:
+def attempt_by(question: Question, tried: DecisionTried, id: str) -> Attempt:
+    """As if the answer had come by the card; every try is an event of its own."""
+    by = _decider(question, tried.actor, tried.via)
+    return Attempt(
+        id=id,
+        question_id=question.id,
+        channel=by.channel,
+        provider_event_id=f"{tried.actor}:{question.id}:{id}",
+        said=Said(value=tried.value),
+        heard_at_us=tried.at_us,
+        person_id=by.person_id,
+        person_name=by.name,
+        assurance=by.assurance,
+        actor=tried.actor,
+        operator=tried.actor == str(OPERATOR),
+        revision=question.revision,
+    )
+
+
+def verdict_on(question: Question, refusal: FieldError | None) -> Verdict:
+    """`question` as the decision left it."""
+    if refusal is None:
+        return Verdict(kind=VerdictKind.ACCEPTED, answer=question.answer)
+    if question.status is QuestionStatus.EXPIRED:
+        return Verdict(kind=VerdictKind.LATE, code=refusal.code, reason="the time for an answer is over")
+    if question.answered_by is not None:
+        first = f"{question.answered_by.name} was first"
+        return Verdict(kind=VerdictKind.LOST_RACE, code=refusal.code, reason=first)
+    return refused(refusal)
+
+
+def refused(refusal: FieldError) -> Verdict:
+    kind = _KINDS.get(refusal.code, VerdictKind.INVALID)
+    return Verdict(kind=kind, code=refusal.code, reason=refusal.error)
+
+
+def _decider(question: Question, actor: str, via: str) -> AnsweredBy:
     names: Mapping[str, Any] = {person.id: person.name for person in question.people}
-    role, _, name = decision.actor.partition(":")
-    person_id = OWNER if decision.actor == str(OPERATOR) else name or role
+    role, _, name = actor.partition(":")
+    person_id = OWNER if actor == str(OPERATOR) else name or role
     return AnsweredBy(
         person_id=person_id,
         name=names.get(person_id) or person_id,
-        channel=decision.via,
+        channel=via,
         assurance=Assurance.SIGNED_IN,
     )
 

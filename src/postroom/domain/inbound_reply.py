@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from postroom.domain.question_answer import Assurance
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundReply:
@@ -14,3 +16,6 @@ class InboundReply:
     sender: str
     provider_id: str
     text: str
+    thread: str = ""
+    """Of what they wrote, for an answer to it."""
+    assurance: Assurance = Assurance.CHANNEL

@@ -199,14 +199,21 @@ async def test_the_same_call_twice_is_one_message(home_life: Living) -> None:
 
 # -- what is refused ---------------------------------------------------------------------------------------------
 
+SUPPORTED = "Supported channels: discord, email, ntfy, slack, telegram."
 MISSING = "Missing required 'message' parameter: say what should be delivered."
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no message": ({"message": None}, MISSING),
     "empty message": ({"message": ""}, MISSING),
     "blank message": ({"message": " \n"}, MISSING),
     "no message in a reply": ({"message": None, "intent": "reply", "request_context": CONTEXT}, MISSING),
-    "sms": ({"channel": "sms"}, "Unsupported channel 'sms'. Supported channels: email, telegram."),
-    "no channel": ({"channel": None}, "Unsupported channel None. Supported channels: email, telegram."),
+    "sms": (
+        {"channel": "sms"},
+        f"Unsupported channel 'sms'. {SUPPORTED}",
+    ),
+    "no channel": (
+        {"channel": None},
+        f"Unsupported channel None. {SUPPORTED}",
+    ),
     "shout": ({"intent": "shout"}, "Unsupported intent 'shout'. Supported intents: send, reply, react."),
     "empty intent": ({"intent": ""}, "Unsupported intent ''. Supported intents: send, reply, react."),
     "reply without context": ({"intent": "reply"}, "request_context: is required for a reply"),
@@ -360,7 +367,7 @@ async def test_a_switchboard_in_trouble_is_told_truly(
 async def test_a_wrong_argument_needs_no_switchboard() -> None:
     answer = await asked(Switchboard(TargetUnavailable("down")), channel="sms", message="Hello")
 
-    assert answer["error"] == "Unsupported channel 'sms'. Supported channels: email, telegram."
+    assert answer["error"] == f"Unsupported channel 'sms'. {SUPPORTED}"
 
 
 async def test_what_a_refused_call_wanted_to_say_stays_with_the_butler() -> None:

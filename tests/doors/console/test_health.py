@@ -44,7 +44,7 @@ async def test_limits_show_what_is_left(site: Site) -> None:
     page = await site.signed_in(path="/health")
 
     await expect(page.get_by_role("row").filter(has_text="email.bot")).to_contain_text("20")
-    assert await page.locator("meter").count() == 6
+    assert await page.locator("meter").count() == 10
 
 
 async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:

@@ -106,17 +106,24 @@ async def test_a_second_answer_changes_nothing(line: Telephone) -> None:
     assert (await line.intent(intent_id))["result"]["answer"] == "First"
 
 
-async def test_the_word_on_the_phone_is_an_approval_and_chatter_is_not(line: Telephone) -> None:
+@pytest.mark.requirement("ask:intent-deciders")
+async def test_neither_chatter_nor_the_word_approves_before_the_address_is_proved(line: Telephone) -> None:
+    """Until now the word of an unverified contact approved; only a verified address may decide anything."""
     workflow = {"workflow": {"macro_id": "macro.approval.v1"}}
     intent_id, message_id = await asked(line, "Bob", "May I spend 5?", payload=workflow)
+    other_id, other_message = await asked(line, "Maria Rossi", "And after that?")
 
     await line.type("2001", "ok", message_id)
     await line.until(intent_id, "IN_PROGRESS")
     await line.type("2001", "👍", message_id)
     await line.type("2001", "Approve", message_id)
+    await line.type("2002", "Seen", other_message)  # the same loop has seen those before when this one counts
+    await line.until(other_id, "COMPLETED")
 
-    done = await line.until(intent_id, "COMPLETED")
-    assert (done["result"]["decision"], done["result"]["answer"]) == ("approved", "Approve")
+    kept = await line.intent(intent_id)
+    assert (kept["lifecycle_status"], kept["result"]) == ("IN_PROGRESS", None)
+    thread = (await line.get(f"/v1/inbox/{intent_id}", CHATGPT)).body["thread"]
+    assert [one["message"] for one in thread["messages"]] == ["ok", "👍", "Approve"]
 
 
 async def test_only_the_person_asked_answers_whoever_else_writes_in_the_chat(line: Telephone) -> None:

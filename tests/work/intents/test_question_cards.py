@@ -134,3 +134,73 @@ async def test_a_reply_to_the_card_is_the_answer_of_the_ask(line: Telephone) -> 
         "responded_at": "",
     }
     await shown(line, "✅ At eight: answered by ")
+
+
+async def reminded(line: Telephone, **params: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """The intent, its card and the message that followed it."""
+    given = {"remind_after_seconds": 1, "max_reminders": 0, "step_deadline_seconds": 2, **params}
+    workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": given}
+    intent_id = await asked(line, "Who feeds the cat?", workflow=workflow)
+    card = await shown(line, "Who feeds the cat?")
+    return intent_id, card, await shown(line, "still waits for an answer to “Who feeds the cat?”")
+
+
+async def events(line: Telephone, intent_id: str) -> list[str]:
+    found = (await line.get(f"/v1/intents/{intent_id}/events")).body["events"]
+    return [one["event_type"].removeprefix("intent.") for one in found]
+
+
+@pytest.mark.requirement("ask:intent-reminders")
+async def test_a_reminder_answers_the_card_and_does_not_ask_again(line: Telephone) -> None:
+    intent_id, card, reminder = await reminded(line, max_reminders=1, step_deadline_seconds=300)
+
+    assert reminder["reply_to_message_id"] == card["message_id"]
+    await line.until(intent_id, "DELIVERED")
+    said = [one["text"] for one in await line.phone(OWNER_CHAT) if "cat" in one["text"]]
+    assert len(said) == 2 and not any("A reminder:" in one for one in said)
+    await line.type(OWNER_CHAT, "I do", int(reminder["message_id"]))
+    assert (await line.until(intent_id, "COMPLETED"))["result"]["answer"] == "I do"
+    assert set(await events(line, intent_id)) == {
+        "created", "submitted", "delivered", "reminder", "in_progress", "completed",
+    }  # fmt: skip
+    asking = line.household.asking
+    assert asking is not None
+    [question] = await asking.store.about(subject_of(intent_id))
+    assert question.reminded_at_us is not None
+
+
+@pytest.mark.requirement("ask:intent-reminders")
+async def test_an_escalation_to_one_who_has_the_card_reminds_them_of_it(line: Telephone) -> None:
+    intent_id, card, reminder = await reminded(line, step_deadline_seconds=1, escalate_to=OWNER)
+
+    assert reminder["reply_to_message_id"] == card["message_id"]
+    asking = line.household.asking
+    assert asking is not None
+    assert len(await asking.store.about(subject_of(intent_id))) == 1
+    await line.until(intent_id, "TIMED_OUT")
+    assert sorted(await events(line, intent_id)) == ["created", "delivered", "escalated", "submitted", "timed_out"]
+
+
+@pytest.mark.requirement("ask:intent-reminders")
+async def test_one_without_a_card_is_reminded_by_letter(line: Telephone) -> None:
+    bob = str((await line.post("/contacts/resolve", {"owner_agent": OWNER, "query": "Bob"})).body["agent_address"])
+    params = {"remind_after_seconds": 1, "max_reminders": 1, "step_deadline_seconds": 300}
+    workflow = {"macro_id": "macro.remind_then_escalate.v1", "params": params}
+    payload = {"question": "Come?", "requested_by": OWNER, "requested_at": "2026-01-01T00:00:00Z"}
+    body = {"intent_type": "intent.ask.v1", "to_agent": bob, "payload": payload | {"workflow": workflow}}
+    assert (await line.post("/v1/intents", body, CHATGPT)).status == 200
+
+    assert (await shown(line, "A reminder: Come?", chat="2001")).get("reply_to_message_id") is None
+
+
+@pytest.mark.requirement("ask:intent-deciders")
+async def test_an_approver_who_has_not_proved_the_address_hears_so(line: Telephone) -> None:
+    bob = str((await line.post("/contacts/resolve", {"owner_agent": OWNER, "query": "Bob"})).body["agent_address"])
+    intent_id = await asked(line, workflow={**APPROVAL, "params": {"approver": bob}})
+    letter = await shown(line, "May I spend 5?", chat="2001")
+    assert "has to be verified first" in letter["text"]
+
+    await line.type("2001", "approve", int(letter["message_id"]))
+
+    await shown(line, "this address is not verified yet", chat="2001")
+    assert (await line.intent(intent_id))["result"] is None

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from tests.work.intents.conftest import MINT, Office
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.intent import AgentIntent, IntentStatus
-from postroom.work.intents.replies import InboundReply, IntentReplies
+from postroom.domain.person import NewPerson, Person
+from postroom.domain.question_answer import Assurance
+from postroom.work.intents.replies import NOT_CERTAIN, NOT_VERIFIED, InboundReply, IntentReplies
 
 GROUP = "-100500"
 APPROVAL = {"macro_id": "macro.approval.v1"}
@@ -28,14 +31,18 @@ def replies(office: Office, intent: AgentIntent) -> IntentReplies:
         store=office.store,
         sent=Sent(intent.id),
         directory=office.threads.directory,
+        outbound=office.post,
         signal=office.runner.signal,
         clock=office.clock,
         mint=MINT.mint,
     )
 
 
-def written(sender: str, text: str = "Here I am", chat: str | None = None) -> InboundReply:
-    return InboundReply(channel="telegram", address=chat or sender, sender=sender, provider_id="7", text=text)
+def written(sender: str, text: str = "Here I am", chat: str | None = None, **more: Any) -> InboundReply:
+    place = chat or sender
+    return InboundReply(
+        channel="telegram", address=place, sender=sender, provider_id="7", text=text, thread=f"{place}:8", **more
+    )
 
 
 async def test_the_person_asked_answers_and_is_named(office: Office) -> None:
@@ -104,3 +111,40 @@ async def test_the_word_on_the_question_decides(office: Office, text: str, decis
     assert '"approve" or "reject"' in office.post.sent[0]["message"]
     assert decided is not None and decided.result is not None
     assert (decided.result["decision"], decided.result["responded_by"]) == (decision, HOUSEHOLD_OWNER)
+
+
+def proved(person: Person) -> NewPerson:
+    addresses = tuple(replace(one, verified_at_us=1) for one in person.addresses)
+    return NewPerson(name=person.name, addresses=addresses)
+
+
+@pytest.mark.requirement("ask:intent-deciders")
+async def test_one_who_has_not_proved_the_address_decides_nothing_and_hears_why_once(office: Office) -> None:
+    bob = await office.person("Bob", telegram="2001")
+    intent = await office.ask(bob.agent_address, "May I?", workflow=APPROVAL)
+    await office.work()
+    taker = replies(office, intent)
+
+    for word in ("approve", "reject", "well"):
+        seen = await taker.take(written("2001", word))
+        assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
+
+    thread = await office.threads.inbox.messages(intent.id)
+    assert [one[2] for one in thread] == ["approve", "reject", "well"]
+    letter, *told = office.post.sent
+    assert "address has to be verified first" in letter["message"]
+    assert {(one["message"], one["key"]) for one in told} == {(NOT_VERIFIED, f"{intent.id}:not_decided:telegram:2001")}
+    await office.contacts.change(HOUSEHOLD_OWNER, bob.id, proved, now_us=office.clock.now_us())
+    decided = await taker.take(written("2001", "approve"))
+    assert decided is not None and decided.result is not None and decided.result["decision"] == "approved"
+
+
+@pytest.mark.requirement("ask:intent-deciders")
+async def test_a_sender_that_could_be_forged_decides_nothing(office: Office) -> None:
+    intent = await office.ask(HOUSEHOLD_OWNER, "May I?", sender="agent://x/y", workflow=APPROVAL)
+    await office.work()
+
+    seen = await replies(office, intent).take(written("1000", "approve", assurance=Assurance.LOW))
+
+    assert seen is not None and (seen.status, seen.result) == (IntentStatus.IN_PROGRESS, None)
+    assert office.post.sent[-1]["message"] == NOT_CERTAIN

@@ -278,3 +278,22 @@ async def test_a_press_on_another_account_is_not_valid_though_the_person_has_the
     assert bot.said == [("9", NOT_VALID, True)]
     assert chat.bot.said == []
     assert await chat.status(ask_id) is QuestionStatus.OPEN
+
+
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_a_reply_to_the_card_counts_however_slow_the_providers_clock_is(chat: Chat) -> None:
+    ask_id = await chat.ask(kind="text", options=None)
+    hour_ago = chat.office.clock.now_us() - seconds(3600)
+    assert await chat.write("tomorrow", replies_to="d1-2", said_at_us=hour_ago)
+    assert await chat.status(ask_id) is QuestionStatus.ANSWERED
+
+
+@pytest.mark.requirement("ask:clocks-differ")
+async def test_words_that_seem_older_than_the_question_are_kept_and_the_person_hears_what_to_do(chat: Chat) -> None:
+    ask_id = await chat.ask(kind="text", options=None)
+    hour_ago = chat.office.clock.now_us() - seconds(3600)
+    assert await chat.write("tomorrow", said_at_us=hour_ago)
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert chat.post.sent[-1].message.endswith("if it is your answer, reply to the question itself.")
+    [kept] = await chat.office.store.attempts(ask_id)
+    assert (kept.attempt.said.text, kept.verdict.code) == ("tomorrow", "before_question")

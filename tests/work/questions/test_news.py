@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,14 @@ async def test_of_what_the_household_asks_by_itself_only_the_people_asked_are_to
     await office.database.write(lambda connection: connection.execute(told_of))
     await follower(office).look()
     assert [one["owner_agent"] for one in await told(office)] == ["agent://user/anna"]
+
+
+@pytest.mark.requirement("ask:news")
+@pytest.mark.parametrize("asker", ["intents:Ann", "system:approvals"])
+async def test_what_the_household_itself_asks_stops_no_news(office: Office, asker: str) -> None:
+    await subscribe(office, "agent://user/anna", WebhookEvent.ASK_OPENED)
+    asked = (await office.ask(to="anna")).question
+    await office.store.ask(replace(asked, id=MINT.mint(office.clock.now_us()), asker=asker, key="own"))
+    await office.ask(to="anna", question="And this?")
+    await follower(office).look()
+    assert len(await told(office)) == 3

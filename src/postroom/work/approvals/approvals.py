@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroom.domain.approval import CONSOLE, Action, ActionStatus, ApprovalEvent, Ruling, StandingRule
+from postroom.domain.approval_question import DecisionTried
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Channel, Clock
 from postroom.domain.principal import Principal
+from postroom.domain.question import APPROVE, DENY
 from postroom.work.approvals import rules, ruling
 from postroom.work.approvals.edit import Edited, edited
 from postroom.work.approvals.policy import ApprovalPolicy
@@ -84,14 +86,17 @@ class Approvals:
                 via=via,
             )
 
-        done, written = await self._decide(action_id, judge)
+        tried = DecisionTried(actor=actor, via=via, value=APPROVE, at_us=now_us)
+        done, written = await self._decide(action_id, judge, tried)
         self.released()
         return done, written.decision.rule if written.decision else None
 
     async def reject(self, caller: Principal, action_id: str, reason: str, *, via: str = CONSOLE) -> Action:
         actor, now_us = _person(caller), self.clock.now_us()
         done, _ = await self._decide(
-            action_id, lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via)
+            action_id,
+            lambda action: ruling.rejection(action, actor=actor, now_us=now_us, reason=reason, via=via),
+            DecisionTried(actor=actor, via=via, value=DENY, at_us=now_us),
         )
         return done
 
@@ -124,8 +129,10 @@ class Approvals:
         rules.check_rule(rule, self.policy.risk, now_us)
         return rule
 
-    async def _decide(self, action_id: str, judge: Callable[[Action], Ruling]) -> tuple[Action, Ruling]:
-        found = await self.record.decide(DeliveryId(action_id), judge)
+    async def _decide(
+        self, action_id: str, judge: Callable[[Action], Ruling], tried: DecisionTried
+    ) -> tuple[Action, Ruling]:
+        found = await self.record.decide(DeliveryId(action_id), judge, tried)
         if found is None:
             raise _unknown()
         if (refusal := found[1].refusal) is not None:

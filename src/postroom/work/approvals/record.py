@@ -13,6 +13,7 @@ from postroom.domain.approval import (
     Ruling,
     StandingRule,
 )
+from postroom.domain.approval_question import DecisionTried
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery
 
@@ -30,8 +31,14 @@ class ParkingRecord(Protocol):
 
 
 class DecisionRecord(Protocol):
-    async def decide(self, action_id: DeliveryId, judge: Judge) -> tuple[Action, Ruling] | None:
-        """Judges the row under a lock and writes the ruling; None when there is no such action."""
+    async def decide(
+        self, action_id: DeliveryId, judge: Judge, tried: DecisionTried | None = None
+    ) -> tuple[Action, Ruling] | None:
+        """
+        Judges the row under a lock and writes the ruling; None when there is no such action.
+
+        What was tried is kept with the question about it, whatever came of it.
+        """
         ...
 
     async def expire(self, now_us: int) -> int:

@@ -140,6 +140,8 @@ def replies_in(message: InboundMessage) -> list[InboundReply]:
             sender=message.author,
             provider_id=message.replies_to,
             text=message.text,
+            thread=message.thread_identity,
+            assurance=message.assurance,
         )
         for one in message.places
     ]

@@ -43,11 +43,16 @@ def decided_by_words(intent: AgentIntent, text: str, moment: MoveContext) -> Int
     """Only the exact word decides; anything else is kept and the question stays open."""
     word = text.casefold().strip(" .!")
     if word not in _APPROVES | _REJECTS:
-        seen = unchanged(intent)
-        if intent.status is not IntentStatus.IN_PROGRESS:
-            seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
-        return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
+        return undecided(intent, text, moment)
     return decided(intent, approve=word in _APPROVES, comment=text, moment=moment)
+
+
+def undecided(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
+    """Words that are kept and decide nothing."""
+    seen = unchanged(intent)
+    if intent.status is not IntentStatus.IN_PROGRESS:
+        seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
+    return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
 
 
 def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:

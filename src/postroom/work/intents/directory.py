@@ -21,6 +21,7 @@ class PersonTarget:
     agent: str
     channel: str
     address: str
+    proved: bool = False  # only who has proved their address decides anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,9 @@ class Directory:
         """Where the person is tried first; on a channel that is not set up the delivery says so."""
         usable = [one for one in record.addresses if one.channel in self.channels]
         first = next(iter([*usable, *record.addresses]), None)
-        return PersonTarget(record.agent_address, first.channel, first.address) if first else None
+        if first is None:
+            return None
+        return PersonTarget(record.agent_address, first.channel, first.address, first.verified_at_us is not None)
 
 
 def book_of(agent: str) -> str:

@@ -18,7 +18,7 @@ ORIGIN: Final = "intents"
 
 def to_person(intent: AgentIntent, step: Step, person: PersonTarget, sender: str, can: Capabilities) -> Outgoing:
     """The same however often the step is tried."""
-    written = letter(intent, step.kind, sender, heard=can.inbound)
+    written = letter(intent, step.kind, sender, heard=can.inbound, proved=person.proved)
     return _outgoing(written, person, f"{intent.id}:{intent.position}", can)
 
 

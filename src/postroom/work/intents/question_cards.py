@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -10,20 +10,26 @@ from postroom.domain.answer_attempt import Attempt, Verdict
 from postroom.domain.errors import Code, Refused
 from postroom.domain.intent import APPROVAL, ASK, AgentIntent, IntentChange, Step, StepKind
 from postroom.domain.intent_question import agent_of, subject_of
-from postroom.domain.ports import Clock
-from postroom.domain.question import APPROVE, APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Wording
+from postroom.domain.outcome import Outcome
+from postroom.domain.ports import Clock, Outbound
+from postroom.domain.presentation import Presentation
+from postroom.domain.question import APPROVE, APPROVE_OPTIONS, AskedPerson, Question, QuestionKind, Subject, Wording
 from postroom.domain.question_change import Asked
+from postroom.domain.question_states import PresentationStatus
 from postroom.work.intents.answering import answer_payload, answered, decided
 from postroom.work.intents.directory import PersonTarget
 from postroom.work.intents.moves import MoveContext
 from postroom.work.intents.replies import MAX_ANSWER_CHARACTERS
 from postroom.work.questions.asked_people import AskedPeople, asked
+from postroom.work.questions.cards import CardMaker, request_id_of
 from postroom.work.questions.opening import opened
 from postroom.work.questions.places import Channels
 from postroom.work.questions.plan import next_at
 from postroom.work.questions.request import MAX_DEADLINE_SECONDS, QuestionRequest
+from postroom.work.questions.timekeeper import ShownCards
 
 _PUT = (StepKind.ASK, StepKind.ESCALATE)
+_NUDGES = (StepKind.REMIND, StepKind.ESCALATE)
 
 
 class Asks(Protocol):
@@ -31,14 +37,51 @@ class Asks(Protocol):
         """The same key again asks nothing new."""
         ...
 
+    async def reminded(self, question_id: str) -> Question | None: ...
+
+
+class AskedBefore(Protocol):
+    async def about(self, subject: Subject) -> Sequence[Question]: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCards:
     questions: Asks
+    store: AskedBefore
+    shown: ShownCards
+    cards: CardMaker
+    outbound: Outbound
     people: AskedPeople
     channels: Channels
     clock: Clock
     mint: Callable[[int], str]
+
+    async def remind(
+        self, intent: AgentIntent, step: Step, person: PersonTarget, wait_seconds: float
+    ) -> Outcome | None:
+        """
+        A reply to the card they have, sent before it is noted and under a key of the step.
+
+        None when they have none: then it is put to them as everything else is.
+        """
+        found = await self._card(intent, person) if step.kind in _NUDGES else None
+        if found is None:
+            return None
+        question, shown = found
+        reminder = self.cards.reminder(question, shown, f"remind:{intent.position}")
+        outcome = await self.outbound.submit(reminder, request_id=request_id_of(shown.id), wait_seconds=wait_seconds)
+        if outcome.delivery_id is not None:
+            await self.questions.reminded(question.id)
+        return outcome
+
+    async def _card(self, intent: AgentIntent, person: PersonTarget) -> tuple[Question, Presentation] | None:
+        known = await self.people.at(person.channel, person.address)
+        asked_before = await self.store.about(subject_of(intent.id)) if known else ()
+        for question in (one for one in asked_before if one.is_open):
+            for shown in await self.shown.of(question.id):
+                if known and shown.person_id == known.id and shown.status is PresentationStatus.SHOWN:
+                    return question, shown
+        return None
 
     async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
         """False when it is to be put to them in a letter, as everything else is."""

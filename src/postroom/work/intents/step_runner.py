@@ -42,6 +42,12 @@ class ButlerRoutes(Protocol):
 
 
 class IntentCards(Protocol):
+    async def remind(
+        self, intent: AgentIntent, step: Step, person: PersonTarget, wait_seconds: float
+    ) -> Outcome | None:
+        """What became of the reminder of the card that the person has; None when they have none."""
+        ...
+
     async def ask(self, intent: AgentIntent, step: Step, person: PersonTarget, sender: str) -> bool:
         """Whether the step is put to the person as a question of its own; again, the same question."""
         ...
@@ -113,6 +119,9 @@ class Courier:
 
     async def _to_person(self, intent: AgentIntent, step: Step, person: PersonTarget) -> None:
         sender = await self.directory.display_name(intent.from_agent, book_of(intent.from_agent))
+        if self.cards and (reminded := await self.cards.remind(intent, step, person, self.wait_seconds)):
+            await self._change(intent, lambda found: self._after(found, reminded))
+            return
         if self.cards is not None and await self.cards.ask(intent, step, person, sender):
             await self._change(intent, lambda found: self._advanced(found, carried=True))
             return

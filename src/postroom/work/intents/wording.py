@@ -16,7 +16,7 @@ class Letter:
     text: str
 
 
-def letter(intent: AgentIntent, kind: StepKind, sender: str, *, heard: bool) -> Letter:
+def letter(intent: AgentIntent, kind: StepKind, sender: str, *, heard: bool, proved: bool = True) -> Letter:
     """What was said comes first and unchanged; who says it follows and, where a reply is heard, how to answer."""
     if intent.intent_type == REPLY:
         return Letter(_line(f"Answer from {sender}"), f"{intent.text}\n\n— {sender}")
@@ -24,7 +24,7 @@ def letter(intent: AgentIntent, kind: StepKind, sender: str, *, heard: bool) -> 
     parts = [opening + intent.text]
     if context := intent.payload.get("context"):
         parts.append(str(context))
-    parts.append(f"— {sender}{_how_to_answer(intent) if heard else ''}")
+    parts.append(f"— {sender}{_how_to_answer(intent, proved) if heard else ''}")
     return Letter(_line(f"{opening}{sender} asks: {intent.text}"), "\n\n".join(parts))
 
 
@@ -33,7 +33,10 @@ def answer_letter(intent: AgentIntent, sender: str) -> Letter:
     return Letter(_line(f"Answer from {sender}"), f"{said}\n\n— {sender}, to your question: {intent.text}")
 
 
-def _how_to_answer(intent: AgentIntent) -> str:
+def _how_to_answer(intent: AgentIntent, proved: bool) -> str:
+    """Who has not proved their address yet decides nothing by replying."""
+    if intent.macro_id == APPROVAL and not proved:
+        return " (to decide this here, your address has to be verified first; ask the owner)"
     if intent.macro_id == APPROVAL:
         return f' (reply to this message with "{APPROVE_WORD}" or "{REJECT_WORD}")'
     return " (reply to this message to answer)"

@@ -97,12 +97,16 @@ class CardMaker:
         """A short reply where the card itself could not be changed."""
         return self._reply(question, shown, ending_line(question), "over")
 
-    def reminder(self, question: Question, shown: Presentation) -> Outgoing:
-        """A new message, since an edit rings no bell; it answers the card where the channel has threads."""
+    def reminder(self, question: Question, shown: Presentation, act: str = "remind") -> Outgoing:
+        """
+        A new message, since an edit rings no bell; it answers the card where the channel has threads.
+
+        `act` tells one reminder from the next.
+        """
         until = moment(question.expires_at_us, question.created_at_us)
         about = "a question" if is_hidden(question) else f"“{one_line(question.wording.question, 200)}”"
         return self._reply(
-            question, shown, f"{asker_name(question)} still waits for an answer to {about}, by {until}.", "remind"
+            question, shown, f"{asker_name(question)} still waits for an answer to {about}, by {until}.", act
         )
 
     def own_words(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:

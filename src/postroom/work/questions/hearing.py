@@ -172,7 +172,8 @@ class Hearing:
 
     async def _attempt_of(self, words: InboundMessage, shown: Presentation) -> Attempt:
         attempt = await self._attempt(words.channel, words.event_id, words.sender, shown, words.assurance)
-        return replace(attempt, said=Said(text=words.text), said_at_us=words.said_at_us, flags=words.flags)
+        said, to_card = Said(text=words.text), words.replies_to in shown.provider_ids
+        return replace(attempt, said=said, said_at_us=words.said_at_us, flags=words.flags, to_card=to_card)
 
     async def _attempt(
         self, channel: str, event_id: str, sender: str | None, shown: Presentation, assurance: Assurance

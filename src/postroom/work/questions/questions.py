@@ -81,6 +81,10 @@ class Questions:
     async def cancel(self, question_id: str, reason: str | None = None) -> Question | None:
         return await self._change(question_id, partial(moves.cancelled, reason=reason, now_us=self._clock.now_us()))
 
+    async def reminded(self, question_id: str) -> Question | None:
+        """Notes the first reminder that another than the timekeeper sent."""
+        return await self._change(question_id, partial(moves.reminded, now_us=self._clock.now_us()))
+
     async def supersede(self, question_id: str, by: str) -> Question | None:
         return await self._change(question_id, partial(moves.superseded, by=by, now_us=self._clock.now_us()))
 

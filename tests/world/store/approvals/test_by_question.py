@@ -16,6 +16,7 @@ from tests.work.questions.sample_questions import new_attempt
 
 from postroom.domain.answer_attempt import Heard, Said, VerdictKind
 from postroom.domain.approval import Action, ActionStatus, Parking, Risk, Ruling
+from postroom.domain.approval_question import DecisionTried
 from postroom.domain.question import APPROVE, DENY, AskedPerson, Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
@@ -73,6 +74,24 @@ class Desk:
         found = await self.record.decide(action.id, judged)
         assert found is not None
         return found[1]
+
+    async def tries(self, action: Action, value: str, actor: str, via: str, now_us: int = NOW) -> Ruling:
+        """As the console and the tools do it."""
+
+        def judged(found: Action) -> Ruling:
+            if value == DENY:
+                return ruling.rejection(found, actor=actor, now_us=now_us, reason="no", via=via)
+            return ruling.approval(found, actor=actor, now_us=now_us, seen_hash=None, content=found.content, via=via)
+
+        tried = DecisionTried(actor=actor, via=via, value=value, at_us=now_us)
+        found = await self.record.decide(action.id, judged, tried)
+        assert found is not None
+        return found[1]
+
+    async def attempts(self, question: Question) -> list[tuple[str, str | None, str | None, VerdictKind]]:
+        kept = await self.questions.attempts(question.id)
+        tried = [(one.attempt.channel, one.attempt.person_id, one.attempt.said.value, one.verdict.kind) for one in kept]
+        return sorted(tried, key=lambda one: (one[3], one[0]))
 
     async def now(self, action: Action, question: Question) -> tuple[ActionStatus, QuestionStatus]:
         decided, ended = await self.record.action(action.id), await self.questions.get(question.id)
@@ -172,3 +191,61 @@ async def test_nobody_declines_for_a_message_that_waits(desk: Desk) -> None:
 
     assert heard is not None and heard.verdict.kind is VerdictKind.INVALID
     assert await desk.now(action, question) == (ActionStatus.PENDING, QuestionStatus.OPEN)
+
+
+@pytest.mark.requirement("ask:approval-tried")
+async def test_decisions_elsewhere_are_kept_with_the_question_won_and_lost(desk: Desk) -> None:
+    action, question = await desk.parked()
+
+    await desk.tries(action, DENY, "user:ben", "tools")
+    lost = await desk.tries(action, APPROVE, "operator", "console")
+    await desk.press(question)
+
+    assert lost.refusal is not None and lost.refusal.code == "already_decided"
+    assert await desk.attempts(question) == [
+        ("tools", "ben", DENY, VerdictKind.ACCEPTED),
+        ("console", "owner", APPROVE, VerdictKind.LOST_RACE),
+        ("telegram", "owner", APPROVE, VerdictKind.LOST_RACE),
+    ]
+    by_channel = {one.attempt.channel: one for one in await desk.questions.attempts(question.id)}
+    assert {one.verdict.reason for one in by_channel.values()} == {"", "Ben was first"}
+    assert (by_channel["tools"].attempt.actor, by_channel["tools"].attempt.operator) == ("user:ben", False)
+    assert (by_channel["console"].attempt.actor, by_channel["console"].attempt.operator) == ("operator", True)
+
+
+@pytest.mark.requirement("ask:approval-tried")
+async def test_a_press_that_was_first_leaves_the_console_a_lost_race(desk: Desk) -> None:
+    action, question = await desk.parked()
+
+    await desk.press(question)
+    await desk.tries(action, DENY, "user:ben", "console")
+
+    assert await desk.attempts(question) == [
+        ("telegram", "owner", APPROVE, VerdictKind.ACCEPTED),
+        ("console", "ben", DENY, VerdictKind.LOST_RACE),
+    ]
+
+
+@pytest.mark.requirement("ask:approval-tried")
+async def test_a_decision_that_came_too_late_is_kept_as_late(desk: Desk) -> None:
+    action, question = await desk.parked()
+    late = START_US + HOUR_US + 1
+
+    await desk.tries(action, APPROVE, "operator", "console", late)
+    await desk.tries(action, APPROVE, "operator", "console", late)
+
+    assert [kind for *_, kind in await desk.attempts(question)] == [VerdictKind.LATE, VerdictKind.LATE]
+    assert await desk.now(action, question) == (ActionStatus.EXPIRED, QuestionStatus.EXPIRED)
+
+
+@pytest.mark.requirement("ask:approval-tried")
+async def test_sixteen_who_decide_at_once_are_all_kept_and_one_wins(desk: Desk) -> None:
+    action, question = await desk.parked()
+    async with asyncio.timeout(60):
+        await asyncio.gather(
+            *(desk.tries(action, APPROVE, "operator", "console") for _ in range(8)),
+            *(desk.press(question) for _ in range(8)),
+        )
+
+    kinds = [kind for *_, kind in await desk.attempts(question)]
+    assert sorted(kinds) == [VerdictKind.ACCEPTED, *[VerdictKind.LOST_RACE] * 15]

@@ -19,7 +19,7 @@ from postroom.domain.approval import (
     StandingRule,
     content_of,
 )
-from postroom.domain.approval_question import ended_by, subject_of
+from postroom.domain.approval_question import DecisionTried, attempt_by, ended_by, subject_of, verdict_on
 from postroom.domain.delivery import DeliveryEvent, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery
@@ -29,8 +29,9 @@ from postroom.world.store.approvals import steps as steps
 from postroom.world.store.approvals.rows import action_of, actions, event_of, insert_event, insert_rule, rule_of
 from postroom.world.store.deliveries.ledger_rows import new_snapshot
 from postroom.world.store.engine.database import Database
+from postroom.world.store.questions.attempt_rows import insert_attempt
 from postroom.world.store.questions.order import append
-from postroom.world.store.questions.steps import end_question, hold_questions, insert_question
+from postroom.world.store.questions.steps import end_question, hold_questions, insert_question, questions_about
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 
 Value = TypeVar("Value")
@@ -65,7 +66,9 @@ class StoredApprovals:
 
         return await self._database.write(work)
 
-    async def decide(self, action_id: DeliveryId, judge: Judge) -> tuple[Action, Ruling] | None:
+    async def decide(
+        self, action_id: DeliveryId, judge: Judge, tried: DecisionTried | None = None
+    ) -> tuple[Action, Ruling] | None:
         def work(connection: Connection) -> tuple[Action, Ruling] | None:
             row = connection.execute(steps.locked(pending_actions.c.id == action_id)).first()
             if row is None:
@@ -73,6 +76,8 @@ class StoredApprovals:
             action = action_of(row)
             ruling = judge(action)
             self._write(connection, action, ruling)
+            if tried is not None:
+                self._keep(connection, action_id, tried, ruling)
             return steps.action_by_id(connection, action_id) or action, ruling
 
         return await self._database.write(work)
@@ -226,6 +231,12 @@ class StoredApprovals:
         taken = {str(subject_of(action.id)): decision for action, decision in decisions}
         for question in hold_questions(connection, taken):
             end_question(connection, question, ended_by(question, taken[str(question.subject)]))
+
+    def _keep(self, connection: Connection, action_id: DeliveryId, tried: DecisionTried, ruling: Ruling) -> None:
+        """Among the answers to its question, whether it won or not; one who presses waits at the action meanwhile."""
+        for question in questions_about(connection, str(subject_of(action_id))):
+            attempt = attempt_by(question, tried, self._mint(tried.at_us))
+            insert_attempt(connection, attempt, verdict_on(question, ruling.refusal), secret=question.wording.secret)
 
     def _settle(self, connection: Connection, action: Action, decision: ApprovalDecision) -> None:
         """The row is locked and pending; the conditions hold the database to it all the same."""

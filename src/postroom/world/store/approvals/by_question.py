@@ -8,20 +8,15 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from postroom.domain.answer_attempt import Attempt, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Verdict
 from postroom.domain.approval import Action, Ruling
+from postroom.domain.approval_question import refused
 from postroom.domain.errors import FieldError
 from postroom.domain.question import Question, Subject
 from postroom.world.store.approvals.approvals import StoredApprovals
 
 Rule = Callable[[Action, Question, Attempt, Verdict], Ruling]
 _GONE: Final = FieldError("action_id", "there is nothing left to decide", "unknown_action")
-_KINDS: Final = {
-    "already_decided": VerdictKind.LOST_RACE,
-    "too_late": VerdictKind.LATE,
-    "unknown_action": VerdictKind.LATE,
-    "not_an_approver": VerdictKind.UNAUTHORISED,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +35,4 @@ class ApprovalRide:
             connection, action_id, lambda action: self.rule(action, question, attempt, verdict)
         )
         refusal = _GONE if ruled is None else ruled.refusal
-        return verdict if refusal is None else _refused(refusal)
-
-
-def _refused(refusal: FieldError) -> Verdict:
-    kind = _KINDS.get(refusal.code, VerdictKind.INVALID)
-    return Verdict(kind=kind, code=refusal.code, reason=refusal.error)
+        return verdict if refusal is None else refused(refusal)

@@ -6,11 +6,16 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row, insert
 
 from postroom.domain.answer_attempt import Attempt, Flag, KeptAttempt, Said, Verdict, VerdictKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.strict_json import strict_json
+from postroom.world.store.tables.questions import question_attempts
+
+
+def insert_attempt(connection: Connection, attempt: Attempt, verdict: Verdict, *, secret: bool) -> None:
+    connection.execute(insert(question_attempts), attempt_row(attempt, verdict, secret=secret))
 
 
 def attempt_row(attempt: Attempt, verdict: Verdict, *, secret: bool) -> dict[str, Any]:

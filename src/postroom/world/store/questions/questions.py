@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, update
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
@@ -26,7 +26,7 @@ from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.questions import order, steps
-from postroom.world.store.questions.attempt_rows import attempt_row, read_attempt, read_verdict
+from postroom.world.store.questions.attempt_rows import insert_attempt, read_attempt, read_verdict
 from postroom.world.store.questions.presentation_rows import presentation_by_id, write_toggles
 from postroom.world.store.questions.rides import Ride
 from postroom.world.store.questions.rows import answer_text, read_answer, read_event
@@ -78,7 +78,7 @@ class StoredQuestions:
         return await self._database.read(lambda connection: _by_key(connection, asker, key))
 
     async def about(self, subject: Subject) -> Sequence[Question]:
-        return await self._found(select(questions).where(questions.c.subject == str(subject)).order_by(questions.c.id))
+        return await self._database.read(lambda connection: steps.questions_about(connection, str(subject)))
 
     async def hear(self, attempt: Attempt, judge: Judge) -> Heard | None:
         """None when there is no such question; an event that was heard before has its first verdict again."""
@@ -209,8 +209,7 @@ class StoredQuestions:
         verdict = judge(question, attempt, shown)
         if verdict.kind is VerdictKind.ACCEPTED and (ride := self._ride(question.subject)):
             verdict = ride.decide(connection, question, attempt, verdict)
-        row = attempt_row(attempt, verdict, secret=question.wording.secret)
-        connection.execute(insert(question_attempts), row)
+        insert_attempt(connection, attempt, verdict, secret=question.wording.secret)
         if verdict.toggles is not None and shown is not None:
             write_toggles(connection, shown.id, verdict.toggles, attempt.heard_at_us)
         if verdict.kind is not VerdictKind.ACCEPTED:

@@ -74,6 +74,10 @@ def hold_questions(connection: Connection, subjects: Iterable[str]) -> list[Ques
     return found(connection, select(questions).where(*wanted).order_by(table.id).with_for_update())
 
 
+def questions_about(connection: Connection, subject: str) -> list[Question]:
+    return found(connection, select(questions).where(questions.c.subject == subject).order_by(questions.c.id))
+
+
 def end_question(connection: Connection, before: Question, change: QuestionChange) -> None:
     """By a decision about its subject; such an answer is no secret."""
     answer = change.question.answer
