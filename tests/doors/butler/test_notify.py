@@ -367,7 +367,7 @@ async def test_a_switchboard_in_trouble_is_told_truly(
 async def test_a_wrong_argument_needs_no_switchboard() -> None:
     answer = await asked(Switchboard(TargetUnavailable("down")), channel="sms", message="Hello")
 
-    assert answer["error"] == f"Unsupported channel 'sms'. {SUPPORTED}"
+    assert answer["error"].startswith("Unsupported channel 'sms'. Supported channels: apprise, discord, email, ")
 
 
 async def test_what_a_refused_call_wanted_to_say_stays_with_the_butler() -> None:

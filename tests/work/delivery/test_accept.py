@@ -23,6 +23,7 @@ from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.limits_redis import RedisLimits
 from postroom.world.store.shared.notices import listening
+from postroom.world.store.shared.question_notices import QuestionNotices
 from postroom.world.store.shared.redis_script import connect
 from postroom.world.store.tables import metadata
 from postroom.world.store.tables.deliveries import delivery_refusals
@@ -83,9 +84,8 @@ async def test_on_postgres_and_over_several_planes_too(
         for number, database in enumerate(databases):
             parts = Parts(ledger=PostgresLedger(database), policy=generous())
             world = await stack.enter_async_context(living_world(tmp_path / f"{number}.db", clock, parts))
-            await stack.enter_async_context(
-                listening(database, world.dispatcher.wake, world.plane.outcomes.refresh, CountedLoops())
-            )
+            wake, refresh = world.dispatcher.wake, world.plane.outcomes.refresh
+            await stack.enter_async_context(listening(database, QuestionNotices(), wake, refresh, CountedLoops()))
             worlds.append(world)
 
         answers = await many_times(worlds, 1000)

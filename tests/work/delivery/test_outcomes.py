@@ -21,6 +21,7 @@ from postroom.work.delivery.outcomes import Outcomes
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening
+from postroom.world.store.shared.question_notices import QuestionNotices
 
 _SECONDS = 30.0
 
@@ -167,7 +168,7 @@ async def test_a_waiter_in_one_process_is_woken_by_a_settling_in_another(postgre
         heard.put_nowait(None)
 
     try:
-        async with listening(here, lambda: None, settled, CountedLoops()):
+        async with listening(here, QuestionNotices(), lambda: None, settled, CountedLoops()):
             await asyncio.wait_for(heard.get(), _SECONDS)
             claim = (await ledger.insert(new_delivery(address="written by nobody else"), LEASE)).claim
             assert claim is not None
