@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, expect
+from tests.app.asked_household import ask, shown
 from tests.app.living import LIFTED, QUICK, Living
+from tests.app.test_two_accounts import has_address
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.browser import Site, console_site
+
+from postroom.domain.question_states import PresentationStatus
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 
@@ -108,6 +112,24 @@ async def test_a_button_is_pressed_and_what_was_edited_away_is_kept(site: Site) 
     done = section(page, "slack").locator(".bubble", has_text="Shipped.")
     await expect(done.get_by_role("button")).to_have_count(0)
     await expect(done.locator("summary")).to_contain_text("Edited")
+
+
+@SERVICES
+@pytest.mark.requirement("house:sandbox-services")
+async def test_a_question_of_the_household_is_answered_by_a_press_on_the_page(site: Site, name: str) -> None:
+    await has_address(site.home, name, rank=1, address=ADDRESSES[name])
+    question = f"Shall I order for {name}?"
+    view = await ask(site.home, question=question, channels=[name], options=["yes", "no"])
+    await shown(site.home, view, PresentationStatus.SHOWN)
+    page = await site.signed_in(path="/sandbox")
+    open_card = section(page, name).locator(".bubble", has_text=question)
+
+    await open_card.get_by_role("button", name="yes").click()
+
+    await expect(page.locator(".notice.good")).to_have_text("Pressed.")
+    closed = section(page, name).locator(".bubble", has_text="yes: answered by")
+    await expect(closed).to_be_visible()
+    await expect(closed.get_by_role("button")).to_have_count(0)
 
 
 async def test_in_a_channel_the_page_asks_who_pressed(site: Site) -> None:
