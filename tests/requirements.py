@@ -382,7 +382,7 @@ HOUSE: Sections = {
         "sandbox-is-bounded": "The sandbox keeps a bounded number of messages of each chat.",
         "sandbox-mail": "The person answers a mail, and the answer is kept with its headers.",
         "sandbox-phone": "The console's phone shows buttons, edits, answers to presses and a box to reply in.",
-        "sandbox-services": "The Sandbox page shows Slack, Discord and ntfy, presses their buttons and lets people write.",
+        "sandbox-services": "The Sandbox page shows Slack, Discord and ntfy, presses buttons and lets people write.",
     },
 }
 
