@@ -1,4 +1,4 @@
-"""Write docs/reference from the code; with --check, only say which pages are not what the code says."""
+"""Write docs/reference, and the tables of channels, from the code; with --check, only say what is not what it says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.reference.commands import commands_page  # noqa: E402 - the line above finds it
+from scripts.reference.channels import MARKED, with_table  # noqa: E402 - the line above finds it
+from scripts.reference.commands import commands_page  # noqa: E402
 from scripts.reference.errors import errors_page  # noqa: E402
 from scripts.reference.households import shown_household  # noqa: E402
 from scripts.reference.routes import routes_page  # noqa: E402
@@ -30,18 +31,23 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true", help="write nothing")
     options.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
+    options.add_argument("--root", type=Path, default=ROOT, help="where the pages with a table of channels are")
     chosen = options.parse_args()
-    written = asyncio.run(pages())
-    stale = [name for name, text in written.items() if _read(chosen.folder / name) != text]
+    written = {chosen.folder / name: text for name, text in asyncio.run(pages()).items()} | _marked(chosen.root)
+    stale = [file for file, text in written.items() if _read(file) != text]
     if chosen.check:
-        for name in stale:
-            sys.stdout.write(f"{name} is not what the code says: python scripts/generate-reference.py\n")
+        for file in stale:
+            sys.stdout.write(f"{file.name} is not what the code says: python scripts/generate-reference.py\n")
         return 1 if stale else 0
     chosen.folder.mkdir(exist_ok=True)
-    for name in stale:
-        chosen.folder.joinpath(name).write_text(written[name], encoding="utf-8")
+    for file in stale:
+        file.write_text(written[file], encoding="utf-8")
     sys.stdout.write(f"{len(written)} pages, {len(stale)} of them new.\n")
     return 0
+
+
+def _marked(root: Path) -> dict[Path, str]:
+    return {root / name: with_table((root / name).read_text(encoding="utf-8"), links) for name, links in MARKED.items()}
 
 
 def _read(file: Path) -> str | None:

@@ -322,6 +322,7 @@ HOUSE: Sections = {
     },
     "Channels": {
         "channel-declares": "A shipped channel carries exactly what it declares.",
+        "channels-table": "What README says each kind of channel can do is what the kind declares.",
         "channel-asked-by-capability": "Outside the channels and the sandbox nothing asks for a channel by name.",
         "channel-settings-win": "A household's own timeouts, pauses and limits win over what a channel asks for.",
         "channel-first-version": "A channel of one's own that declares nothing goes on as it did.",
@@ -381,6 +382,7 @@ HOUSE: Sections = {
         "sandbox-is-bounded": "The sandbox keeps a bounded number of messages of each chat.",
         "sandbox-mail": "The person answers a mail, and the answer is kept with its headers.",
         "sandbox-phone": "The console's phone shows buttons, edits, answers to presses and a box to reply in.",
+        "sandbox-services": "The Sandbox page shows Slack, Discord and ntfy, presses buttons and lets people write.",
     },
 }
 

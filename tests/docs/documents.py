@@ -6,18 +6,21 @@ import configparser
 import json
 import tomllib
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from postroom.domain.delivery import Status
+from postroom.domain.delivery import Intent, Message, Status
+from postroom.domain.ids import DeliveryId
 from postroom.doors.assistants.profile import FACES
 from postroom.doors.butler.modules.loading import check_modules
 from postroom.system.roster.config import parse_butler
 from postroom.system.settings import Settings
 from postroom.work.approvals.rules import parse_constraints
 from postroom.work.intents.schemas import complaints_of, validator
+from postroom.world.channels.webhook.event import build
 from tests.docs.commands import check
 from tests.docs.pages import Block
 
@@ -65,11 +68,25 @@ def _adapt(document: Mapping[str, Any]) -> None:
     assert complaints_of(validator(face.schema()), document) == []
 
 
+def _webhook_message(document: Mapping[str, Any]) -> None:
+    """Byte for byte what the channel would post for this message; nothing in it depends on when it is sent."""
+    said = document["data"]
+    message = Message(
+        delivery_id=DeliveryId(said["delivery_id"]),
+        intent=Intent(said["intent"]),
+        address=said["to"],
+        text=said["message"],
+        origin_butler=said["from"],
+    )
+    assert json.loads(build(message, datetime(2026, 3, 1, tzinfo=UTC)).body) == document
+
+
 JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "mcp": _mcp,
     "notify answer": _notify_answer,
     "approval rule": _rule,
     "adapt request": _adapt,
+    "webhook message": _webhook_message,
 }
 
 

@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.reference.channels import MARKED, channels_table, with_table
 from scripts.reference.settings import undescribed
 
 from postroom.doors.butler.modules.catalogue import MODULES
 from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings
+from postroom.world.channels.kinds import KINDS
 from tests.architecture.tree import ROOT
 
 SCRIPT = ROOT / "scripts" / "generate-reference.py"
@@ -37,6 +39,41 @@ def test_pages_that_are_something_else_are_named(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "errors.md is not what the code says" in done.stdout
+
+
+@pytest.mark.requirement("house:channels-table")
+def test_a_table_of_channels_that_is_something_else_is_named(tmp_path: Path) -> None:
+    for name in MARKED:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    readme = tmp_path / "README.md"
+    readme.write_text(readme.read_text().replace("is asked first", "never fails"))
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--check", "--root", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout.count("is not what")) == (1, 1)
+    assert "README.md is not what the code says" in done.stdout
+
+
+@pytest.mark.requirement("house:channels-table")
+def test_the_table_says_of_every_kind_what_it_declares() -> None:
+    rows = dict(zip(KINDS, channels_table("").splitlines()[2:], strict=True))
+
+    assert rows["telegram"].endswith("| buttons | yes | a second copy is marked | yes | 4,096 characters |")
+    assert rows["slack"].endswith("| up to 25 buttons | yes | is asked first | yes | 3,000 characters |")
+    assert rows["webhook"].endswith("| links | no | drops copies for 1 day | yes | any text |")
+    assert "| yes | no | no | no | links | no | a second copy is marked | no |" in rows["apprise"]
+    assert "drops copies for 2 minutes" in rows["discord"]
+
+
+def test_a_page_without_the_marks_is_refused() -> None:
+    with pytest.raises(ValueError, match="has 0"):
+        with_table("# A page", "")
 
 
 @pytest.mark.parametrize("model", [Settings, ButlerConfig, *(make().config for make in MODULES.values())])

@@ -129,11 +129,7 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
     elif household.sign_in:
         lines += ["  The console: `postroom login` prints a link.", ""]
     if settings.in_sandbox:
-        lines += [
-            "  SANDBOX: no provider credentials are set, so nothing leaves this machine.",
-            "  What arrived: curl " + household.addresses.get("sandbox", "").removesuffix("/") + "/telegram/messages",
-            "",
-        ]
+        lines += _in_sandbox(household)
     if url := household.addresses.get("health"):
         health = Principal(Role.BUTLER, "health")
         token = TokenFile(settings.tokens_file).token_of(health) if in_private else _SHOW_TOKEN
@@ -143,3 +139,15 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
             "",
         ]
     return [*lines, "  Ctrl-C stops."]
+
+
+def _in_sandbox(household: RunningHousehold) -> list[str]:
+    from postroom.app.known_channels import configured_channels
+
+    played, base = configured_channels(household.settings), household.addresses.get("sandbox", "").removesuffix("/")
+    return [
+        "  SANDBOX: no provider credentials are set, so nothing leaves this machine.",
+        f"  It plays {', '.join(played)}: the console's Sandbox page shows what arrives there, and answers.",
+        f"  What arrived: curl {base}/telegram/messages",
+        "",
+    ]

@@ -6,6 +6,7 @@ import jsonschema_rs
 from tests.programs.sandbox.client import Client, letter
 
 from postroom.programs.sandbox.control import Control
+from postroom.programs.sandbox.faults import FaultChannel, Mode
 from postroom.programs.sandbox.openapi import DOCUMENT
 
 NOT_DATA = {("GET", "/"), ("GET", "/sandbox"), ("GET", "/sandbox/"), ("GET", "/openapi.json")}
@@ -34,6 +35,13 @@ def test_every_control_route_is_in_the_document(client: Client) -> None:
 def test_every_reference_leads_somewhere() -> None:
     for target in re.findall(r"'\$ref': '#/components/(\w+)/(\w+)'", str(DOCUMENT)):
         assert target[1] in DOCUMENT["components"][target[0]]
+
+
+def test_every_channel_and_way_to_misbehave_is_in_the_document() -> None:
+    fault = DOCUMENT["components"]["schemas"]["Fault"]["properties"]
+
+    assert fault["channel"]["enum"] == list(FaultChannel)
+    assert fault["mode"]["enum"] == list(Mode)
 
 
 async def test_the_document_is_served(client: Client) -> None:

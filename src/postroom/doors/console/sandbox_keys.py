@@ -65,11 +65,15 @@ def linked(text: str) -> Iterator[tuple[str, bool]]:
             yield piece, place % 2 == 1
 
 
+def web_only(url: object) -> str | None:
+    """An address that may stand behind a link here; no scheme but the web's."""
+    return url if isinstance(url, str) and _WEB.fullmatch(url) else None
+
+
 def _key(one: object) -> Key | None:
     if not isinstance(one, Mapping):
         return None
-    data, url = one.get("callback_data"), one.get("url")
-    url = url if isinstance(url, str) and _WEB.fullmatch(url) else None
+    data, url = one.get("callback_data"), web_only(one.get("url"))
     if not isinstance(data, str) and url is None:
         return None
     look = LOOKS.get(str(one.get("style")), "")

@@ -79,7 +79,10 @@ class Control:
     async def page(self, request: web.Request) -> web.StreamResponse:
         chat = self._ledger.telegram.messages(from_person=None, chat_id=None, since=None, limit=_ON_PAGE)
         received = self._ledger.email.mails(from_person=False, since=None, limit=_ON_PAGE)
-        others = {face.name: face.ledger.messages(limit=_ON_PAGE) for face in self._faces}
+        others = {
+            face.name: [(one, face.buttons(one)) for one in face.ledger.messages(limit=_ON_PAGE)]
+            for face in self._faces
+        }
         text = render(chat, received, self._faults.listed(), others)
         return web.Response(text=text, content_type="text/html", headers=PAGE_HEADERS)
 

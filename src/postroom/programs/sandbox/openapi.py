@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroom.programs.sandbox.faults import FaultChannel, Mode
+
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
 _TEXT_OR_NOTHING = {"type": ["string", "null"]}
@@ -176,12 +178,12 @@ _SCHEMAS: dict[str, Any] = {
     "Fault": {
         **_object(
             {
-                "channel": {"enum": ["telegram", "email"]},
+                "channel": {"enum": [one.value for one in FaultChannel]},
                 "times": {"type": "integer", "minimum": -1, "default": 1, "description": "-1 means until cleared."},
                 "status": {"type": "integer", "minimum": 400, "maximum": 599},
                 "retry_after": {"type": "integer", "minimum": 0, "maximum": 86400},
                 "delay_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600},
-                "mode": {"enum": ["accept_then_cut", "refuse", "hang"]},
+                "mode": {"enum": [one.value for one in Mode]},
             },
             ["channel"],
             closed=True,

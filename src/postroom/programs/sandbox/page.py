@@ -1,4 +1,4 @@
-"""The page that shows a person what the sandbox caught: a phone and a mailbox."""
+"""The page that shows a person what the sandbox caught: a phone, a mailbox, and the services it plays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from html import escape
 from types import MappingProxyType
 
 from postroom.domain.time import to_text
-from postroom.programs.sandbox.faces.record import FaceMessage
+from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage
 from postroom.programs.sandbox.faults import Fault
 from postroom.programs.sandbox.keyboards import keys
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
 
 NOTICE = "SANDBOX: nothing leaves this machine"
+_TITLES = {"ntfy": "ntfy"}  # it writes itself with a small letter
+
+FaceNote = tuple[FaceMessage, Sequence[FaceButton]]
+"""A message, and the buttons under it now."""
 
 _STYLE = """
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
@@ -42,7 +46,7 @@ def render(
     chat: Sequence[TelegramMessage],
     mails: Sequence[StoredMail],
     faults: Sequence[Fault],
-    others: Mapping[str, Sequence[FaceMessage]] = MappingProxyType({}),
+    others: Mapping[str, Sequence[FaceNote]] = MappingProxyType({}),
 ) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -69,15 +73,18 @@ def _room(name: str, empty: str, entries: Sequence[str]) -> str:
     return f'<section aria-label="{name}"><h2>{name}</h2>{content}</section>'
 
 
-def _face(name: str, messages: Sequence[FaceMessage]) -> str:
-    return _room(name.capitalize(), "No messages yet.", [_note(message) for message in reversed(messages)])
+def _face(name: str, notes: Sequence[FaceNote]) -> str:
+    entries = [_note(message, buttons) for message, buttons in reversed(notes)]
+    return _room(_TITLES.get(name, name.capitalize()), "No messages yet.", entries)
 
 
-def _note(message: FaceMessage) -> str:
+def _note(message: FaceMessage, buttons: Sequence[FaceButton]) -> str:
     side, who = ("person", message.author or "Person") if message.from_person else ("bot", "Bot")
     notes = [f"{who}, {message.place}, message {message.message_id}, {to_text(message.at_us)}"]
     if message.thread:
         notes.append(f"in reply to {message.thread}")
+    if buttons:
+        notes.append(f"buttons {', '.join(one.label for one in buttons)}")
     notes += [word for word, is_so in (("edited", message.earlier), ("deleted", message.is_deleted)) if is_so]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")

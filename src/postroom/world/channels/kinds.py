@@ -69,7 +69,7 @@ DISCORD: Final = Capabilities(
 )
 NTFY: Final = Capabilities(
     reconciles=True,
-    max_units=4096,
+    max_units=4095,  # the server takes the 4,096th byte for the sign of a file
     unit="bytes",
     buttons=True,
     most_buttons=3,

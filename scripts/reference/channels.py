@@ -1,0 +1,95 @@
+"""What each kind of channel can and cannot do, as a table for people, from the capabilities it declares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from scripts.reference.markdown import table
+
+from postroom.domain.capabilities import Capabilities
+from postroom.world.channels.kinds import KINDS
+
+MARKED: Final[Mapping[str, str]] = MappingProxyType({"README.md": "docs/how-to/", "docs/how-to/accounts.md": ""})
+"""The pages that have the table, and how each names a how-to page."""
+BEGIN: Final = "<!-- channels: written by scripts/generate-reference.py from the capabilities -->"
+END: Final = "<!-- end of channels -->"
+
+_KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "telegram": ("Telegram", "accounts.md#the-accounts-telegram-and-email"),
+        "email": ("e-mail", "accounts.md#the-accounts-telegram-and-email"),
+        "slack": ("Slack", "slack.md"),
+        "discord": ("Discord", "discord.md"),
+        "ntfy": ("ntfy", "ntfy.md"),
+        "webhook": ("webhook", "webhook-channel.md"),
+        "apprise": ("any other service (Apprise)", "any-other-service.md"),
+    }
+)
+_HEADER: Final = (
+    *("channel", "send", "reply", "react", "edit", "questions", "hears answers"),
+    *("when an answer of the provider is lost", "receipt", "one message holds"),
+)
+_BETWEEN: Final = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+
+
+def channels_table(links: str) -> str:
+    return table(_HEADER, [_row(kind, can, links) for kind, can in KINDS.items()])
+
+
+def with_table(text: str, links: str) -> str:
+    """The page with the table as it is now; a page without the marks is a mistake."""
+    found = _BETWEEN.findall(text)
+    if len(found) != 1:
+        raise ValueError(f"the page needs one table between {BEGIN} and {END}, and has {len(found)}")
+    return text.replace(found[0], f"{BEGIN}\n{channels_table(links)}\n{END}")
+
+
+def _row(kind: str, can: Capabilities, links: str) -> list[str]:
+    name, page = _KINDS[kind]
+    abilities = (can.replies, can.reacts, can.edits)
+    return [
+        f"[{name}]({links}{page})",
+        "yes",
+        *(_said(one) for one in abilities),
+        _questions(can),
+        _said(can.inbound),
+        _lost_answer(can),
+        _said(can.receipt),
+        _length(can),
+    ]
+
+
+def _said(is_so: bool) -> str:
+    return "yes" if is_so else "no"
+
+
+def _questions(can: Capabilities) -> str:
+    if not can.buttons:
+        return "links"
+    return "buttons" if can.most_buttons is None else f"up to {can.most_buttons} buttons"
+
+
+def _lost_answer(can: Capabilities) -> str:
+    """In the order the ledger tries them."""
+    if can.reconciles:
+        return "is asked first"
+    if can.dedupes_for_seconds:
+        return f"drops copies for {_span(can.dedupes_for_seconds)}"
+    return "a second copy is marked"
+
+
+def _span(seconds: float) -> str:
+    for size, word in ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            many = int(seconds // size)
+            return f"{many} {word}{'' if many == 1 else 's'}"
+    return f"{seconds} seconds"
+
+
+def _length(can: Capabilities) -> str:
+    if can.max_units is None:
+        return "any text"
+    return f"{can.max_units:,} {'bytes' if can.unit == 'bytes' else 'characters'}"
