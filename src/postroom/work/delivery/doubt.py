@@ -18,6 +18,7 @@ from postroom.work.delivery.retry import RetryPolicy, after_failure
 class DoubtStep(StrEnum):
     GO_ON = "go_on"  # the part is there: the next one
     SEND = "send"  # there will be one copy
+    ASK_AGAIN = "ask_again"  # it could not say now, and there is time
     REPEAT = "repeat"  # there may be two, and the message says so
     HOLD = "hold"  # a second copy is not to be risked
     GIVE_UP = "give_up"  # it is not there, and no attempt is left
@@ -92,7 +93,11 @@ def after_call(
 
 
 def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPolicy, now_us: int) -> DoubtStep:
-    """What to do with the part in doubt, now that the provider has said what it knows."""
+    """
+    What to do with the part in doubt, now that the provider has said what it knows.
+
+    Where it could not say, it is asked again for as long as that leaves one attempt for a call.
+    """
     used_up = claim.attempts >= retry.attempts_for(claim.priority) and can_be_asked(claim, can)
     if presence is Presence.THERE:
         return DoubtStep.GO_ON
@@ -102,6 +107,8 @@ def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPo
         return DoubtStep.HOLD
     if claim.revises is not None or _is_dropped(claim, can, now_us):
         return DoubtStep.SEND
+    if can_be_asked(claim, can) and claim.attempts + 1 < retry.attempts_for(claim.priority):
+        return DoubtStep.ASK_AGAIN
     held = claim.on_uncertain is OnUncertain.HOLD and not claim.possible_duplicate  # else a person accepted a copy
     return DoubtStep.HOLD if held else DoubtStep.REPEAT
 
