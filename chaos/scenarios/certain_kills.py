@@ -15,7 +15,7 @@ from chaos.routes import CERTAIN, ROUTES
 from chaos.scenario import Result, Scenario, World, expectations
 from chaos.scenarios.kill_steps import NOT_STORED, ONCE, Fate, Murders, fate_of, points
 
-_ENOUGH_SECONDS: Final = 45.0  # of rounds, for each of the eight combinations
+_ENOUGH_SECONDS: Final = 30.0  # of rounds, for each of the eight combinations
 _STEP_SECONDS: Final = 45.0  # a lease has run out, and two of them are less than Discord remembers a nonce
 _POLICIES: Final = ("resend", "hold")  # in turn: nothing is left for them to decide
 _FOUND_OUT: Final = Fate(1, "delivered", False, 1)
