@@ -29,7 +29,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Revision
 from postroom.domain.time import SECOND_US
 from postroom.work.delivery.dead_letters import DeadLetters
-from postroom.work.delivery.doubt import DoubtStep, in_doubt
+from postroom.work.delivery.doubt import DoubtStep, in_doubt, not_ahead
 from postroom.work.delivery.retry import RetryPolicy
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
 from postroom.world.store.deliveries.sent import StoredSent
@@ -138,6 +138,43 @@ async def test_a_question_without_an_answer_is_asked_again_before_a_copy_is_risk
         ("retryable_error", "no answer (parrot does not answer questions)"),
         ("success", "it was there"),
     ]
+
+
+@pytest.mark.requirement("chan:ask-first")
+@pytest.mark.parametrize("policy", OnUncertain)
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_what_arrived_before_our_clock_was_set_back_is_found(
+    database: Database, act: Act, policy: OnUncertain
+) -> None:
+    """The provider's clock was right all the time; ours was an hour ahead, and is corrected while we are away."""
+    world = house(database, ASKED, act)
+    await world.accept(on_uncertain=policy)
+    world.clock.jump(-3600)
+    world.provider.kept = [replace(one, at_us=one.at_us - 3600 * SECOND_US) for one in world.provider.kept]
+    await world.clock.advance(1200)
+
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", False), ["Hello"])
+
+
+@pytest.mark.requirement("chan:same-key-in-time")
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_when_our_clock_was_set_back_nobody_knows_how_old_a_key_is(database: Database, act: Act) -> None:
+    world = house(database, DROPS, act)
+    await world.accept()
+    world.clock.jump(-3600)
+
+    await world.go_on()
+
+    assert (await world.row())["possible_duplicate"]
+
+
+def test_doubt_that_is_dated_ahead_of_us_began_within_the_last_day() -> None:
+    claim = replace(new_delivery().claimed(sending=False), doubtful_since_us=START_US)
+
+    assert not_ahead(claim, START_US - 59 * SECOND_US) == claim, "clocks are put right by a little all the time"
+    assert not_ahead(claim, START_US - 61 * SECOND_US).doubtful_since_us == START_US - 86_461 * SECOND_US
 
 
 @pytest.mark.requirement("chan:ask-first")

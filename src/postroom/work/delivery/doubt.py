@@ -9,7 +9,7 @@ from typing import Final
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import AttemptVerdict, OnUncertain, Presence, ProviderAnswer, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderFailed
-from postroom.domain.ledger import Claim
+from postroom.domain.ledger import DATED_AHEAD_US, REACHES_BACK_US, Claim
 from postroom.domain.record import record
 from postroom.domain.time import seconds
 from postroom.work.delivery.retry import RetryPolicy, after_failure
@@ -52,6 +52,14 @@ def silent(words: str) -> FindAnswer:
 def without_doubt(claim: Claim, presence: Presence) -> Claim:
     """What is not there was never sent; where nobody could say, the doubt remains."""
     return replace(claim, doubtful_since_us=None) if presence is Presence.ABSENT else claim
+
+
+def not_ahead(claim: Claim, now_us: int) -> Claim:
+    """Doubt dated ahead of us is older than it says, and by how much nobody knows."""
+    since = claim.doubtful_since_us
+    if since is None or since <= now_us + DATED_AHEAD_US:
+        return claim
+    return replace(claim, doubtful_since_us=now_us - REACHES_BACK_US)
 
 
 def leaves_doubt(error: PostroomError) -> bool:

@@ -35,6 +35,7 @@ from postroom.work.delivery.doubt import (
     after_call,
     can_be_asked,
     in_doubt,
+    not_ahead,
     said,
     silent,
     without_doubt,
@@ -162,7 +163,7 @@ class Pipeline:
         if not permit.allowed:
             return self._refused(claim, permit)
         if claim.doubtful_since_us is not None:
-            return await self._clear_up(claim, channel, parts, permit)
+            return await self._clear_up(not_ahead(claim, self.clock.now_us()), channel, parts, permit)
         return await self._send(claim, channel, parts, permit)
 
     async def _clear_up(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
