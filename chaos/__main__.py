@@ -36,7 +36,7 @@ def main() -> None:
         finally:
             server.kill()
     if options.write:
-        write_table(_DOCUMENT, entries)
+        write_table(_DOCUMENT, entries, SCENARIOS)
     failed = [entry.scenario.name for entry in entries if not entry.passed]
     print(f"\n{len(entries) - len(failed)} of {len(entries)} scenarios hold." + "".join(f"\n  {one}" for one in failed))
     sys.exit(bool(failed))

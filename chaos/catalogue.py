@@ -6,6 +6,8 @@ from typing import Final
 
 from chaos.scenario import Scenario
 from chaos.scenarios import (
+    certain_kills,
+    certain_links,
     clock_jumps,
     database_link,
     database_restart,
@@ -25,10 +27,12 @@ from chaos.scenarios import (
 
 SCENARIOS: Final[list[Scenario]] = [
     *kill_steps.SCENARIOS,
+    *certain_kills.SCENARIOS,
     *random_kills.SCENARIOS,
     *database_restart.SCENARIOS,
     *redis_faults.SCENARIOS,
     *provider_link.SCENARIOS,
+    *certain_links.SCENARIOS,
     *database_link.SCENARIOS,
     *provider_trouble.SCENARIOS,
     *poison.SCENARIOS,

@@ -25,6 +25,9 @@ class Point(StrEnum):
     AFTER_SETTLE = "after settle"
     BEFORE_RECLAIM = "before reclaim"
     AFTER_RECLAIM = "after reclaim"
+    BEFORE_ASK = "before ask"  # whether a message arrived
+    AFTER_ASK = "after ask"
+    AFTER_SECOND_SEND = "after second send"  # with the key of the first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

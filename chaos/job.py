@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from chaos.crash_points import CrashPlan
+from chaos.routes import ROUTES
 from chaos.tokens import text_of
 
 
@@ -35,7 +36,7 @@ class Package:
                 "intent": "send",
                 "channel": self.channel,
                 "recipient": self.address,
-                "message": text_of(self.token, self.parts),
+                "message": text_of(self.token, self.parts, ROUTES[self.channel].part_characters),
             },
         }
         if self.on_uncertain:
@@ -62,6 +63,7 @@ class Job:
     persistent: bool = True  # hand a refused message in again, as a careful caller does
     clock_offset_seconds: float = 0.0
     jump_seconds: float = 0.0
+    timeout_seconds: float = 2.0  # of calls to providers whose timeout is no setting
     file_size_limit_bytes: int | None = None
     log: Path | None = None
     limit_seconds: float = 120.0

@@ -16,19 +16,27 @@ from chaos.tokens import Copies, count
 _START_SECONDS = 30.0
 _STOP_SECONDS = 10.0
 _PAGE = 10_000
-_NUMBERS = {"telegram": "message_id", "email": "id"}
+_TEXTS = {"telegram": "text", "email": "body", "slack": "text", "discord": "text", "ntfy": "text"}
 
 
 class Provider:
     def __init__(self, directory: Path) -> None:
         self._ledger = directory / "provider.db"
+        self._clock = directory / "provider.clock"
         self._process: subprocess.Popen[bytes] | None = None
         self._session: aiohttp.ClientSession | None = None
         self.bot_api_port = 0
         self.smtp_port = 0
 
     async def __aenter__(self) -> Self:
-        command = [sys.executable, "-m", "postroom.programs.sandbox", "--bot-api-port", str(self.bot_api_port)]
+        command = [
+            sys.executable,
+            "-m",
+            "chaos.provider_process",
+            str(self._clock),
+            "--bot-api-port",
+            str(self.bot_api_port),
+        ]
         command += ["--smtp-port", str(self.smtp_port), "--ledger", str(self._ledger)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
@@ -62,9 +70,11 @@ class Provider:
 
     async def received(self) -> Copies:
         """Every copy of every part that arrived, whatever the channel."""
-        texts = [message["text"] for message in await self.listed("telegram")]
-        texts += [mail["body"] for mail in await self.listed("email")]
-        return count(texts)
+        return count([one[text] for channel, text in _TEXTS.items() for one in await self.listed(channel)])
+
+    def set_clock(self, offset_seconds: float) -> None:
+        """Time has passed for the provider, too."""
+        self._clock.write_text(str(offset_seconds))
 
     async def listed(self, channel: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
@@ -74,7 +84,7 @@ class Provider:
             found += answer["messages"]
             if len(answer["messages"]) < _PAGE:
                 return found
-            since = answer["messages"][-1][_NUMBERS[channel]]
+            since = answer["messages"][-1]["message_id" if channel == "telegram" else "id"]
 
     async def call(self, verb: str, path: str, body: object = None) -> dict[str, Any]:
         assert self._session is not None

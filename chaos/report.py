@@ -7,7 +7,7 @@ import platform
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,26 +45,37 @@ class Entry:
         return head + self.result.comparison.line() + note + "".join(f"\n       {one}" for one in self.result.said[:8])
 
 
-def write_table(document: Path, entries: Sequence[Entry]) -> None:
-    """Each table between its own marks; one of which nothing was run stays as it is."""
+def write_table(document: Path, entries: Sequence[Entry], order: Sequence[Scenario] = ()) -> None:
+    """Each table between its own marks; rows of scenarios in `order` that were not run stay as they are."""
     text = document.read_text()
     for about, (begin, end) in _MARKS.items():
         if mine := [entry for entry in entries if entry.scenario.about is about]:
             before, _, rest = text.partition(begin)
-            _, _, after = rest.partition(end)
-            text = f"{before}{begin}\n{table(mine, about)}\n{end}{after}"
+            old, _, after = rest.partition(end)
+            kept = _kept(old, mine, [one for one in order if one.about is about])
+            text = f"{before}{begin}\n{table(mine, about, kept, order)}\n{end}{after}"
     document.write_text(text)
 
 
-def table(entries: Sequence[Entry], about: About) -> str:
+def table(entries: Sequence[Entry], about: About, kept: Mapping[str, str], order: Sequence[Scenario]) -> str:
     columns = _COLUMNS[about]
+    rows = {**kept, **{entry.scenario.what: _row(entry, len(columns)) for entry in entries}}
+    places = {scenario.what: place for place, scenario in enumerate(order)}
+    some = f", {len(kept)} of {len(rows)} rows earlier" if kept else ""
     lines = [
-        f"Made on {datetime.now(UTC):%Y-%m-%d}: {machine()}.",
+        f"Made on {datetime.now(UTC):%Y-%m-%d}{some}: {machine()}.",
         "",
         f"| what was done | {' | '.join(columns)} | how much |",
         f"|---|{'--:|' * len(columns)}---|",
     ]
-    return "\n".join([*lines, *(_row(entry, len(columns)) for entry in entries)])
+    return "\n".join([*lines, *(rows[what] for what in sorted(rows, key=lambda what: places.get(what, 0)))])
+
+
+def _kept(old: str, entries: Sequence[Entry], order: Sequence[Scenario]) -> dict[str, str]:
+    """The rows of what there still is and was not run now."""
+    rows = {line.split("|")[1].strip(): line for line in old.splitlines() if line.startswith("| ")}
+    others = {one.what for one in order} - {entry.scenario.what for entry in entries}
+    return {what: row for what, row in rows.items() if what in others}
 
 
 def _row(entry: Entry, columns: int) -> str:

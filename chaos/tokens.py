@@ -7,16 +7,16 @@ from collections.abc import Iterable
 
 _TOKEN = re.compile(r"#([a-z0-9-]+)/(\d+)#")
 _FILLER = "A paragraph that is long enough to need a message of its own. "
-_PART_CHARACTERS = 3_000
+PART_CHARACTERS = 3_000
 
 Copies = dict[str, dict[int, int]]  # token -> part -> how often it arrived
 
 
-def text_of(token: str, parts: int = 1) -> str:
-    """Telegram takes 4,096 units in one message, so each paragraph becomes a part."""
+def text_of(token: str, parts: int = 1, characters: int = PART_CHARACTERS) -> str:
+    """Telegram takes 4,096 units in one message, so each paragraph of as many characters becomes a part."""
     if parts == 1:
         return f"#{token}/1# Hello."
-    filler = _FILLER * (_PART_CHARACTERS // len(_FILLER))
+    filler = _FILLER * (characters // len(_FILLER))
     return "\n\n".join(f"#{token}/{part}# {filler}" for part in range(1, parts + 1))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from chaos.crash_points import Crash, Point
@@ -12,26 +14,27 @@ from chaos.tokens import token_in
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain
-from postroom.domain.ports import Channel
+from postroom.domain.ports import Channel, Reconcile
 
 _current: ContextVar[str] = ContextVar("token", default="-")
+
+
+def watched(inner: Channel, journal: Journal, crash: Crash, timeout_seconds: float = 2.0) -> WatchedChannel:
+    can = replace(inner.capabilities, timeout_seconds=timeout_seconds, spacing_seconds=0.0)
+    if isinstance(inner, Reconcile):
+        return WatchedReconciler(inner, inner, can, journal, crash)
+    return WatchedChannel(inner, can, journal, crash)
 
 
 class WatchedChannel:
     """An attempt prepares and sends in one task, so the message's token travels with the task."""
 
-    def __init__(self, inner: Channel, journal: Journal, crash: Crash) -> None:
+    def __init__(self, inner: Channel, can: Capabilities, journal: Journal, crash: Crash) -> None:
         self._inner = inner
         self._journal = journal
         self._crash = crash
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._inner.capabilities
+        self.name = inner.name
+        self.capabilities = can
 
     def address(self, text: str) -> str | None:
         return self._inner.address(text)
@@ -54,3 +57,18 @@ class WatchedChannel:
 
     async def close(self) -> None:
         await self._inner.close()
+
+
+class WatchedReconciler(WatchedChannel):
+    """One that can be asked."""
+
+    def __init__(self, inner: Channel, asked: Reconcile, can: Capabilities, journal: Journal, crash: Crash) -> None:
+        super().__init__(inner, can, journal, crash)
+        self._asked = asked
+
+    async def find(self, part: Any, since: datetime, timeout_seconds: float) -> Receipt | None:
+        token = _current.get()
+        self._crash.at(Point.BEFORE_ASK, token)
+        found = await self._asked.find(part, since, timeout_seconds)
+        self._crash.at(Point.AFTER_ASK, token)
+        return found

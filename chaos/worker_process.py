@@ -20,7 +20,7 @@ from chaos.crash_points import Crash
 from chaos.job import Job, Package, Until
 from chaos.journal import Journal, Step
 from chaos.offset_clock import OffsetClock
-from chaos.watched_channel import WatchedChannel
+from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
 from postroom.app.channels import build_channels
 from postroom.app.people_seeds import keep_in_step
@@ -90,7 +90,7 @@ class Worker:
 
     @asynccontextmanager
     async def _plane(self, store: OpenedStore) -> AsyncIterator[Plane]:
-        channels = watched_channels(self._settings, self._journal, self._crash)
+        channels = watched_channels(self._settings, self._journal, self._crash, self._job.timeout_seconds)
         registry, mint = CollectorRegistry(), IdMint()
         if self._job.works:
             loops = Loops(self._clock, LoopMeter(registry).failed)
@@ -133,11 +133,11 @@ class Worker:
             await asyncio.sleep(_AGAIN_SECONDS)
 
 
-def watched_channels(settings: Settings, journal: Journal, crash: Crash) -> dict[str, Channel]:
+def watched_channels(settings: Settings, journal: Journal, crash: Crash, timeout_seconds: float) -> dict[str, Channel]:
     """The sandbox lives in a process of its own; the ports say where, directly or through a proxy."""
     sandbox = SandboxAddress(settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp)
-    channels = build_channels(settings, sandbox)
-    return {name: WatchedChannel(channel, journal, crash) for name, channel in channels.items()}
+    channels = build_channels(settings, sandbox if settings.in_sandbox else None)
+    return {name: watched(channel, journal, crash, timeout_seconds) for name, channel in channels.items()}
 
 
 async def open_deliveries(store: OpenedStore) -> int:

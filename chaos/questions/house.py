@@ -13,7 +13,7 @@ from chaos.crash_points import Crash
 from chaos.journal import Journal
 from chaos.offset_clock import OffsetClock
 from chaos.questions.steps import after, watch
-from chaos.watched_channel import WatchedChannel
+from chaos.watched_channel import watched
 from chaos.watched_ledger import WatchedLedger
 from postroom.app.channels import build_channels
 from postroom.app.plane import running_plane
@@ -49,7 +49,7 @@ class House:
         mint, registry = IdMint(), CollectorRegistry()
         loops = Loops(self.clock, LoopMeter(registry).failed)
         channels = _channels(self.settings)
-        sending = {name: WatchedChannel(one, self.journal, self.crash) for name, one in channels.items()}
+        sending = {name: watched(one, self.journal, self.crash) for name, one in channels.items()}
         async with open_store(self.settings) as opened:
             store = replace(opened, ledger=WatchedLedger(opened.ledger, self.journal, self.crash))
             parts = self._parts(store, mint)

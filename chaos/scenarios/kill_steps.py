@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -14,14 +15,17 @@ from chaos.job import Job, Package, Until
 from chaos.ledger_compare import Cause
 from chaos.ledger_rows import read_rows
 from chaos.rig import Rig
+from chaos.routes import ROUTES
 from chaos.scenario import LEASES_OVER_SECONDS, Result, Scenario, World
 
 _SECONDS: Final = 30.0
 _ENOUGH_SECONDS: Final = 55.0  # of rounds, for each of the eight combinations
 _LOOK_SECONDS: Final = 0.02
-_MAIL_HAS_NO = frozenset({Point.BEFORE_ADVANCE, Point.AFTER_ADVANCE})  # one mail is one part
+_SEVERAL_PARTS = frozenset({Point.BEFORE_ADVANCE, Point.AFTER_ADVANCE})
 _CLAIMED = frozenset({Point.BEFORE_CLAIM, Point.AFTER_CLAIM, Point.BEFORE_MARK, Point.AFTER_MARK})
-_RECOVERY = frozenset({Point.BEFORE_RECLAIM, Point.AFTER_RECLAIM})
+_RECOVERY = frozenset(
+    {Point.BEFORE_RECLAIM, Point.AFTER_RECLAIM, Point.BEFORE_ASK, Point.AFTER_ASK, Point.AFTER_SECOND_SEND}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +62,28 @@ EXPECTED: Final[dict[Point, dict[str, Fate]]] = {
 }
 
 
-def points(channel: str) -> list[Point]:
-    return [point for point in EXPECTED if channel == "telegram" or point not in _MAIL_HAS_NO]
+def points(channel: str, expected: Iterable[Point] = EXPECTED) -> list[Point]:
+    return [point for point in expected if not ROUTES[channel].one_part or point not in _SEVERAL_PARTS]
 
 
 class Murders:
-    """Each process begins later than the one before it ended, by its own clock, so that every lease has run out."""
+    """
+    Each process begins later than the one before it ended, by its own clock, so that every lease has run out.
 
-    def __init__(self, rig: Rig, channel: str, on_uncertain: str) -> None:
+    `step_seconds` is by how much.
+    """
+
+    def __init__(self, rig: Rig, channel: str, on_uncertain: str, step_seconds: float = LEASES_OVER_SECONDS) -> None:
         self._rig = rig
         self._channel = channel
-        self._on_uncertain = on_uncertain
+        self.on_uncertain = on_uncertain
+        self._step_seconds = step_seconds
         self._offset_seconds = 0.0
         self.kills = 0
 
     async def at(self, point: Point) -> Package:
-        parts = 2 if self._channel == "telegram" and point in _MAIL_HAS_NO else 1
-        package = self._rig.package(self._channel, parts=parts, on_uncertain=self._on_uncertain)
+        parts = 2 if point in _SEVERAL_PARTS else 1
+        package = self._rig.package(self._channel, parts=parts, on_uncertain=self.on_uncertain)
         if point in _CLAIMED:
             await self._live(self._job(packages=(package,), works=False, until=Until.ANSWERED))
             await self._die(point, package, given=())
@@ -87,7 +96,8 @@ class Murders:
         return package
 
     async def _die(self, point: Point, package: Package, given: tuple[Package, ...] | None = None) -> None:
-        plan = CrashPlan(point=point, token=package.token)
+        passed = Point.AFTER_SEND if point is Point.AFTER_SECOND_SEND else point
+        plan = CrashPlan(point=passed, token=package.token)
         job = self._job(packages=(package,) if given is None else given, crash=plan, until=Until.TOLD)
         if point is Point.DURING_SEND:
             code = await self._shot_during_the_call(job, package)
@@ -99,7 +109,7 @@ class Murders:
 
     async def _shot_during_the_call(self, job: Job, package: Package) -> int:
         """The provider has the message and has not answered yet: only it can tell that moment."""
-        provider = self._rig.provider
+        provider = self._rig.counts
         await provider.arm(self._channel, delay_seconds=_SECONDS)
         victim = self._rig.processes.job(job)
         async with asyncio.timeout(_SECONDS):
@@ -114,12 +124,13 @@ class Murders:
             raise RuntimeError(f"a process that was left alone ended with {code}\n{self._rig.last_words()}")
 
     def _job(self, **details: object) -> Job:
-        self._offset_seconds += LEASES_OVER_SECONDS
+        self._offset_seconds += self._step_seconds
+        self._rig.counts.set_clock(self._offset_seconds)
         return self._rig.job(clock_offset_seconds=self._offset_seconds, **details)
 
 
 async def fate_of(rig: Rig, package: Package) -> Fate:
-    copies = max((await rig.provider.received()).get(package.token, {}).values(), default=0)
+    copies = max((await rig.counts.received()).get(package.token, {}).values(), default=0)
     rows = [row for row in await read_rows(rig.environment) if row.token == package.token]
     if not rows:
         return Fate(copies, None, False, 0)

@@ -38,6 +38,21 @@ def test_only_what_is_between_the_marks_is_replaced(tmp_path: Path) -> None:
     assert "cores" in text and "PostgreSQL" in text
 
 
+def test_a_run_of_some_scenarios_leaves_the_rows_of_the_others(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        f"{BEGIN}\nMade\n\n| what | n |\n|---|--:|\n| last | 3 |\n| kill -9 | 1 |\n| no more | 2 |\n{END}\n"
+    )
+    ran = entry()
+    others = [Scenario(name=what, what=what, run=nothing) for what in ("first", "last")]
+
+    write_table(page, [ran], [others[0], ran.scenario, others[1]])
+
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| ")][1:]
+    assert rows == ["| kill -9 | 1,234 | 1,230 | 4 | 0 | 0 | 0 | 0 | 0 | 9 kills |", "| last | 3 |"]
+    assert "1 of 2 rows earlier" in page.read_text()
+
+
 def test_questions_have_a_table_of_their_own_and_a_table_without_scenarios_stays(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"{BEGIN}\nold deliveries\n{END}\n{QUESTIONS_BEGIN}\nold questions\n{QUESTIONS_END}\nafter\n")

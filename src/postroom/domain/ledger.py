@@ -21,6 +21,7 @@ from postroom.domain.delivery import (
 from postroom.domain.ids import DeadLetterId, DeliveryId
 from postroom.domain.markup import Markup, Revision
 from postroom.domain.record import record
+from postroom.domain.time import SECOND_US
 
 PRIORITY_RANK: dict[Priority, int] = {Priority.HIGH: 0, Priority.MEDIUM: 1, Priority.LOW: 2}
 FIRST_FENCE = 1  # of whoever wrote the row; every claim on it has a higher one, even the first on one left pending
@@ -105,6 +106,12 @@ class Lease:
 
     until_us: int
     sending: bool = False
+
+
+DATED_AHEAD_US: Final = 60 * SECOND_US
+"""As far as the clocks of two hosts may disagree: what is dated further ahead is from a clock that was set back."""
+REACHES_BACK_US: Final = 86_400 * SECOND_US
+"""How long ago a call may have been that such a clock has dated."""
 
 
 @record

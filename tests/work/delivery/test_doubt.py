@@ -29,7 +29,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Revision
 from postroom.domain.time import SECOND_US
 from postroom.work.delivery.dead_letters import DeadLetters
-from postroom.work.delivery.doubt import DoubtStep, in_doubt
+from postroom.work.delivery.doubt import DoubtStep, in_doubt, not_ahead
 from postroom.work.delivery.retry import RetryPolicy
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
 from postroom.world.store.deliveries.sent import StoredSent
@@ -87,7 +87,7 @@ async def test_what_the_provider_does_not_have_is_sent_and_not_marked(
 
 @pytest.mark.requirement("chan:ask-first")
 async def test_the_question_begins_where_the_doubtful_call_began(database: Database) -> None:
-    world = house(database, ASKED, Act.OK, Act.CUT_AFTER, finds=[FAILS])
+    world = house(database, ASKED, Act.OK, Act.CUT_AFTER, finds=[FAILS, FAILS])
 
     await world.accept("One|Two", on_uncertain=HOLD)
     since = (await world.row())["doubtful_since"]
@@ -95,7 +95,7 @@ async def test_the_question_begins_where_the_doubtful_call_began(database: Datab
 
     began_us = START_US + SECOND_US  # when the first part had taken its second
     assert since == began_us
-    assert [(part.text, at) for part, at in world.provider.asked] == [("Two", began_us)]
+    assert [(part.text, at) for part, at in world.provider.asked] == [("Two", began_us)] * 2
 
 
 @pytest.mark.requirement("chan:ask-first")
@@ -118,6 +118,76 @@ async def test_a_question_that_is_throttled_waits_and_costs_no_attempt(database:
         2,
         1,
     )
+
+
+@pytest.mark.requirement("chan:ask-first")
+@pytest.mark.parametrize("policy", OnUncertain)
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_a_question_without_an_answer_is_asked_again_before_a_copy_is_risked(
+    database: Database, act: Act, policy: OnUncertain
+) -> None:
+    world = house(database, ASKED, act, finds=[FAILS])
+
+    await world.accept(on_uncertain=policy)
+    await world.go_on()
+
+    row = await world.row()
+    assert (ended(row), row["attempts"], row["doubtful_since"]) == (("delivered", False), 2, None)
+    assert (world.provider.texts, len(world.provider.calls), len(world.provider.asked)) == (["Hello"], 1, 2)
+    assert (await world.attempts())[-2:] == [
+        ("retryable_error", "no answer (parrot does not answer questions)"),
+        ("success", "it was there"),
+    ]
+
+
+@pytest.mark.requirement("chan:ask-first")
+@pytest.mark.parametrize("policy", OnUncertain)
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_what_arrived_before_our_clock_was_set_back_is_found(
+    database: Database, act: Act, policy: OnUncertain
+) -> None:
+    """The provider's clock was right all the time; ours was an hour ahead, and is corrected while we are away."""
+    world = house(database, ASKED, act)
+    await world.accept(on_uncertain=policy)
+    world.clock.jump(-3600)
+    world.provider.kept = [replace(one, at_us=one.at_us - 3600 * SECOND_US) for one in world.provider.kept]
+    await world.clock.advance(1200)
+
+    await world.go_on()
+
+    assert (ended(await world.row()), world.provider.texts) == (("delivered", False), ["Hello"])
+
+
+@pytest.mark.requirement("chan:same-key-in-time")
+@pytest.mark.parametrize("act", DOUBTFUL)
+async def test_when_our_clock_was_set_back_nobody_knows_how_old_a_key_is(database: Database, act: Act) -> None:
+    world = house(database, DROPS, act)
+    await world.accept()
+    world.clock.jump(-3600)
+
+    await world.go_on()
+
+    assert (await world.row())["possible_duplicate"]
+
+
+def test_doubt_that_is_dated_ahead_of_us_began_within_the_last_day() -> None:
+    claim = replace(new_delivery().claimed(sending=False), doubtful_since_us=START_US)
+
+    assert not_ahead(claim, START_US - 59 * SECOND_US) == claim, "clocks are put right by a little all the time"
+    assert not_ahead(claim, START_US - 61 * SECOND_US).doubtful_since_us == START_US - 86_461 * SECOND_US
+
+
+@pytest.mark.requirement("chan:ask-first")
+async def test_while_it_waits_to_ask_again_the_delivery_says_so(database: Database) -> None:
+    world = house(database, ASKED, Act.CUT_AFTER, finds=[FAILS])
+
+    await world.accept()
+    await world.once()
+
+    row = await world.row()
+    assert (row["status"], row["attempts"], row["possible_duplicate"]) == ("pending", 2, False)
+    assert row["waiting_reason"] == "ask whether it arrived: parrot does not answer questions"
+    assert row["not_before"] > world.clock.now_us()
 
 
 @pytest.mark.requirement("chan:same-key-in-time")
@@ -143,7 +213,7 @@ async def test_inside_the_window_the_same_call_is_made_again_unmarked(
 async def test_when_the_window_is_over_and_nobody_can_say_a_copy_is_marked(
     database: Database, can: Capabilities
 ) -> None:
-    world = house(database, can, Act.CUT_AFTER, finds=[FAILS], base_seconds=3600, max_seconds=3600)
+    world = house(database, can, Act.CUT_AFTER, finds=[FAILS, FAILS], base_seconds=3600, max_seconds=3600)
 
     await world.accept()
     await world.go_on()
@@ -155,7 +225,7 @@ async def test_when_the_window_is_over_and_nobody_can_say_a_copy_is_marked(
 @pytest.mark.requirement("chan:hold-only-in-doubt")
 @pytest.mark.parametrize("can", [DROPS, BOTH, ASKED], ids=["drops", "both", "asked"])
 async def test_or_it_is_held(database: Database, can: Capabilities) -> None:
-    world = house(database, can, Act.CUT_AFTER, finds=[FAILS], base_seconds=3600, max_seconds=3600)
+    world = house(database, can, Act.CUT_AFTER, finds=[FAILS, FAILS], base_seconds=3600, max_seconds=3600)
 
     await world.accept(on_uncertain=HOLD)
     await world.go_on()
@@ -260,7 +330,7 @@ async def test_doubt_about_one_part_says_nothing_about_the_next(database: Databa
 
 async def test_a_repeat_that_is_lost_itself_stays_marked(database: Database) -> None:
     """The mark is written before the second copy leaves, or nobody would know of it."""
-    world = house(database, ASKED, Act.CUT_AFTER, Act.LOST, finds=[FAILS])
+    world = house(database, ASKED, Act.CUT_AFTER, Act.LOST, finds=[FAILS, FAILS])
 
     await world.accept()
     await world.go_on()
@@ -280,7 +350,7 @@ async def test_an_ordinary_message_is_asked_about_by_nobody(database: Database) 
 @pytest.mark.requirement("chan:replay-asks")
 @pytest.mark.parametrize("act", [Act.CUT_AFTER, Act.CUT_BEFORE])
 async def test_a_replay_of_what_is_in_doubt_asks_under_the_same_key(database: Database, act: Act) -> None:
-    world = house(database, ASKED, act, finds=[FAILS])
+    world = house(database, ASKED, act, finds=[FAILS, FAILS])
     new = await world.accept(on_uncertain=HOLD)
     await world.go_on()
     letters = dead_letters(world)
@@ -300,7 +370,7 @@ async def test_a_replay_of_what_is_in_doubt_asks_under_the_same_key(database: Da
 
 @pytest.mark.requirement("chan:replay-asks")
 async def test_a_replay_that_nobody_can_be_asked_about_is_not_held_again(database: Database) -> None:
-    world = house(database, ASKED, Act.CUT_AFTER, finds=[FAILS, FAILS])
+    world = house(database, ASKED, Act.CUT_AFTER, finds=[FAILS] * 5)
     await world.accept(on_uncertain=HOLD)
     await world.go_on()
     letters = dead_letters(world)
@@ -359,12 +429,16 @@ CASES = [
     Case(presence=Presence.ABSENT, step=DoubtStep.GIVE_UP, attempts=3),
     Case(presence=Presence.UNKNOWN, step=DoubtStep.HOLD, attempts=3),
     Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, age_seconds=599),
-    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=600),
-    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=-1),  # the clock was set back
-    Case(presence=Presence.UNKNOWN, step=DoubtStep.HOLD, age_seconds=600, policy=HOLD),
-    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=600, policy=HOLD, consented=True),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.ASK_AGAIN, age_seconds=600),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.ASK_AGAIN, age_seconds=600, policy=HOLD),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.ASK_AGAIN, can=ASKED),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=600, attempts=2),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=-1, attempts=2),  # the clock was set back
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=-1, can=DROPS),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.HOLD, age_seconds=600, policy=HOLD, attempts=2),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, age_seconds=600, policy=HOLD, consented=True, attempts=2),
     Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, can=DROPS, policy=HOLD, attempts=3),
-    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, can=ASKED),
+    Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, can=ASKED, attempts=2),
     Case(presence=Presence.UNKNOWN, step=DoubtStep.REPEAT, can=NEITHER, attempts=9),
     Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, can=NEITHER, edit=True),
     Case(presence=Presence.UNKNOWN, step=DoubtStep.SEND, can=BOTH, edit=True, attempts=9, age_seconds=9999),

@@ -9,7 +9,7 @@ from typing import Final
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import AttemptVerdict, OnUncertain, Presence, ProviderAnswer, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderFailed
-from postroom.domain.ledger import Claim
+from postroom.domain.ledger import DATED_AHEAD_US, REACHES_BACK_US, Claim
 from postroom.domain.record import record
 from postroom.domain.time import seconds
 from postroom.work.delivery.retry import RetryPolicy, after_failure
@@ -18,6 +18,7 @@ from postroom.work.delivery.retry import RetryPolicy, after_failure
 class DoubtStep(StrEnum):
     GO_ON = "go_on"  # the part is there: the next one
     SEND = "send"  # there will be one copy
+    ASK_AGAIN = "ask_again"  # it could not say now, and there is time
     REPEAT = "repeat"  # there may be two, and the message says so
     HOLD = "hold"  # a second copy is not to be risked
     GIVE_UP = "give_up"  # it is not there, and no attempt is left
@@ -51,6 +52,14 @@ def silent(words: str) -> FindAnswer:
 def without_doubt(claim: Claim, presence: Presence) -> Claim:
     """What is not there was never sent; where nobody could say, the doubt remains."""
     return replace(claim, doubtful_since_us=None) if presence is Presence.ABSENT else claim
+
+
+def not_ahead(claim: Claim, now_us: int) -> Claim:
+    """Doubt dated ahead of us is older than it says, and by how much nobody knows."""
+    since = claim.doubtful_since_us
+    if since is None or since <= now_us + DATED_AHEAD_US:
+        return claim
+    return replace(claim, doubtful_since_us=now_us - REACHES_BACK_US)
 
 
 def leaves_doubt(error: PostroomError) -> bool:
@@ -92,7 +101,11 @@ def after_call(
 
 
 def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPolicy, now_us: int) -> DoubtStep:
-    """What to do with the part in doubt, now that the provider has said what it knows."""
+    """
+    What to do with the part in doubt, now that the provider has said what it knows.
+
+    Where it could not say, it is asked again for as long as that leaves one attempt for a call.
+    """
     used_up = claim.attempts >= retry.attempts_for(claim.priority) and can_be_asked(claim, can)
     if presence is Presence.THERE:
         return DoubtStep.GO_ON
@@ -102,6 +115,8 @@ def in_doubt(claim: Claim, can: Capabilities, presence: Presence, retry: RetryPo
         return DoubtStep.HOLD
     if claim.revises is not None or _is_dropped(claim, can, now_us):
         return DoubtStep.SEND
+    if can_be_asked(claim, can) and claim.attempts + 1 < retry.attempts_for(claim.priority):
+        return DoubtStep.ASK_AGAIN
     held = claim.on_uncertain is OnUncertain.HOLD and not claim.possible_duplicate  # else a person accepted a copy
     return DoubtStep.HOLD if held else DoubtStep.REPEAT
 

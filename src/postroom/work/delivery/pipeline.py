@@ -35,14 +35,15 @@ from postroom.work.delivery.doubt import (
     after_call,
     can_be_asked,
     in_doubt,
+    not_ahead,
     said,
     silent,
     without_doubt,
 )
 from postroom.work.delivery.lineage import span
 from postroom.work.delivery.policy import DeliveryPolicy
-from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS
-from postroom.work.delivery.settlement import answered, delivered, failed, found, given_up, put_back
+from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS, backoff_seconds
+from postroom.work.delivery.settlement import answered, asked_in_vain, delivered, failed, found, given_up, put_back
 
 _GRACE_SECONDS: Final = 5.0
 _PROBE_PATIENCE_SECONDS: Final = 1.0
@@ -162,7 +163,7 @@ class Pipeline:
         if not permit.allowed:
             return self._refused(claim, permit)
         if claim.doubtful_since_us is not None:
-            return await self._clear_up(claim, channel, parts, permit)
+            return await self._clear_up(not_ahead(claim, self.clock.now_us()), channel, parts, permit)
         return await self._send(claim, channel, parts, permit)
 
     async def _clear_up(self, claim: Claim, channel: Channel, parts: Sequence[Any], permit: Permit) -> Settlement:
@@ -191,6 +192,9 @@ class Pipeline:
                 return found(claim, asked.receipt, asked.answer, started_us=started, now_us=now)
             case DoubtStep.SEND:
                 return _Cleared(claim=without_doubt(claim, asked.presence), parts=parts, answer=asked.answer)
+            case DoubtStep.ASK_AGAIN:
+                pause = backoff_seconds(self.policy.retry, claim.attempts + 1, self.dice())
+                return asked_in_vain(claim, asked.answer, started_us=started, now_us=now, delay_seconds=pause)
             case DoubtStep.REPEAT:
                 return self._repeated(replace(claim, possible_duplicate=True), channel, asked.answer)
             case DoubtStep.HOLD | DoubtStep.GIVE_UP as step:

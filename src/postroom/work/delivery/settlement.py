@@ -100,6 +100,19 @@ def put_back(
     )
 
 
+def asked_in_vain(
+    claim: Claim, answer: ProviderAnswer | None, *, started_us: int, now_us: int, delay_seconds: float
+) -> Settlement:
+    """The provider could not say now and is asked again later; this costs an attempt, or it would have no end."""
+    failure = _unknown(claim, answer)
+    attempt = SendAttempt(
+        started_at_us=started_us, completed_at_us=now_us, outcome=AttemptResult.RETRYABLE_ERROR, failure=failure
+    )
+    reason = f"{ASKS_FIRST}: {answer.words if answer else failure.message}"
+    waits = put_back(claim, DeliveryEvent.RETRY, now_us=now_us, delay_seconds=delay_seconds, reason=reason)
+    return answered(replace(waits, attempts=claim.attempts + 1, attempt=attempt, failure=failure), answer)
+
+
 def given_up(
     claim: Claim,
     step: Literal[DoubtStep.HOLD, DoubtStep.GIVE_UP],

@@ -442,6 +442,8 @@ async def test_what_was_written_before_the_clock_was_set_back_is_dated_anew(stor
 
     assert (await store.row(retried.id))["not_before"] == yesterday + 7 * SECOND
     assert (await store.row(leased.id))["lease_until"] == yesterday + (LEASE_US - NOON_US)
+    assert (await store.row(retried.id))["doubtful_since"] is None
+    assert (await store.row(leased.id))["doubtful_since"] == yesterday - 86_400 * SECOND, "nobody knows when it left"
 
 
 async def test_a_takeover_is_bounded_and_happens_once(store: Store) -> None:

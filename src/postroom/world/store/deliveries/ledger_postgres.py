@@ -27,6 +27,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     latest_fences,
     mark_values,
     new_snapshot,
+    redated_doubt,
     refusal_values,
     settle_values,
     settling,
@@ -134,14 +135,16 @@ _RECLAIM = f"""
 """
 _DATED_AHEAD_US: Final = 60_000_000  # as far as the clocks of two hosts may disagree
 _REDATE = (
-    """
-    UPDATE messenger.delivery_requests SET not_before = not_before - (updated_at - $1), updated_at = $1
+    f"""
+    UPDATE messenger.delivery_requests
+    SET not_before = not_before - (updated_at - $1), updated_at = $1, {redated_doubt("$1")}
     WHERE id = ANY (ARRAY(
         SELECT id FROM messenger.delivery_requests
         WHERE status = 'pending' AND not_before > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))
     """,
-    """
-    UPDATE messenger.delivery_requests SET lease_until = lease_until - (updated_at - $1), updated_at = $1
+    f"""
+    UPDATE messenger.delivery_requests
+    SET lease_until = lease_until - (updated_at - $1), updated_at = $1, {redated_doubt("$1")}
     WHERE id = ANY (ARRAY(
         SELECT id FROM messenger.delivery_requests
         WHERE status = 'in_progress' AND lease_until > $2 AND updated_at > $2 FOR UPDATE SKIP LOCKED))

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from postroom.domain.delivery import DeliveryFailure, Status
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ledger import (
+    REACHES_BACK_US,
     Claim,
     Inserted,
     Lease,
@@ -34,6 +35,11 @@ SETTLE_COLUMNS: Final = tuple(name for name, _ in _SETTLED)
 SNAPSHOT: Final = ", ".join(SNAPSHOT_COLUMNS)
 # Of a lost worker's row: it was written last when it was marked, or when the part before arrived.
 MARKED_SINCE: Final = "doubtful_since = COALESCE(doubtful_since, CASE WHEN sending THEN updated_at END)"
+
+
+def redated_doubt(now: str) -> str:
+    """Of a row that a clock dated which has been set back since: nobody knows when its call was made."""
+    return f"doubtful_since = CASE WHEN sending OR doubtful_since IS NOT NULL THEN {now} - {REACHES_BACK_US} END"
 
 
 def settling(row: str, done: str) -> str:

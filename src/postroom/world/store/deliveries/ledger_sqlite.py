@@ -28,6 +28,7 @@ from postroom.world.store.deliveries.ledger_rows import (
     latest_fences,
     mark_values,
     new_snapshot,
+    redated_doubt,
     refusal_values,
     settle_values,
     settling,
@@ -95,12 +96,12 @@ _RECLAIM = f"""
 """
 _DATED_AHEAD_US: Final = 5_000_000  # as long as a write may have waited for its turn
 _REDATE = (
-    """
-    UPDATE delivery_requests SET not_before = not_before - (updated_at - ?1), updated_at = ?1
+    f"""
+    UPDATE delivery_requests SET not_before = not_before - (updated_at - ?1), updated_at = ?1, {redated_doubt("?1")}
     WHERE status = 'pending' AND not_before > ?2 AND updated_at > ?2
     """,
-    """
-    UPDATE delivery_requests SET lease_until = lease_until - (updated_at - ?1), updated_at = ?1
+    f"""
+    UPDATE delivery_requests SET lease_until = lease_until - (updated_at - ?1), updated_at = ?1, {redated_doubt("?1")}
     WHERE status = 'in_progress' AND lease_until > ?2 AND updated_at > ?2
     """,
 )

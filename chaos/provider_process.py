@@ -1,0 +1,37 @@
+"""The sandbox with a clock that can be set: `python -m chaos.provider_process CLOCK_FILE [its own options]`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from chaos.offset_clock import OffsetClock
+from postroom.domain.time import seconds
+from postroom.programs.sandbox.__main__ import read_options, ready_line
+from postroom.programs.sandbox.server import Sandbox, SandboxOptions
+
+
+class FileClock(OffsetClock):
+    """As far ahead as the file says."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+
+    def now_us(self) -> int:
+        self.offset_us = seconds(float(self._file.read_text() or 0)) if self._file.exists() else 0
+        return super().now_us()
+
+
+async def run(options: SandboxOptions, clock: FileClock) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with Sandbox(options, clock) as sandbox:
+        print(ready_line(sandbox), flush=True)
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(run(read_options(sys.argv[2:]), FileClock(Path(sys.argv[1]))))
