@@ -138,5 +138,7 @@ class Case:
     """In small letters: those that may differ between two calls with the same part."""
     proofs: Proofs = field(default_factory=Proofs)
     person: Callable[[], AbstractAsyncContextManager[PersonSide]] | None = None
+    presses_only: bool = False
+    """People there can press a button and write nothing, so presses stand for words where both would do."""
     more: Sequence[Situation] = ()
     not_applicable: Mapping[str, str] = field(default_factory=dict)

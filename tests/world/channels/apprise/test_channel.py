@@ -27,6 +27,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.ids import DeliveryId
+from postroom.testing.servers.http_reply import after_early_hints, swollen
 from postroom.world.channels.apprise import channel as channel_module
 from postroom.world.channels.apprise import trail as trail_module
 from postroom.world.channels.apprise.channel import AppriseService
@@ -107,6 +108,27 @@ async def test_an_encryption_that_is_cut_has_said_nothing() -> None:
         await channel.close()
 
     assert type(got) is TargetUnavailable
+
+
+@pytest.mark.requirement("house:apprise-evidence")
+async def test_a_provisional_answer_is_not_taken_for_the_answer() -> None:
+    async with BotApi() as server:
+        server.behave(after_early_hints(OK))
+        channel = AppriseService("pager", f"json://127.0.0.1:{server.port}/", allow_private=True)
+        got = await outcome(channel)
+        await channel.close()
+
+    assert (got, server.taken) == (Receipt("apprise:none"), 1)
+
+
+async def test_an_answer_without_end_is_not_read_to_its_end() -> None:
+    async with BotApi() as server:
+        server.behave(swollen(OK, 32 * 1024 * 1024))
+        channel = AppriseService("pager", f"json://127.0.0.1:{server.port}/", allow_private=True)
+        got = await outcome(channel)
+        await channel.close()
+
+    assert (type(got), server.taken) == (OutcomeUncertain, 1)
 
 
 async def test_a_name_that_does_not_resolve_was_not_sent() -> None:
