@@ -136,6 +136,8 @@ class Case:
     """The channel's own clock."""
     changing_headers: frozenset[str] = frozenset({"date"})
     """In small letters: those that may differ between two calls with the same part."""
+    examples: int = 60
+    """How many texts each property is tried with; always the same ones."""
     proofs: Proofs = field(default_factory=Proofs)
     person: Callable[[], AbstractAsyncContextManager[PersonSide]] | None = None
     presses_only: bool = False
