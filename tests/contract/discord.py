@@ -1,12 +1,14 @@
-"""Discord in every situation a channel can meet, by the shapes its documentation gives."""
+"""Discord in the installed suite, by the shapes its documentation gives."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
-from tests.contract.bot_api import BotApi, Reply, Trouble, raw_reply, reply
-from tests.contract.situations import Case, Situation
+from tests.contract.discord_person import DIRECT, PERSON, person_on
+from tests.world.channels.discord.as_shown import markup, seen
 
+from postroom.domain.delivery import Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
     PostroomError,
@@ -15,20 +17,36 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.domain.ports import Channel
+from postroom.testing import (
+    TEXT,
+    Case,
+    FakeProvider,
+    HttpWords,
+    Place,
+    Proofs,
+    Reply,
+    Situation,
+    TakenRequest,
+    Trouble,
+    raw_reply,
+    reply,
+)
 from postroom.world.channels.discord.channel import Discord
+from postroom.world.channels.discord.request import DiscordRequest
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
-TEXT = "the kettle is on and nobody is watching it"
 TOKEN = "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.canary-bot-token"
-ACCEPTED = reply(200, {"id": "334385199974967042", "channel_id": "290926798999357250", "content": TEXT})
+FIRST = 334385199974967042
+ONCE = "Discord brings an event once to a session, and to a new session nothing of before"
 
 
-class DiscordApi(BotApi):
-    """Takes messages as JSON, as the Bot API does; only its answers are others."""
+def connect(place: Place) -> Discord:
+    return Discord("discord", TOKEN, f"{place.url}/api/v10", now=lambda: NOW)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.script = [ACCEPTED]
+
+def accepted(number: int) -> Reply:
+    return reply(200, {"id": str(FIRST + number), "channel_id": DIRECT, "content": TEXT})
 
 
 def refused(status: int, code: int, message: str = "no", *, headers: str = "", **more: object) -> Reply:
@@ -39,6 +57,46 @@ def limited(retry_after: float, *, scope: str = "user", is_global: bool = False,
     headers = f"Retry-After: {int(retry_after) + 1}\r\nX-RateLimit-Scope: {scope}\r\n"
     told = {"message": "You are being rate limited.", "retry_after": retry_after, "global": is_global, **more}
     return reply(429, told, headers=headers)
+
+
+def opened(request: TakenRequest) -> Reply | None:
+    """Before anything is written to a person, their direct channel is asked for."""
+    if not request.path.endswith("/users/@me/channels"):
+        return None
+    return reply(200, {"id": DIRECT, "type": 1})
+
+
+def content(part: DiscordRequest) -> str:
+    return str((part.body or {})["content"])
+
+
+def mentions(part: DiscordRequest) -> list[str]:
+    allowed = (part.body or {})["allowed_mentions"]
+    return markup(content(part)) + [str(allowed)] * (allowed != {"parse": [], "replied_user": False})
+
+
+def tokens(taken: TakenRequest) -> list[str]:
+    return [key["custom_id"] for row in taken.body["components"] for key in row["components"]]
+
+
+def key(taken: TakenRequest) -> str:
+    """Discord looks at it only when it is asked to."""
+    return str(taken.body["nonce"]) if taken.body["enforce_nonce"] is True else ""
+
+
+def emoji(taken: TakenRequest) -> str:
+    return unquote(taken.path.partition("/reactions/")[2].partition("/")[0])
+
+
+def answered(taken: TakenRequest) -> str:
+    return str(taken.body["message_reference"]["message_id"])
+
+
+async def deleted(channel: Channel, provider: FakeProvider) -> None:
+    assert isinstance(channel, Discord)
+    await channel.delete("77", DIRECT, 10.0)
+    [taken] = provider.messages
+    assert (taken.method, taken.path) == ("DELETE", f"/api/v10/channels/{DIRECT}/messages/77"), "another was deleted"
 
 
 _NEVER = [
@@ -87,9 +145,7 @@ _UNAVAILABLE: list[tuple[str, Reply, type[PostroomError]]] = [
     ),
 ]
 
-SITUATIONS = [
-    Situation(id="accepted", script=ACCEPTED),
-    Situation(id="slow", script=reply(200, {"id": "334385199974967042"}, hold=True), held=True),
+OWN = [
     *(
         Situation(id=f"{what}/{status} {code}", script=refused(status, code), raises=ValidationError)
         for what, status, code in _NEVER
@@ -103,31 +159,20 @@ SITUATIONS = [
     Situation(id="message_refused/without a body", script=raw_reply(400, b""), raises=ValidationError),
     *(
         Situation(id=f"credentials_refused/{status} {code}", script=refused(status, code), raises=TargetUnavailable)
-        for status, code in ((401, 0), (403, 40001), (403, 50014), (403, 40333))
+        for status, code in ((403, 40001), (403, 50014), (403, 40333))
     ),
     *(
         Situation(id=name, script=script, raises=ProviderThrottled, retry_after_seconds=wait)
         for name, script, wait in _THROTTLED
     ),
     *(Situation(id=name, script=script, raises=raises) for name, script, raises in _UNAVAILABLE),
-    Situation(id="reset_before_reading", script=Trouble.RESET_BEFORE_READING, raises=OutcomeUncertain, taken=0),
-    Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=1.0),
-    Situation(id="accepted_then_cut/reset", script=Trouble.READ_THEN_RESET, raises=OutcomeUncertain),
     Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-    Situation(
-        id="accepted_then_cut/inside the answer",
-        script=Reply(raw=b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"id":"3', close=True),
-        raises=OutcomeUncertain,
-    ),
     Situation(id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain),
-    Situation(id="garbage/not JSON", script=raw_reply(200, b"<html>ok</html>"), raises=OutcomeUncertain),
-    Situation(id="garbage/not an object", script=raw_reply(200, b"[1]"), raises=OutcomeUncertain),
     Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
-    Situation(id="garbage/no message id", script=reply(200, {"id": None}), raises=OutcomeUncertain),
     *(
         Situation(id=f"{what}/edit", script=script, raises=raises, retry_after_seconds=wait, editing=True)
         for what, script, raises, wait in (
-            ("accepted", ACCEPTED, None, None),
+            ("accepted", accepted(1), None, None),
             ("message_refused", refused(404, 10008), ValidationError, None),
             ("message_refused", refused(403, 50005), ValidationError, None),
             ("throttled", refused(429, 30046, retry_after=3.5), ProviderThrottled, 3.5),
@@ -140,12 +185,40 @@ SITUATIONS = [
 
 CASE = Case(
     name="discord",
-    provider=DiscordApi,
-    connect=lambda port: Discord("discord", TOKEN, f"http://127.0.0.1:{port}/api/v10", now=lambda: NOW),
-    address="290926798999357250",
+    connect=connect,
+    words=HttpWords(
+        accepted=accepted,
+        refused=lambda words: refused(400, 0, words),
+        credentials=refused(401, 0, "401: Unauthorized"),
+        throttled=reply(429, {"message": "You are being rate limited.", "global": False}),
+        throttled_float=limited,
+        throttled_otherwise=refused(403, 20016),
+        missing_id=reply(200, {"id": None}),
+        aside=opened,
+    ),
+    address=f"user:{PERSON}",
     not_an_address="ada@example.org",
-    text=TEXT,
+    visible=lambda part: seen(content(part)),
+    counted=content,
+    mentions=mentions,
     secrets=[TOKEN, "canary-bot-token"],
-    edits=True,
-    situations=SITUATIONS,
+    sent=Receipt("77", conversation=DIRECT),
+    now=lambda: NOW,
+    proofs=Proofs(
+        dedupes=key,
+        edits=lambda taken: taken.path.rpartition("/")[2],
+        deletes=deleted,
+        buttons=tokens,
+        reacts=emoji,
+        replies=answered,
+        threads=answered,
+    ),
+    person=person_on(connect),
+    more=OWN,
+    not_applicable={
+        "throttled-milliseconds": "Discord counts seconds",
+        "error-inside": "Discord says every error by its status",
+        "inbound/acknowledging": ONCE,
+        "inbound/restart": ONCE,
+    },
 )

@@ -1,12 +1,15 @@
-"""An ntfy server, in every situation a channel can meet."""
+"""An ntfy server in the installed suite."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
-from tests.contract.bot_api import BotApi, Reply, Trouble, raw_reply, reply
-from tests.contract.situations import Case, Situation
+from tests.contract.ntfy_person import person_on
 
+from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import (
     OutcomeUncertain,
     ProviderFailed,
@@ -14,20 +17,39 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
+from postroom.testing import (
+    TEXT,
+    Case,
+    HttpWords,
+    Place,
+    Proofs,
+    Reply,
+    Situation,
+    TakenRequest,
+    Trouble,
+    raw_reply,
+    reply,
+)
+from postroom.testing.sample import DELIVERY
+from postroom.world.channels.ntfy.call import NtfyCall
 from postroom.world.channels.ntfy.channel import Ntfy
 
-TEXT = "the kettle is on and nobody is watching it"
-TOKEN = "tk_canaryaccesstoken0000000000000"
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
-ACCEPTED = reply(200, {"id": "hwQ2YpKdmg12", "time": 1772366400, "expires": 1772409600, "event": "message"})
+SECOND = 1_772_366_400
+TOKEN = "tk_canaryaccesstoken0000000000000"
+TOPIC = "kitchen"
+SENT = "hwQ2YpKdmg77"
+NO_NUMBER = "ntfy names the wait in Retry-After only"
+NO_WORDS = "people press buttons on ntfy and write nothing"
+MORE_THAN_TEXT = ("markdown", "attach", "click", "icon", "email", "call", "delay", "filename", "actions", "tags")
 
 
-class NtfyServer(BotApi):
-    """Takes messages as JSON, as the Bot API does; only its answers are others."""
+def connect(place: Place) -> Ntfy:
+    return Ntfy("ntfy", f"{place.url}/in/a/path", TOKEN, "answers", now=lambda: NOW)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.script = [ACCEPTED]
+
+def event(number: int, **more: Any) -> dict[str, Any]:
+    return {"id": f"hwQ2YpKdmg{number:02d}", "time": SECOND, "expires": SECOND + 43_200, "event": "message", **more}
 
 
 def error(code: int, words: str = "no", headers: str = "") -> Reply:
@@ -35,69 +57,93 @@ def error(code: int, words: str = "no", headers: str = "") -> Reply:
     return reply(code // 100, told, headers=headers)
 
 
-_QUOTED = f"no: {TEXT} with {TOKEN}"
+def kept(request: TakenRequest, taken: Sequence[TakenRequest]) -> Reply | None:
+    """The topic's cache, one event to a line."""
+    if request.method != "GET":
+        return None
+    lines = [json.dumps(event(number, **one.body)).encode() + b"\n" for number, one in enumerate(taken, 1)]
+    return raw_reply(200, b"".join(lines))
+
+
+def edited(taken: TakenRequest) -> str:
+    """A device replaces what it got before under the same sequence id."""
+    first = Message(delivery_id=DELIVERY, intent=Intent.SEND, address=TOPIC, text="before")
+    [sent] = connect(Place(port=1)).prepare(first)
+    return SENT if taken.body["sequence_id"] == sent.sequence_id else ""
+
+
+def more_than_text(part: NtfyCall) -> list[str]:
+    return [name for name in MORE_THAN_TEXT if name in part.body]
+
+
+OWN = [
+    Situation(id="accepted/edit", script=reply(200, event(1)), editing=True),
+    Situation(id="message_refused/actions", script=error(40018, "actions invalid"), raises=ValidationError),
+    Situation(id="message_refused/413", script=error(41303, "JSON body too large"), raises=ValidationError),
+    Situation(id="message_refused/edit", script=error(40000), raises=ValidationError, editing=True),
+    Situation(id="recipient_refused/507", script=error(50701, "no subscriber"), raises=ValidationError),
+    Situation(id="recipient_refused/404", script=error(40401, "page not found"), raises=ValidationError),
+    Situation(id="credentials_refused/403", script=error(40301, "forbidden"), raises=TargetUnavailable),
+    *(
+        Situation(id=f"throttled/{what}", script=script, raises=ProviderThrottled, retry_after_seconds=wait)
+        for what, script, wait in (
+            ("without a header", error(42901), 5.0),
+            (
+                "until the year 9999",
+                error(42901, headers="Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n"),
+                3600.0,
+            ),
+            ("for the day", error(42908), 43_200.0),
+            ("without a word", raw_reply(429, b"slow down"), 5.0),
+        )
+    ),
+    Situation(id="unavailable/503", script=error(50301), raises=TargetUnavailable),
+    *(
+        Situation(id=f"unavailable/{status}", script=raw_reply(status, b"<html>"), raises=ProviderFailed)
+        for status in (500, 502, 504)
+    ),
+    Situation(
+        id="unavailable/redirect",
+        script=raw_reply(302, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
+        raises=TargetUnavailable,
+    ),
+    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
+    Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
+]
 
 CASE = Case(
     name="ntfy",
-    provider=NtfyServer,
-    connect=lambda port: Ntfy("ntfy", f"http://127.0.0.1:{port}/in/a/path", TOKEN, "answers", now=lambda: NOW),
-    address="kitchen",
+    connect=connect,
+    words=HttpWords(
+        accepted=lambda number: reply(200, event(number)),
+        refused=lambda words: error(40024, words),
+        credentials=error(40101, "unauthorized"),
+        throttled=error(42901, f"limit reached: {TEXT}"),
+        missing_id=reply(200, {"event": "message"}),
+    ),
+    address=TOPIC,
     not_an_address="ada@example.org",
-    text=TEXT,
+    visible=lambda part: str(part.body["message"]),
+    mentions=more_than_text,
     secrets=[TOKEN],
-    edits=True,
-    situations=[
-        Situation(id="accepted", script=ACCEPTED),
-        Situation(id="accepted/edit", script=ACCEPTED, editing=True),
-        Situation(id="slow", script=reply(200, {"id": "x"}, hold=True), held=True),
-        Situation(id="message_refused/400", script=error(40018, "actions invalid"), raises=ValidationError),
-        Situation(id="message_refused/quoted back", script=error(40024, _QUOTED), raises=ValidationError),
-        Situation(id="message_refused/token quoted", script=error(40024, f"{TOKEN}?"), raises=ValidationError),
-        Situation(id="message_refused/413", script=error(41303, "JSON body too large"), raises=ValidationError),
-        Situation(id="message_refused/edit", script=error(40000), raises=ValidationError, editing=True),
-        Situation(id="recipient_refused/507", script=error(50701, "no subscriber"), raises=ValidationError),
-        Situation(id="recipient_refused/404", script=error(40401, "page not found"), raises=ValidationError),
-        Situation(id="credentials_refused/401", script=error(40101, "unauthorized"), raises=TargetUnavailable),
-        Situation(id="credentials_refused/403", script=error(40301, "forbidden"), raises=TargetUnavailable),
-        Situation(id="throttled", script=error(42901), raises=ProviderThrottled, retry_after_seconds=5.0),
-        Situation(
-            id="throttled/in a header",
-            script=error(42901, headers="Retry-After: 7\r\n"),
-            raises=ProviderThrottled,
-            retry_after_seconds=7.0,
-        ),
-        Situation(
-            id="throttled/until the year 9999",
-            script=error(42901, headers="Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n"),
-            raises=ProviderThrottled,
-            retry_after_seconds=3600.0,
-        ),
-        Situation(
-            id="throttled/for the day", script=error(42908), raises=ProviderThrottled, retry_after_seconds=43_200.0
-        ),
-        Situation(
-            id="throttled/without a word",
-            script=raw_reply(429, b"slow down"),
-            raises=ProviderThrottled,
-            retry_after_seconds=5.0,
-        ),
-        Situation(id="unavailable/503", script=error(50301), raises=TargetUnavailable),
-        *(
-            Situation(id=f"unavailable/{status}", script=raw_reply(status, b"<html>"), raises=ProviderFailed)
-            for status in (500, 502, 504)
-        ),
-        Situation(
-            id="unavailable/redirect",
-            script=raw_reply(302, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
-            raises=TargetUnavailable,
-        ),
-        Situation(id="reset_before_reading", script=Trouble.RESET_BEFORE_READING, raises=OutcomeUncertain, taken=0),
-        Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=1.0),
-        Situation(id="accepted_then_cut/reset", script=Trouble.READ_THEN_RESET, raises=OutcomeUncertain),
-        Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-        Situation(id="garbage/not JSON", script=raw_reply(200, b"<html>ok</html>"), raises=OutcomeUncertain),
-        Situation(id="garbage/not an object", script=raw_reply(200, b"[1]"), raises=OutcomeUncertain),
-        Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
-        Situation(id="garbage/no id", script=reply(200, {"event": "message"}), raises=OutcomeUncertain),
-    ],
+    now=lambda: NOW,
+    sent=Receipt(SENT),
+    proofs=Proofs(
+        reconciles=kept,
+        edits=edited,
+        buttons=lambda taken: [action["body"].split()[0] for action in taken.body["actions"]],
+    ),
+    person=person_on(connect, TOPIC),
+    presses_only=True,
+    more=OWN,
+    not_applicable={
+        "throttled-float": NO_NUMBER,
+        "throttled-milliseconds": NO_NUMBER,
+        "throttled-otherwise": "ntfy says 429 whenever it means that",
+        "error-inside": "ntfy says every error by its status",
+        "inbound/heard": NO_WORDS,
+        "inbound/bots": NO_WORDS,
+        "inbound/forged": NO_WORDS,
+        "inbound/acknowledging": "an ntfy server keeps what was posted, read or not, until it expires",
+    },
 )

@@ -1,94 +1,117 @@
-"""A receiver of webhooks, in every situation a channel can meet."""
+"""A receiver of webhooks in the installed suite."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
 
-from tests.contract.bot_api import BotApi, Reply, Trouble, raw_reply, reply
-from tests.contract.situations import Case, Situation
-
-from postroom.domain.errors import (
-    OutcomeUncertain,
-    ProviderFailed,
-    ProviderThrottled,
-    TargetUnavailable,
-    ValidationError,
+from postroom.domain.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
+from postroom.testing import (
+    TEXT,
+    Case,
+    HttpWords,
+    Place,
+    Proofs,
+    Reply,
+    Situation,
+    TakenRequest,
+    Trouble,
+    raw_reply,
+    reply,
 )
-from postroom.domain.ports import Channel
 from postroom.world.channels.webhook.channel import Webhook
+from postroom.world.channels.webhook.event import WebhookCall
 
-TEXT = "the kettle is on and nobody is watching it"
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SECRET = "whsec_Y2FuYXJ5LXNlY3JldC1vZi0yNC1ieXRlcw=="
 PATH = "canary-path"
+NO_NUMBER = "a receiver of webhooks names the wait in Retry-After only"
+QUIET = ("subject", "thread", "emoji", "buttons", "revises")
 
 
-class Receiver(BotApi):
-    """Takes JSON, as the Bot API does; only its answers are others."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.script = [reply(200, {"id": "their-17"})]
+def ticking() -> Callable[[], datetime]:
+    """A clock that goes on with every look at it, as a real one does between two attempts."""
+    seconds = count()
+    return lambda: NOW + timedelta(seconds=next(seconds))
 
 
-def connect(port: int) -> Channel:
-    url = f"http://127.0.0.1:{port}/{PATH}?key={PATH}"
-    return Webhook("webhook", url, SECRET, allow_private=True, now=lambda: datetime(2026, 3, 1, 12, tzinfo=UTC))
+def connect(place: Place) -> Webhook:
+    return Webhook("webhook", f"{place.url}/{PATH}?key={PATH}", SECRET, allow_private=True, now=ticking())
 
 
-def _error(status: int, headers: str = "") -> Reply:
-    return reply(status, {"error": f"no: {TEXT}, {SECRET}"}, headers=headers)
+def error(status: int, words: str = f"no: {TEXT}, {SECRET}") -> Reply:
+    return reply(status, {"error": words})
 
+
+def data(part: WebhookCall) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(part.body)["data"]
+    return told
+
+
+def sent(taken: TakenRequest) -> dict[str, Any]:
+    told: dict[str, Any] = taken.body["data"]
+    return told
+
+
+OWN = [
+    Situation(id="accepted/no content", script=raw_reply(204, b"")),
+    Situation(id="accepted/edit", script=raw_reply(202, b""), editing=True),
+    *(
+        Situation(id=f"message_refused/{status}", script=error(status), raises=ValidationError)
+        for status in (405, 409, 413, 415, 422)
+    ),
+    Situation(id="recipient_refused/404", script=error(404), raises=ValidationError),
+    Situation(id="recipient_refused/410", script=error(410), raises=ValidationError),
+    Situation(id="credentials_refused/403", script=error(403), raises=TargetUnavailable),
+    *(
+        Situation(id=f"unavailable/{status}", script=error(status), raises=raises)
+        for status, raises in {500: ProviderFailed, 502: ProviderFailed, 503: TargetUnavailable}.items()
+    ),
+    *(
+        Situation(
+            id=f"unavailable/redirect {status}",
+            script=raw_reply(status, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
+            raises=TargetUnavailable,
+        )
+        for status in (301, 302, 307, 308)
+    ),
+    Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
+    Situation(id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain),
+]
 
 CASE = Case(
     name="webhook",
-    provider=Receiver,
     connect=connect,
+    words=HttpWords(
+        accepted=lambda number: reply(200, {"id": f"their-{number}"}),
+        refused=lambda words: error(400, words),
+        credentials=error(401),
+        throttled=error(429),
+        missing_id=reply(200, {"state": "queued"}),
+        by_status=True,
+    ),
     address="kitchen display",
     not_an_address="two\nlines",
-    text=TEXT,
+    visible=lambda part: str(data(part)["message"]),
+    mentions=lambda part: [name for name in QUIET if data(part)[name]],
     secrets=[SECRET, SECRET.removeprefix("whsec_"), PATH],
-    edits=True,
-    situations=[
-        Situation(id="accepted", script=reply(200, {"id": "their-17"})),
-        Situation(id="accepted/no content", script=raw_reply(204, b"")),
-        Situation(id="accepted/not JSON", script=raw_reply(202, b"<html>ok</html>")),
-        Situation(id="accepted/edit", script=raw_reply(202, b""), editing=True),
-        Situation(id="slow", script=raw_reply(200, b"{}", hold=True), held=True),
-        *(
-            Situation(id=f"message_refused/{status}", script=_error(status), raises=ValidationError)
-            for status in (400, 405, 409, 413, 415, 422)
-        ),
-        Situation(id="recipient_refused/404", script=_error(404), raises=ValidationError),
-        Situation(id="recipient_refused/410", script=_error(410), raises=ValidationError),
-        Situation(id="credentials_refused/401", script=_error(401), raises=TargetUnavailable),
-        Situation(id="credentials_refused/403", script=_error(403), raises=TargetUnavailable),
-        Situation(
-            id="throttled", script=_error(429, "Retry-After: 7\r\n"), raises=ProviderThrottled, retry_after_seconds=7.0
-        ),
-        Situation(
-            id="throttled/until a date",
-            script=_error(429, "Retry-After: Sun, 01 Mar 2026 12:00:30 GMT\r\n"),
-            raises=ProviderThrottled,
-            retry_after_seconds=30.0,
-        ),
-        *(
-            Situation(id=f"unavailable/{status}", script=_error(status), raises=raises)
-            for status, raises in {500: ProviderFailed, 502: ProviderFailed, 503: TargetUnavailable}.items()
-        ),
-        *(
-            Situation(
-                id=f"unavailable/redirect {status}",
-                script=raw_reply(status, b"", headers="Location: http://127.0.0.1:1/elsewhere\r\n"),
-                raises=TargetUnavailable,
-            )
-            for status in (301, 302, 307, 308)
-        ),
-        Situation(id="reset_before_reading", script=Trouble.RESET_BEFORE_READING, raises=OutcomeUncertain, taken=0),
-        Situation(id="hang", script=Trouble.READ_THEN_HANG, raises=OutcomeUncertain, timeout_seconds=1.0),
-        Situation(id="accepted_then_cut", script=Trouble.READ_THEN_RESET, raises=OutcomeUncertain),
-        Situation(id="accepted_then_cut/closed", script=Trouble.READ_THEN_CLOSE, raises=OutcomeUncertain),
-        Situation(
-            id="garbage/not HTTP", script=Reply(raw=b"\x00\x01 hello\r\n\r\n", close=True), raises=OutcomeUncertain
-        ),
-    ],
+    now=lambda: NOW,
+    changing_headers=frozenset({"webhook-timestamp", "webhook-signature"}),
+    proofs=Proofs(
+        dedupes=lambda taken: str(taken.headers["webhook-id"]),
+        edits=lambda taken: str(sent(taken)["revises"]["ids"][0]),
+        reacts=lambda taken: str(sent(taken)["emoji"]),
+        replies=lambda taken: str(sent(taken)["thread"]),
+    ),
+    more=OWN,
+    not_applicable={
+        "throttled-float": NO_NUMBER,
+        "throttled-milliseconds": NO_NUMBER,
+        "throttled-otherwise": "a receiver of webhooks says 429 when it means that",
+        "error-inside": "a receiver of webhooks says every error by its status",
+        "swollen": "the status alone says that the message was taken; what is read of the rest has an end",
+    },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from postroom.testing.checks import checks
 from postroom.testing.run import run
 from tests.testing.pager_case import CASE, case_of
 
+FEW_EXAMPLES = 12  # enough to find what is broken here; that more of them find nothing else is seen once
+THAT_WAIT = {"read-then-silence", "drip-past-deadline"}  # for a deadline; looked at where they are to fail, and once
 BROKEN = sorted(path.stem for path in (Path(__file__).parent / "broken").glob("[a-z]*.py"))
 
 
@@ -25,9 +28,10 @@ def test_a_channel_that_does_everything_right_passes_everything() -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_channel_fails_exactly_there(name: str) -> None:
     broken = importlib.import_module(f"tests.testing.broken.{name}")
-    case = case_of(broken.Broken)
+    case = replace(case_of(broken.Broken), examples=FEW_EXAMPLES)
+    looked_at = [check for check in checks(case) if check.id not in THAT_WAIT - broken.FAILS]
 
-    failed = {one.check.id: one.failure for one in run(case, checks(case)) if one.failed}
+    failed = {one.check.id: one.failure for one in run(case, looked_at) if one.failed}
 
     assert set(failed) == broken.FAILS, failed
 

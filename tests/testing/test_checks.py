@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,20 @@ from postroom.testing import Case, HttpProvider, OwnWords, Proofs
 from postroom.testing.checks import checks
 from postroom.testing.run import run
 from postroom.testing.standard import STANDARD
-from tests.testing.pager_case import CASE
+from tests.testing.pager import Pager
+from tests.testing.pager_case import CASE, PagerPerson
+
+
+class Wordless(PagerPerson):
+    async def write(self, text: str, *, by_bot: bool = False, forged: bool = False) -> None:
+        raise AssertionError("nobody can write there")
+
+
+@asynccontextmanager
+async def wordless() -> AsyncIterator[Wordless]:
+    async with HttpProvider() as server:
+        yield Wordless(server, Pager)
+
 
 PROVED = ["dedupes", "reconciles", "edits", "buttons", "reacts", "replies", "threads"]
 
@@ -78,3 +93,26 @@ def test_a_proof_of_what_is_not_declared_does_no_harm() -> None:
 
     assert failures(case, "capability/edits") == {}
     assert isinstance(case.proofs, Proofs)
+
+
+def test_a_provider_that_speaks_by_its_status_alone_wants_receipts_for_good_ones() -> None:
+    """The pager reads what the answer says, so it fails exactly there."""
+    by_status = replace(CASE, words=replace(CASE.words, by_status=True))
+    looked_at = ("accepted", "not-json", "other-shape", "missing-id", "cut-in-content", "read-then-reset")
+
+    assert set(failures(by_status, *looked_at)) == {"not-json", "other-shape", "missing-id"}
+
+
+def test_where_people_only_press_no_words_are_waited_for() -> None:
+    pressed = [f"inbound/{name}" for name in ("same-event", "other-event", "order", "positions", "restart")]
+
+    assert failures(replace(CASE, presses_only=True, person=wordless), *pressed, "inbound/acknowledging") == {}
+    assert set(failures(replace(CASE, person=wordless), *pressed)) == set(pressed)
+
+
+def test_a_property_is_tried_with_as_many_texts_as_the_case_says() -> None:
+    seen: list[object] = []
+    case = replace(CASE, examples=7, mentions=lambda part: seen.append(part) or [])
+
+    assert failures(case, "property/text-is-data") == {}
+    assert 0 < len(seen) <= 7 * 12  # a text is split into parts

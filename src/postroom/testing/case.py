@@ -136,7 +136,11 @@ class Case:
     """The channel's own clock."""
     changing_headers: frozenset[str] = frozenset({"date"})
     """In small letters: those that may differ between two calls with the same part."""
+    examples: int = 60
+    """How many texts each property is tried with; always the same ones."""
     proofs: Proofs = field(default_factory=Proofs)
     person: Callable[[], AbstractAsyncContextManager[PersonSide]] | None = None
+    presses_only: bool = False
+    """People there can press a button and write nothing, so presses stand for words where both would do."""
     more: Sequence[Situation] = ()
     not_applicable: Mapping[str, str] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from postroom.testing.overheard import overhearing
 
 _WAIT_SECONDS: Final = 1.0
 _MOST_LOOKS: Final = 20
-_WORDS: Final = ("first words", "second words", "third words")
+_WORDS: Final = ("first-words", "second-words", "third-words")  # each could be a button's token, too
 
 
 async def heard(case: Case) -> None:
@@ -37,7 +37,7 @@ async def heard(case: Case) -> None:
 
 async def same_event(case: Case) -> None:
     async with _person(case) as person:
-        await person.write(_WORDS[0])
+        await _act(case, person, 0)
         async with _listening(person) as channel:
             first = (await _until(channel, 1)).events[0]
             await person.show_again()
@@ -48,27 +48,26 @@ async def same_event(case: Case) -> None:
 async def other_event(case: Case) -> None:
     async with _person(case) as person:
         for _ in range(2):
-            await person.write(_WORDS[0])
+            await _act(case, person, 0)
         async with _listening(person) as channel:
             events = (await _until(channel, 2)).events
-    ensure(len({event.event_id for event in events}) == 2, "the same words twice are taken for one event")
+    ensure(len({event.event_id for event in events}) == 2, "the same done twice is taken for one event")
 
 
 async def order(case: Case) -> None:
     async with _person(case) as person:
-        for words in _WORDS:
-            await person.write(words)
+        for number, _ in enumerate(_WORDS):
+            await _act(case, person, number)
         async with _listening(person) as channel:
             events = (await _until(channel, len(_WORDS))).events
-    texts = [event.text for event in events if isinstance(event, InboundMessage)]
-    ensure(texts == list(_WORDS), "what was written one after the other is heard otherwise")
+    ensure(list(map(_said, events)) == list(_WORDS), "what was done one after the other is heard otherwise")
 
 
 async def positions(case: Case) -> None:
     async with _person(case) as person, _listening(person) as channel:
         seen: list[int] = []
-        for words in _WORDS[:2]:
-            await person.write(words)
+        for number in range(2):
+            await _act(case, person, number)
             seen.append((await _until(channel, 1, seen[-1] if seen else None)).position or 0)
     ensure(seen[0] < seen[1], f"positions do not grow: {seen}")
 
@@ -93,7 +92,7 @@ async def _authors(case: Case, *, by_bot: bool = False, forged: bool = False) ->
 
 async def acknowledging(case: Case) -> None:
     async with _person(case) as person:
-        await person.write(_WORDS[0])
+        await _act(case, person, 0)
         async with _listening(person) as channel:
             position = (await _until(channel, 1)).position
             ensure(person.acknowledged == 0, "it was acknowledged before it was handled")
@@ -103,7 +102,7 @@ async def acknowledging(case: Case) -> None:
 
 async def restart(case: Case) -> None:
     async with _person(case) as person:
-        await person.write(_WORDS[0])
+        await _act(case, person, 0)
         async with _listening(person) as channel:
             before = (await _until(channel, 1)).events
         async with _listening(person) as channel:
@@ -145,8 +144,8 @@ _SENTENCES: Final = MappingProxyType[str, tuple[str, Look]](
     {
         "heard": ("What a person writes is heard: their words, their name, the place.", heard),
         "same-event": ("An event that is shown twice has one id.", same_event),
-        "other-event": ("The same words written twice are two events.", other_event),
-        "order": ("What was written first is heard first.", order),
+        "other-event": ("The same done twice is two events.", other_event),
+        "order": ("What was done first is heard first.", order),
         "positions": ("Positions grow.", positions),
         "bots": ("What a program writes is marked, and has no author.", bots),
         "forged": ("Words that are not the person's own, forwarded ones say, are marked and have no author.", forged),
@@ -189,6 +188,20 @@ async def _listening(person: PersonSide) -> AsyncIterator[HearingChannel]:
         yield channel
     finally:
         await channel.close()
+
+
+async def _act(case: Case, person: PersonSide, number: int) -> None:
+    await (person.press if case.presses_only else person.write)(_WORDS[number])
+
+
+def _said(event: InboundEvent) -> str | None:
+    match event:
+        case InboundMessage():
+            return event.text
+        case Press():
+            return event.token
+        case _:
+            return None
 
 
 async def _until(

@@ -63,6 +63,8 @@ class HttpWords:
     missing_id: Reply | None = None
     other_shape: Reply = field(default_factory=lambda: reply(200, [1]))
     not_json: Reply = field(default_factory=lambda: raw_reply(200, b"<html>thank you</html>"))
+    by_status: bool = False
+    """The status alone says that a message was taken, whatever else the answer says or leaves out."""
     aside: Aside | None = None
     silence_seconds: float = SILENCE_SECONDS
     """How long the channel may wait for a provider that does not answer."""
@@ -92,12 +94,22 @@ class HttpWords:
         yield _one("unavailable-503", raw_reply(503, b"later"), _UNAVAILABLE)
         yield _one("early-refusal", replace(self.refused("no"), early=True), ValidationError)
         yield _one("redirect", Trouble.REDIRECT, _NOT_FOLLOWED)
-        yield _one("not-json", self.not_json, OutcomeUncertain)
-        yield _one("other-shape", self.other_shape, OutcomeUncertain)
+        yield _one("not-json", self.not_json, self._unread)
+        yield _one("other-shape", self.other_shape, self._unread)
         if self.error_inside is not None:
             yield _one("error-inside", self.error_inside, _NO_RECEIPT)
         if self.missing_id is not None:
-            yield _one("missing-id", self.missing_id, OutcomeUncertain)
+            yield _one("missing-id", self.missing_id, self._unread)
+
+    @property
+    def _unread(self) -> Ending:
+        """Of an answer with a good status whose content says nothing."""
+        return None if self.by_status else OutcomeUncertain
+
+    @property
+    def _in_disorder(self) -> Endings:
+        """Of one whose status arrived, and the rest not as HTTP wants it."""
+        return (None, OutcomeUncertain) if self.by_status else OutcomeUncertain
 
     def _throttles(self, now: datetime) -> Iterator[Situation]:
         yield self._throttle("throttled-seconds", "9", (9.0, 9.0))
@@ -122,9 +134,9 @@ class HttpWords:
         )
         yield _one("read-then-reset", Trouble.READ_THEN_RESET, OutcomeUncertain)
         yield self._late("read-then-silence", Trouble.READ_THEN_HANG)
-        yield _one("cut-in-head", cut_in_head(taken), OutcomeUncertain)
+        yield _one("cut-in-head", cut_in_head(taken), self._in_disorder)
         yield _one("cut-in-content", cut_in_content(taken), OutcomeUncertain)
-        yield _one("wrong-length", with_length(taken, max(len(content_of(taken)) // 2, 1)), OutcomeUncertain)
+        yield _one("wrong-length", with_length(taken, max(len(content_of(taken)) // 2, 1)), self._in_disorder)
         yield _one("drip", replace(taken, piece_bytes=3), None)
         yield self._late("drip-past-deadline", slow)
         yield _one("old-protocol", old_protocol(taken), None)

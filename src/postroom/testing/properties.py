@@ -19,11 +19,9 @@ from postroom.testing.sample import message
 from postroom.testing.servers.http_request import TakenRequest
 
 _NOWHERE: Final = Place(port=1)
-_EXAMPLES: Final = 60
 _UNLIMITED: Final = 4096  # as long as the texts become where there is no limit
 _GROWTH: Final = 8  # what escaping may make of one character
 _quick: Final = settings(
-    max_examples=_EXAMPLES,
     deadline=None,
     database=None,
     derandomize=True,
@@ -42,7 +40,7 @@ def pure(case: Case) -> None:
         ensure(once == _prepared(second, text, case), "another channel of the same account prepares it otherwise")
         ensure(asked == message(case, text=text), "preparing changes the message")
 
-    _for_each(short_texts(), look)
+    _for_each(case, short_texts(), look)
 
 
 def fits(case: Case) -> None:
@@ -59,7 +57,7 @@ def fits(case: Case) -> None:
         longest = max(_units(channel, shown(part)) for part in parts)
         ensure(longest <= most, f"a part has {longest} units, and {most} are declared")
 
-    _for_each(long_texts(most * 3), look)
+    _for_each(case, long_texts(most * 3), look)
 
 
 def nothing_lost(case: Case) -> None:
@@ -71,8 +69,8 @@ def nothing_lost(case: Case) -> None:
         if parts is not None:
             ensure(_ink("".join(map(visible, parts))) == _ink(text), "what a person sees is not what was written")
 
-    _for_each(short_texts(), look)
-    _for_each(long_texts((channel.capabilities.max_units or _UNLIMITED) * 3), look)
+    _for_each(case, short_texts(), look)
+    _for_each(case, long_texts((channel.capabilities.max_units or _UNLIMITED) * 3), look)
 
 
 def text_is_data(case: Case) -> None:
@@ -84,7 +82,7 @@ def text_is_data(case: Case) -> None:
         found = [one for part in _prepared(channel, text, case) or () for one in mentions(part)]
         ensure(not found, f"text became more than text: {found}")
 
-    _for_each(short_texts(), look)
+    _for_each(case, short_texts(), look)
 
 
 def stable_address(case: Case) -> None:
@@ -96,7 +94,7 @@ def stable_address(case: Case) -> None:
         if canonical is not None:
             ensure(channel.address(canonical) == canonical, "the canonical form of an address has another one")
 
-    _for_each(strategies.one_of(looks_like, short_texts(), strategies.text(max_size=40)), look)
+    _for_each(case, strategies.one_of(looks_like, short_texts(), strategies.text(max_size=40)), look)
 
 
 def discreet(case: Case) -> None:
@@ -109,7 +107,7 @@ def discreet(case: Case) -> None:
         ensure(canary not in shown, "the repr of a part or a refusal shows the message")
         ensure(canary not in heard.text, "preparing logs the message")
 
-    _for_each(short_texts(), look)
+    _for_each(case, short_texts(), look)
 
 
 async def same_again(case: Case) -> None:
@@ -148,8 +146,8 @@ def properties(case: Case) -> list[Check]:
     ]
 
 
-def _for_each(texts: strategies.SearchStrategy[str], look: Callable[[str], None]) -> None:
-    _quick(given(texts)(look))()
+def _for_each(case: Case, texts: strategies.SearchStrategy[str], look: Callable[[str], None]) -> None:
+    settings(_quick, max_examples=case.examples)(given(texts)(look))()
 
 
 def _prepared(channel: Channel, text: str, case: Case) -> list[Any] | None:

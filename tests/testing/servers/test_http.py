@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 
 import aiohttp
 
-from postroom.testing import HttpProvider, Trouble, raw_reply, reply
+from postroom.testing import HttpProvider, Reply, TakenRequest, Trouble, raw_reply, reply
 from postroom.testing.servers.http_reply import after_early_hints, old_protocol, swollen, with_header
 
 
@@ -46,6 +48,19 @@ async def test_what_is_no_message_is_answered_aside_and_not_counted() -> None:
         assert await statuses(server, b"open", b"a") == [299, 201]
 
     assert (server.taken, server.asked_aside) == (1, 1)
+
+
+async def test_a_step_that_comes_before_the_content_leaves_alone_what_is_no_message() -> None:
+    def aside(one: TakenRequest) -> Reply | None:
+        return reply(299, {}) if one.headers.get("x-aside") else None
+
+    for step, ends_with in ((replace(reply(400, {}), early=True), [400]), (Trouble.RESET_BEFORE_READING, [])):
+        async with asyncio.timeout(10), HttpProvider(step, aside=aside) as server, aiohttp.ClientSession() as session:
+            async with session.post(server.url, data=b"open", headers={"X-Aside": "1"}) as answer:
+                found = [answer.status]
+            with suppress(aiohttp.ClientError):
+                found += await statuses(server, b"a")
+        assert (found, server.asked_aside) == ([299, *ends_with], 1)
 
 
 async def test_a_redirect_leads_back_by_another_name() -> None:

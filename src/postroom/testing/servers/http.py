@@ -19,6 +19,7 @@ class HttpProvider(FakeProvider):
     Plays one step for each message; the last step repeats.
 
     `aside` answers what is no message (opening a conversation, reading back): that is neither counted nor scripted.
+    Where a step comes before the content it is asked with the head alone.
     """
 
     def __init__(self, *script: HttpStep, aside: Aside | None = None) -> None:
@@ -40,10 +41,9 @@ class HttpProvider(FakeProvider):
         return len(self.asides)
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.script[0] is Trouble.RESET_BEFORE_READING:
+        if self.script[0] is Trouble.RESET_BEFORE_READING and self.aside is None:
             await reader.readexactly(1)  # so that the client surely has begun to write
-            self.arrived.set()
-            self.reset(writer)
+            self._reset_at_once(writer)
             return
         while await self._exchange(reader, writer):
             pass
@@ -52,7 +52,10 @@ class HttpProvider(FakeProvider):
         """Whether the conversation goes on."""
         head = await read_head(reader)
         step = self.script[0]
-        if early := isinstance(step, Reply) and step.early:
+        if step is Trouble.RESET_BEFORE_READING and not self._is_aside(head):
+            self._reset_at_once(writer)
+            return False
+        if early := isinstance(step, Reply) and step.early and not self._is_aside(head):
             await self._write(step, writer)
         request = await with_content(head, reader)
         if self.aside is not None and (answer := self.aside(request)) is not None:
@@ -62,6 +65,13 @@ class HttpProvider(FakeProvider):
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         self.arrived.set()
         return early or await self._play(step, writer)
+
+    def _reset_at_once(self, writer: asyncio.StreamWriter) -> None:
+        self.arrived.set()
+        self.reset(writer)
+
+    def _is_aside(self, head: TakenRequest) -> bool:
+        return self.aside is not None and self.aside(head) is not None
 
     async def _play(self, step: HttpStep, writer: asyncio.StreamWriter) -> bool:
         match step:

@@ -6,6 +6,7 @@ import gzip
 import json
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from functools import lru_cache
 
 
 class Trouble(Enum):
@@ -81,6 +82,7 @@ def after_early_hints(answer: Reply) -> Reply:
     return replace(answer, raw=hints + answer.raw)
 
 
+@lru_cache(maxsize=32)
 def swollen(answer: Reply, extra_bytes: int) -> Reply:
     """A small answer on the wire that unpacks to a huge one, with what matters at its end."""
     packed = gzip.compress(b" " * extra_bytes + content_of(answer))

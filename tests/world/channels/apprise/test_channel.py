@@ -14,7 +14,7 @@ import pytest
 import requests
 from apprise.manager_plugins import NotificationManager
 from apprise.plugins.base import NotifyBase
-from tests.contract.bot_api import BotApi, Trouble, raw_reply
+from tests.contract.bot_api import BotApi, Reply, Trouble, raw_reply
 from tests.contract.mail_server import MailServer, Script
 
 from postroom.domain.delivery import Intent, Message, Receipt
@@ -27,6 +27,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.domain.ids import DeliveryId
+from postroom.testing.servers.http_reply import after_early_hints, swollen
 from postroom.world.channels.apprise import channel as channel_module
 from postroom.world.channels.apprise import trail as trail_module
 from postroom.world.channels.apprise.channel import AppriseService
@@ -107,6 +108,47 @@ async def test_an_encryption_that_is_cut_has_said_nothing() -> None:
         await channel.close()
 
     assert type(got) is TargetUnavailable
+
+
+@pytest.mark.requirement("house:apprise-evidence")
+async def test_a_provisional_answer_is_not_taken_for_the_answer() -> None:
+    async with BotApi() as server:
+        server.behave(after_early_hints(OK))
+        channel = AppriseService("pager", f"json://127.0.0.1:{server.port}/", allow_private=True)
+        got = await outcome(channel)
+        await channel.close()
+
+    assert (got, server.taken) == (Receipt("apprise:none"), 1)
+
+
+async def test_an_answer_without_end_is_not_read_to_its_end() -> None:
+    async with BotApi() as server:
+        server.behave(swollen(OK, 32 * 1024 * 1024))
+        channel = AppriseService("pager", f"json://127.0.0.1:{server.port}/", allow_private=True)
+        got = await outcome(channel)
+        await channel.close()
+
+    assert (type(got), server.taken) == (OutcomeUncertain, 1)
+
+
+@pytest.mark.requirement("house:apprise-evidence")
+async def test_an_answer_that_we_cut_ourselves_at_the_deadline_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with BotApi() as server:
+        slow = b"HTTP/1.1 200 OK\r\nX-Slow: " + b"w" * 1000
+        server.behave(Reply(raw=slow, piece_bytes=20, pause_seconds=0.1))
+        channel = AppriseService("pager", f"json://127.0.0.1:{server.port}/", allow_private=True)
+        end = trail_module.Trail.end
+
+        def end_and_let_the_thread_see_it(trail: trail_module.Trail, *, cut: bool = False) -> None:
+            end(trail, cut=cut)
+            if cut:
+                channel._threads().shutdown()
+
+        monkeypatch.setattr(trail_module.Trail, "end", end_and_let_the_thread_see_it)
+        got = await outcome(channel, 0.5)
+        await channel.close()
+
+    assert type(got) is OutcomeUncertain
 
 
 async def test_a_name_that_does_not_resolve_was_not_sent() -> None:

@@ -7,34 +7,28 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.world.channels.discord.as_shown import markup, seen
 
 from postroom.domain.delivery import REPEAT_MARK
 from postroom.world.channels.discord.shown_text import TEXT_LIMIT, escaped, shown_beginning, shown_parts, shown_spread
 from postroom.world.channels.telegram_text import utf16_length
 
-_LINK = r"https?://[^\s<]+"
-_TOKENS = re.compile(rf"(?P<link>{_LINK})|\\(?P<literal>[^0-9A-Za-z\s])|(?P<plain>.)", re.DOTALL)
-_ACTIVE = re.compile(
-    r"\*|_|~|\||`|<|\[|@|:[\w+~-]+:|\\(?=[^0-9A-Za-z\s])|(?:^|(?<=\n))[ \t]*(?:[>#+-]|[0-9]+\.)", re.MULTILINE
-)
+links = st.text(alphabet=st.sampled_from("ab<[]()|\\*_`.:@ \ufeff"), max_size=12).map("https://a".__add__)
 texts = st.text(alphabet=st.sampled_from("ab1 \n\\*_~|`<>[]()@#+-.:!é😀"), max_size=60)
-
-
-def seen(content: str) -> str:
-    """As Discord shows it: a backslash before a sign is not shown, but within a link it is."""
-    return "".join(m["link"] or m["literal"] or m["plain"] for m in _TOKENS.finditer(content))
-
-
-def active(content: str) -> str:
-    """What is left for Discord to take for markup, with everything literal blanked out."""
-    return "".join("\0" if m["link"] or m["literal"] else m["plain"] for m in _TOKENS.finditer(content))
 
 
 @pytest.mark.requirement("house:discord-text")
 @given(texts)
 def test_exactly_the_text_is_seen_and_nothing_in_it_is_markup(text: str) -> None:
     assert seen(escaped(text)) == text
-    assert not _ACTIVE.search(active(escaped(text)))
+    assert markup(escaped(text)) == []
+
+
+@pytest.mark.requirement("house:discord-text")
+@given(st.lists(links, max_size=4).map("".join))
+def test_links_of_any_kind_are_seen_as_they_are_but_for_a_space_at_their_end(text: str) -> None:
+    assert "".join(seen(escaped(text)).split()) == "".join(text.split())
+    assert markup(escaped(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -51,11 +45,15 @@ def test_exactly_the_text_is_seen_and_nothing_in_it_is_markup(text: str) -> None
         (":wave: at 12:30", r"\:wave: at 12:30"),
         ("C:\\dir\\_x", r"C:\\dir\\\_x"),
         ("see https://a.example/some_long_path*x and a_b", r"see https://a.example/some_long_path*x and a\_b"),
-        ("https://a.example/x[y](https://evil.example)", r"https://a.example/x\[y](https://evil.example)"),
+        ("https://a.example/x[y](https://evil.example)", "https://a.example/x[y](https://evil.example)"),
+        ("https://a.example/|our\\*page and ||a||", "https://a.example/|our\\*page and \\|\\|a\\|\\|"),
+        ("https://a.example<t:0> https://a.example.<#3>", r"https://a.example \<t:0> https://a.example. \<#3>"),
+        ("https://a.example\ufeff*b*", "https://a.example\ufeff\\*b\\*"),
     ],
 )
 def test_marks_are_escaped_and_links_stay_whole(text: str, content: str) -> None:
     assert escaped(text) == content
+    assert markup(content) == []
 
 
 @given(st.text(alphabet=st.sampled_from("ab*_ \n\\😀"), min_size=1, max_size=60), st.integers(1, 200))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.errors import PostroomError
 from postroom.world.channels.apprise.parts import ApprisePart, address, build
 from postroom.world.channels.apprise.trail import Trail
 from postroom.world.channels.apprise.verdict import too_late, verdict
@@ -57,9 +58,10 @@ class AppriseService:
         try:
             await asyncio.wait({asyncio.wrap_future(sending)}, timeout=timeout_seconds)
         finally:
+            in_time = sending.done()  # what ends after this was ended by our own cut
             not_begun = sending.cancel()
             trail.end(cut=True)
-        outcome = self._outcome(sending, None if not_begun else trail)
+        outcome = self._outcome(sending, trail) if in_time else self._too_late(None if not_begun else trail)
         if isinstance(outcome, Receipt):
             return outcome
         raise outcome
@@ -69,11 +71,15 @@ class AppriseService:
         if threads is not None:
             threads.shutdown(wait=False, cancel_futures=True)
 
-    def _outcome(self, sending: Future[bool], trail: Trail | None) -> Receipt | Exception:
-        name = f"{self._service.name} (Apprise)"
-        if trail is None or not sending.done():
-            return too_late(name, trail, self._now())
-        return verdict(name, sending.result(), trail, self._now())
+    def _outcome(self, sending: Future[bool], trail: Trail) -> Receipt | PostroomError:
+        return verdict(self._shown_name, sending.result(), trail, self._now())
+
+    def _too_late(self, trail: Trail | None) -> Receipt | PostroomError:
+        return too_late(self._shown_name, trail, self._now())
+
+    @property
+    def _shown_name(self) -> str:
+        return f"{self._service.name} (Apprise)"
 
     def _threads(self) -> ThreadPoolExecutor:
         """One thread of its own: a service keeps tokens and counters that two would spoil for each other."""

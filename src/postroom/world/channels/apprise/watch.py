@@ -11,9 +11,12 @@ from typing import Any, Final
 import requests
 
 from postroom.world.channels.apprise.trail import TRAIL, Trail
+from postroom.world.http.whole_answer import MOST_BYTES
 
 # They write whole URLs, which hold the tokens of many services.
 _TALKERS: Final = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
+_PIECE_BYTES: Final = 65_536
+_SWITCHING: Final = 101
 _lock = threading.Lock()
 _installed = False
 
@@ -25,6 +28,7 @@ def install() -> None:
         if not _installed:
             _watch_requests()
             _watch_departures()
+            _pass_over_provisional_answers()
             _watch_sockets()
             _keep_quiet()
             _installed = True
@@ -37,10 +41,12 @@ def _watch_requests() -> None:
         trail = TRAIL.get()
         if trail is None:
             return original(self, request, **options)
-        ours = {"timeout": trail.left_seconds, "allow_redirects": False, "proxies": {}}
+        ours = {"timeout": trail.left_seconds, "allow_redirects": False, "proxies": {}, "stream": True}
         trail.begin()
         try:
             answer = original(self, request, **(options | ours))
+            if not options.get("stream"):
+                _read_whole(answer)
         except BaseException:
             trail.failed()
             raise
@@ -48,6 +54,29 @@ def _watch_requests() -> None:
         return answer
 
     requests.sessions.Session.send = send  # type: ignore[method-assign]
+
+
+def _read_whole(answer: requests.Response) -> None:
+    """The library itself would unpack an answer of any size; a service has no need of so many words."""
+    collected = bytearray()
+    for piece in answer.iter_content(_PIECE_BYTES):
+        collected += piece
+        if len(collected) > MOST_BYTES:
+            answer.close()
+            raise requests.exceptions.ContentDecodingError("the answer is too long")
+    answer._content = bytes(collected)
+
+
+def _pass_over_provisional_answers() -> None:
+    """Python's client passes over 100 and takes 103 for the answer, which would be "not sent"; RFC 9110, 15.2."""
+    original = http.client.HTTPResponse._read_status  # type: ignore[attr-defined]
+
+    def read_status(self: http.client.HTTPResponse) -> tuple[str, int, str]:
+        version, status, reason = original(self)
+        is_provisional = TRAIL.get() is not None and _SWITCHING < status < 200
+        return version, http.HTTPStatus.CONTINUE if is_provisional else status, reason
+
+    http.client.HTTPResponse._read_status = read_status  # type: ignore[attr-defined]
 
 
 def _watch_departures() -> None:

@@ -13,11 +13,11 @@ TEXT_LIMIT: Final = 2000  # "characters" to Discord; two units for some of them 
 _ALWAYS_FITS: Final = TEXT_LIMIT // 2  # a backslash before every single character
 _STEP: Final = 50
 
-# Discord takes a backslash inside a link for a part of the link, so links stay as they are; what cannot stand in a
-# link is escaped there too.
+# To Discord a link goes on until white space or "<", whatever stands in it, and a backslash there is a part of it:
+# so links stay as they are, and one that runs into a "<" is ended by a space before the backslash.
 _MARKUP = re.compile(
     r"""
-      (?P<link> https?://[^\s<>\[\]|\\`"^{}]+ )
+      (?P<link> (?: https? | steam ) :// [^\s<\ufeff]* [^\s<\ufeff.,:;"'\]] [.,:;"'\]]* ) (?P<glued> (?=<) )?
     | (?: ^ | (?<=[\r\u2028\u2029]) ) (?P<indent> [^\S\n]* ) (?:
           (?P<digits> [0-9]+ ) (?P<dot> [.)] )        # a list with numbers, which Discord would count anew
         | (?P<bullet> [>\#+-] )                       # a quote, a heading, a list, small print
@@ -67,7 +67,7 @@ def _fits(text: str) -> bool:
 
 def _escape(found: re.Match[str]) -> str:
     if found["link"]:
-        return found["link"]
+        return found["link"] + " " * (found["glued"] is not None)
     if found["mark"]:
         return f"\\{found['mark']}"
     return f"{found['indent']}{found['digits'] or ''}\\{found['dot'] or found['bullet']}"
