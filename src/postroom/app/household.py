@@ -192,7 +192,7 @@ class _Builder:
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
         inbox = await self._stack.enter_async_context(
-            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint, self._loops)
+            running_inbox(self._settings, store, self._registry, self._clock, self._mint, self._loops)
         )
         self._household.inbox = inbox
         self._routers += [inbox.router(), inbox.confirmation_router()]
