@@ -153,7 +153,7 @@ class _Builder:
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
-            await self._build_correspondence(store)
+            await self._build_correspondence(store, inbox)
             if "api" in self._parts:
                 await self._build_plain_doors(store)
                 await self._build_console(store, inbox, sandbox)
@@ -267,7 +267,7 @@ class _Builder:
         self._plane, self._channels = plane, channels
         return plane
 
-    async def _build_correspondence(self, store: OpenedStore) -> None:
+    async def _build_correspondence(self, store: OpenedStore, inbox: Inbox) -> None:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
@@ -278,6 +278,7 @@ class _Builder:
             clock=self._clock,
             mint=self._mint,
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
+            links_due=inbox.notifications.email_due.ring,
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
