@@ -49,12 +49,20 @@ def confirmation_router(confirmations: Confirmations, clock: Clock) -> APIRouter
         responses={404: {"description": "The link is not good any more"}},
     )
 
-    @router.get("/{secret}", operation_id="showConfirmation", summary="The page of a confirmation link")
     async def show(secret: Secret) -> HTMLResponse:
         claim = await confirmations.claim(secret, clock.now_us())
         if claim is None:
             return _page(_GONE, 404)
         return _page(_ASK[claim.purpose].format(person=escape(claim.user_id), address=escape(claim.address)))
+
+    router.add_api_route(
+        "/{secret}",
+        show,
+        methods=["GET"],
+        operation_id="showConfirmation",
+        summary="The page of a confirmation link",
+    )
+    router.add_api_route("/{secret}", show, methods=["HEAD"], include_in_schema=False)
 
     @router.post("/{secret}", operation_id="confirmAddress", summary="Confirm an address, once")
     async def confirm(secret: Secret) -> HTMLResponse:
