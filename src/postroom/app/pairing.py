@@ -14,7 +14,7 @@ from postroom.domain.ports import Clock, Outbound
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.conversations.inbound import Handler, of_messages
-from postroom.work.people.here import Here
+from postroom.work.people.here import FirstHere
 from postroom.work.people.pairing import Codes, Pairing
 from postroom.work.people.pairing_ear import PairingEar
 from postroom.world.store.people.pairings import StoredPairings
@@ -44,7 +44,7 @@ async def opened_pairing(settings: Settings) -> AsyncIterator[Pairing]:
 
 def pairing_handlers(settings: Settings, store: OpenedStore, outbound: Outbound, clock: Clock) -> Sequence[Handler]:
     ear = PairingEar(record=StoredPairings(store.people), codes=_codes(settings), outbound=outbound, clock=clock)
-    here = Here(people=store.people, outbound=outbound, clock=clock)
+    here = FirstHere(people=store.people, outbound=outbound, clock=clock)
     return [of_messages(ear.words), of_messages(here.words)]
 
 

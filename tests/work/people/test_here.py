@@ -16,7 +16,7 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.ids import IdMint
 from postroom.domain.person import NewPerson, Person, PersonAddress
-from postroom.work.people.here import FIRST_HERE, Here
+from postroom.work.people.here import FIRST_HERE, FirstHere
 from postroom.work.people.normalise import keys_of
 from postroom.world.store.people.people import StoredPeople
 
@@ -34,7 +34,7 @@ ANNA = NewPerson(
 @dataclass(frozen=True, slots=True)
 class Desk:
     people: StoredPeople
-    here: Here
+    here: FirstHere
     said: SaidBack
     anna: Person
 
@@ -50,7 +50,7 @@ async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     async with opened_database(request.param, tmp_path, request) as database:
         people, said = StoredPeople(database, IdMint().mint, keys_of), SaidBack()
         anna = await people.create(HOUSEHOLD_OWNER, ANNA, source="api", now_us=1)
-        yield Desk(people, Here(people=people, outbound=said, clock=FakeClock()), said, anna)
+        yield Desk(people, FirstHere(people=people, outbound=said, clock=FakeClock()), said, anna)
 
 
 @pytest.mark.requirement("chan:here")

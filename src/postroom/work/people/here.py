@@ -28,7 +28,7 @@ class PeopleThere(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Here:
+class FirstHere:
     people: PeopleThere
     outbound: Outbound
     clock: Clock
