@@ -477,6 +477,21 @@ ASK: Sections = {
 }
 
 
+CHANNELS: Sections = {
+    "Pairing": {
+        "pairing-code": "A code of 8 characters is good once, for an hour, at most 3 are open; its sender is bound.",
+        "pairing-guesses": "After ten wrong codes from one sender no code helps that sender for an hour.",
+        "pairing-who": "Groups, forwarded words, bots and anonymous admins never pair; strangers learn nothing.",
+        "pairing-taken": "An address that another person has proved stays theirs, and the code stays unused.",
+        "pairing-link": "Where no sender is proved a link is sent, which a look leaves alone and a POST confirms.",
+        "pairing-doors": "The owner starts it for any person and a person for themselves; a model never.",
+        "pairing-doctor": "doctor names those without a verified address and says how to pair.",
+        "here": "A person sends /here from a verified address, and that one is tried first.",
+        "addresses-in-settings": "The settings name addresses on any channel; for the owner's the operator vouches.",
+    },
+}
+
+
 def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
     return [
         Requirement(id=f"{prefix}:{slug}", spec=spec, requirement=heading, scenario=sentence)

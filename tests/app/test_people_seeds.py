@@ -14,6 +14,7 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import Overruled, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
+from postroom.system.settings import Settings, SettingsError
 from tests.app.living import QUICK, Living, living
 
 FILE: dict[str, Any] = {
@@ -81,3 +82,33 @@ def test_those_who_approve_are_more_than_members_and_the_owners_names_are_left_o
     found = signing_in(callers, ["user", "dora", "operator"])
 
     assert found == {"person": PersonRole.MEMBER, "user": PersonRole.APPROVER, "dora": PersonRole.APPROVER}
+
+
+@pytest.mark.requirement("chan:addresses-in-settings")
+def test_the_settings_name_addresses_on_any_channel_and_vouch_for_the_owners(tmp_path: Path) -> None:
+    written = {
+        "home": tmp_path,
+        "owner": {"telegram_chat_id": "1", "email": "me@x.org", "addresses": ["telegram:2", "telegram:1"]},
+        "contacts": [{"name": "Bob", "email": "bob@x.org", "addresses": ["telegram:3", "email:Bob@X.org"]}],
+    }
+
+    owner, bob = seeds(Settings.model_validate(written), 7)
+
+    assert [(one.channel, one.address, one.rank, one.verified_at_us) for one in owner.addresses] == [
+        ("telegram", "1", 1, 7),
+        ("email", "me@x.org", 2, 7),
+        ("telegram", "2", 3, 7),
+    ]
+    assert [(one.channel, one.address, one.verified_at_us) for one in bob.addresses] == [
+        ("email", "bob@x.org", None),
+        ("telegram", "3", None),
+    ]
+
+
+@pytest.mark.requirement("chan:addresses-in-settings")
+def test_an_address_in_the_settings_that_is_none_is_named_with_its_field(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"owner\.addresses: 'pigeon' is none of the channels"):
+        seeds(Settings.model_validate({"home": tmp_path, "owner": {"addresses": ["pigeon:7"]}}))
+    bob = {"name": "Bob", "addresses": ["email:nowhere"]}
+    with pytest.raises(SettingsError, match="addresses of Bob: 'nowhere' is no address of email"):
+        seeds(Settings.model_validate({"home": tmp_path, "contacts": [bob]}))

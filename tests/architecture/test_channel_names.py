@@ -24,7 +24,6 @@ NAMED_FOR_A_REASON = {
     "doors/messenger/channel_tools.py": "telegram_send_message, email_send_message: tools of the specification",
     "cli/doctor_checks/credentials.py": "says which variables to set",
     "cli/owner.py": "`postroom owner --telegram` finds a chat",
-    "work/inbox/confirmation.py": "an e-mail copy of a note is an e-mail, by specification",
     "work/inbox/letter.py": "an e-mail copy of a note is an e-mail, by specification",
     "work/inbox/preferences.py": "the field `email` of a person's preferences",
     "doors/notifications/models.py": "the field `email` of a person's preferences",

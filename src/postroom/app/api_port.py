@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from postroom.work.questions.links import PATH as ASK_LINK
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset({"/v1/asks", "/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
+_PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK)
 NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
 
@@ -41,7 +43,11 @@ class Once:
 
 
 def answered_by_key(path: str) -> bool:
-    return path.startswith(_KEYED) and path not in OWN_KEY | NOTHING_MADE
+    return path.startswith(_KEYED) and path not in NOTHING_MADE and not has_own_key(path)
+
+
+def has_own_key(path: str) -> bool:
+    return path in OWN_KEY or _PAIR.fullmatch(path) is not None
 
 
 def api_app(
@@ -81,7 +87,7 @@ def api_app(
         app.include_router(router)
     if transport:
         app.router.routes.extend(transport.routes)
-    declare_key(app, lambda path: answered_by_key(path) or path in OWN_KEY)
+    declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
     reached = McpSessions(transport.around(app) if transport else app, sessions)
     inner = AnsweredOnce(reached, keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key)
     public, own_doors = PUBLIC, _OWN_DOORS

@@ -122,7 +122,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools),
-        people_desk(world.settings, world.store, world.clock, bulk),
+        people_desk(world.settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
-from postroom.app.people import household_people
+from postroom.app.pairing import build_pairing
 from postroom.app.store import OpenedStore
 from postroom.domain.ports import Clock
 from postroom.doors.console.approvals_page import ApprovalPages
@@ -53,9 +53,13 @@ def approvals_desk(
     return approvals_section(pages, rules, may_decide)
 
 
-def people_desk(settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk) -> ConsoleSection:
+def people_desk(
+    settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk, links_due: Callable[[], object]
+) -> ConsoleSection:
+    pairing = build_pairing(settings, store, clock, links_due)
     pages = ContactPages(
-        people=household_people(settings, store, clock),
+        people=pairing.people,
+        pairing=pairing,
         search=StoredContactSearch(store.database, keys_of),
         choices=StoredMemory(store.database, keys_of),
     )

@@ -154,7 +154,7 @@ class _Builder:
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
-            await self._build_correspondence(store)
+            await self._build_correspondence(store, inbox)
             if "api" in self._parts:
                 await self._build_plain_doors(store)
                 await self._build_console(store, inbox, sandbox)
@@ -193,7 +193,7 @@ class _Builder:
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
         inbox = await self._stack.enter_async_context(
-            running_inbox(self._settings, store.database, self._registry, self._clock, self._mint, self._loops)
+            running_inbox(self._settings, store, self._registry, self._clock, self._mint, self._loops)
         )
         self._household.inbox = inbox
         self._routers += [inbox.router(), inbox.confirmation_router()]
@@ -268,7 +268,7 @@ class _Builder:
         self._plane, self._channels = plane, channels
         return plane
 
-    async def _build_correspondence(self, store: OpenedStore) -> None:
+    async def _build_correspondence(self, store: OpenedStore, inbox: Inbox) -> None:
         """The API works on intents; the messenger, which has the bot, hears what people answer."""
         if not {"api", MESSENGER} & set(self._parts):
             return
@@ -279,6 +279,7 @@ class _Builder:
             clock=self._clock,
             mint=self._mint,
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
+            links_due=inbox.notifications.email_due.ring,
         )
         switchboard = await self._peers.operator(SWITCHBOARD)
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)

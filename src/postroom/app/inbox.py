@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 from prometheus_client import CollectorRegistry
 
+from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.doors.guard.http import Verifier
@@ -81,8 +82,9 @@ class Inbox:
 
 @asynccontextmanager
 async def running_inbox(
-    settings: Settings, database: Database, registry: CollectorRegistry, clock: Clock, mint: IdMint, loops: Loops
+    settings: Settings, store: OpenedStore, registry: CollectorRegistry, clock: Clock, mint: IdMint, loops: Loops
 ) -> AsyncIterator[Inbox]:
+    database = store.database
     notes, meter = StoredNotes(database, mint.mint), PrometheusInboxMeter(registry)
     feed = Feed(notes, clock)
     async with _hourly_cap(settings, clock) as cap:
@@ -100,7 +102,7 @@ async def running_inbox(
             ),
             notes=notes,
             preferences=StoredPreferences(database),
-            confirmations=StoredConfirmations(database),
+            confirmations=StoredConfirmations(database, store.people),
             feed=feed,
             clock=clock,
             meter=meter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from fastapi import APIRouter
 
 from postroom.app.address_book import Approvers
 from postroom.app.known_channels import known_channels
-from postroom.app.people import household_people
+from postroom.app.pairing import build_pairing, pairing_handlers
 from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
@@ -26,6 +26,7 @@ from postroom.doors.intents.intent_routes import intent_router
 from postroom.doors.intents.parts import GatewayParts
 from postroom.doors.intents.thread_routes import inbox_router
 from postroom.doors.intents.webhook_routes import webhook_router
+from postroom.doors.people.pairing_routes import pairing_router
 from postroom.doors.people.parts import RegistryParts
 from postroom.doors.people.person_routes import people_router
 from postroom.doors.people.routes import registry_router
@@ -47,7 +48,7 @@ from postroom.work.intents.threads import Threads
 from postroom.work.intents.webhooks import Webhooks
 from postroom.work.people.confirm import Confirmer
 from postroom.work.people.normalise import keys_of
-from postroom.work.people.people import People
+from postroom.work.people.pairing import Pairing
 from postroom.work.people.resolve import Resolver
 from postroom.work.questions.news import QuestionNews
 from postroom.world.store.conversations.conversations import StoredConversations
@@ -70,7 +71,7 @@ class Correspondence:
     assistant: AssistantParts
     runner: Runner
     replies: IntentReplies
-    people: People
+    pairing: Pairing
     subscribers: StoredWebhooks
 
     def news(self, asking: AskingParts) -> QuestionNews:
@@ -97,7 +98,8 @@ class Correspondence:
     def routers(self) -> list[APIRouter]:
         return [
             registry_router(self.registry),
-            people_router(self.people),
+            people_router(self.pairing.people),
+            pairing_router(self.pairing),
             intent_router(self.gateway),
             inbox_router(self.gateway),
             webhook_router(self.gateway),
@@ -114,6 +116,7 @@ class World:
     clock: Clock
     mint: IdMint
     butlers: frozenset[str]
+    links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
 
 
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
@@ -168,7 +171,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
             clock=clock,
             mint=mint,
         ),
-        people=household_people(world.settings, world.store, clock),
+        pairing=build_pairing(world.settings, world.store, clock, world.links_due),
         subscribers=webhooks,
         replies=_replies(world, intents, directory, outbound, signal),
     )
@@ -244,13 +247,14 @@ async def listening(
     loops: Loops,
     questions: AbstractAsyncContextManager[QuestionEar],
 ) -> AsyncIterator[None]:
-    """Reads what people write on every channel that hears them; what answers a question goes there first."""
+    """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
     offsets = StoredIntents(world.store.database, world.mint.mint)
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(questions)
         handlers = [
             news_handler(StoredNews(world.store.database)),
             hearing_handler(StoredConversations(world.store.database), world.clock),
+            *pairing_handlers(world.settings, world.store, outbound, world.clock),
             ear.handle,
             reply_handler(replies),
             unhandled_handler(outbound, world.clock),

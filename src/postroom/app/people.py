@@ -40,12 +40,19 @@ def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> Pe
 
 @asynccontextmanager
 async def opened_people(settings: Settings) -> AsyncIterator[People]:
-    """Without a running household, on the same database; one that no household has worked on yet gets its owner."""
+    """Without a running household, on the same database."""
     clock = SystemClock()
+    async with opened_store_of_people(settings, clock) as store:
+        yield household_people(settings, store, clock)
+
+
+@asynccontextmanager
+async def opened_store_of_people(settings: Settings, clock: Clock) -> AsyncIterator[OpenedStore]:
+    """One that no household has worked on yet gets its owner."""
     async with open_store(settings) as store:
         if await store.people.get(HOUSEHOLD_OWNER, OWNER) is None:
             await keep_in_step(settings, store.people, clock.now_us())
-        yield household_people(settings, store, clock)
+        yield store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +61,7 @@ class PeopleFindings:
 
     overruled: Sequence[Overruled]
     unreachable: Sequence[tuple[str, str]]  # a name, and a channel that is not set up
+    unproved: Sequence[str]  # names of those who have proved no address
 
 
 async def look_through_people(settings: Settings, most: int) -> PeopleFindings | None:
@@ -68,6 +76,7 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
         return PeopleFindings(
             overruled=await store.people.overruled(HOUSEHOLD_OWNER, seeds(settings)),
             unreachable=await search.unreachable(HOUSEHOLD_OWNER, usable_channels(settings), most),
+            unproved=await search.unproved(HOUSEHOLD_OWNER, most),
         )
     finally:
         await store.database.close()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.address_folding import folded
+from postroom.domain.address_order import has_proved
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import InternalError
 from postroom.domain.person import Person
@@ -27,7 +27,7 @@ class HouseholdAsked:
 
     async def at(self, channel: str, address: str) -> Person | None:
         found = await self.book.at(HOUSEHOLD_OWNER, channel, address)
-        return next((person for person in found if _has_proved(person, channel, address)), None)
+        return next((person for person in found if has_proved(person, channel, address)), None)
 
     async def owner(self) -> Person:
         found = await self.book.find(HOUSEHOLD_OWNER, OWNER)
@@ -38,10 +38,3 @@ class HouseholdAsked:
     async def names(self) -> Sequence[str]:
         page = await self.book.page(HOUSEHOLD_OWNER, after=None, limit=_AT_A_TIME)
         return [name for person in page for name in (person.name, *person.aliases)]
-
-
-def _has_proved(person: Person, channel: str, address: str) -> bool:
-    wanted = (channel, folded(address.strip()))
-    return any(
-        (one.channel, folded(one.address)) == wanted and one.verified_at_us is not None for one in person.addresses
-    )

@@ -65,6 +65,10 @@ _LISTED = {
     "approvals": ("approvals:app", "Decide what may be sent."),
     "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
     "people": ("people:app", "Everybody this household knows: the owner, members and contacts."),
+    "pair": (
+        "pair:pair",
+        "Show a code that a person sends to the bot, once, to prove an account of theirs; by e-mail, send a link.",
+    ),
     "contacts": ("contacts:app", "The people this household can write to."),
     "connectors": ("connectors:app", "Connect ChatGPT and Gemini."),
 }

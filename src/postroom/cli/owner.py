@@ -54,7 +54,8 @@ def _show(settings: Settings, json: bool) -> None:
         say_json(settings.owner.model_dump())
         return
     known = (("telegram", settings.owner.telegram_chat_id), ("email", settings.owner.email))
-    reached = ", ".join(f"{channel} {address}" for channel, address in known if address)
+    further = (one.replace(":", " ", 1) for one in settings.owner.addresses)
+    reached = ", ".join([*(f"{channel} {address}" for channel, address in known if address), *further])
     say(
         f"{settings.owner.name or 'The owner'}: {reached or 'no address yet; `postroom owner --telegram` finds a chat'}"
     )

@@ -75,6 +75,9 @@ def edit(
     who: Who,
     name: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
     address: Addresses = None,
+    rank: Annotated[
+        int | None, typer.Option("--rank", min=1, max=50, help="Where --address stands in the order; 1 is tried first.")
+    ] = None,
     remove_address: Annotated[
         list[str] | None, typer.Option("--remove-address", metavar="CHANNEL:ADDRESS", help="Take this one away.")
     ] = None,
@@ -97,7 +100,9 @@ def edit(
     if alias or remove_alias:
         given["aliases"] = _aliases(person, alias or [], remove_alias or [])
     if address or remove_address:
-        given["addresses"] = _addresses(person, address or [], remove_address or [])
+        given["addresses"] = _addresses(person, address or [], remove_address or [], rank)
+    elif rank is not None:
+        raise UserError("--rank: say which one by --address CHANNEL:ADDRESS.")
     if not given:
         raise UserError("Nothing to change: name it, for example --zone Europe/Berlin.")
     _print(book.change(person["person_id"], given), json)
@@ -185,8 +190,8 @@ def _address(text: str, option: str = "--address") -> dict[str, Any]:
     return {"channel": channel.strip(), "address": address.strip()}
 
 
-def _addresses(person: Document, more: list[str], gone: list[str]) -> list[dict[str, Any]]:
-    """New ones come after those that stay."""
+def _addresses(person: Document, more: list[str], gone: list[str], rank: int | None) -> list[dict[str, Any]]:
+    """New ones come after those that stay; with a rank, those that are named stand there."""
     kept = [{field: one[field] for field in ("channel", "address", "rank", "label")} for one in person["addresses"]]
     for text in gone:
         wanted = _address(text, "--remove-address")
@@ -194,9 +199,17 @@ def _addresses(person: Document, more: list[str], gone: list[str]) -> list[dict[
         if len(left) == len(kept):
             raise UserError(f"--remove-address: {person['name']} has no {wanted['channel']} {wanted['address']}.")
         kept = left
-    last = max((one["rank"] for one in kept), default=0)
     new = [_address(text) for text in more]
+    if rank is not None:
+        return _placed(kept, new, rank - 1)
+    last = max((one["rank"] for one in kept), default=0)
     return kept + [{**one, "rank": last + place} for place, one in enumerate(new, 1)]
+
+
+def _placed(kept: list[dict[str, Any]], named: list[dict[str, Any]], place: int) -> list[dict[str, Any]]:
+    moved = [next((known for known in kept if _is_same(known, one)), one) for one in named]
+    others = [one for one in kept if one not in moved]
+    return [{**one, "rank": rank} for rank, one in enumerate([*others[:place], *moved, *others[place:]], 1)]
 
 
 def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:

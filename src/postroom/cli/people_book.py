@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -43,6 +43,10 @@ class PeopleBook(Protocol):
     def remove(self, person_id: str) -> None: ...
 
     def history(self, person_id: str, most: int) -> list[Document]: ...
+
+    def pair(self, person_id: str, channel: str) -> Document:
+        """As `POST /v1/people/{id}/pair` answers."""
+        ...
 
     def bring(self, file: Path) -> Document:
         """The people of a vCard or CSV file."""
@@ -111,6 +115,16 @@ class Here:
 
         return self._with(sent)
 
+    def pair(self, person_id: str, channel: str) -> Document:
+        from postroom.app.pairing import opened_pairing
+        from postroom.doors.people.pairing_routes import PairAnswer
+
+        async def work() -> Document:
+            async with opened_pairing(self._settings) as pairing:
+                return PairAnswer.of(await pairing.start(person_id, channel)).model_dump(exclude={"ok"})
+
+        return _run(work)
+
     def bring(self, file: Path) -> Document:
         from postroom.app.contact_import import import_contacts
 
@@ -126,10 +140,7 @@ class Here:
             async with opened_people(self._settings) as people:
                 return await act(people)
 
-        try:
-            return asyncio.run(work())
-        except Refused as error:
-            raise error.renamed(_option) from None
+        return _run(work)
 
 
 class There:
@@ -157,6 +168,10 @@ class There:
     def history(self, person_id: str, most: int) -> list[Document]:
         return list(islice(self._pages(path_of("people", person_id, "history"), "history"), most))
 
+    def pair(self, person_id: str, channel: str) -> Document:
+        answer = self._household.post(path_of("people", person_id, "pair"), {"channel": channel})
+        return {name: answer[name] for name in ("code", "link_sent", "sent_to", "expires_at")}
+
     def bring(self, file: Path) -> Document:
         from postroom.app.contact_import import format_of, text_of
 
@@ -170,6 +185,13 @@ class There:
             yield from answer[kind]
             if (cursor := answer["next_cursor"]) is None:
                 return
+
+
+def _run(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    try:
+        return asyncio.run(work())
+    except Refused as error:
+        raise error.renamed(_option) from None
 
 
 def _of(answer: Document) -> Document:

@@ -46,3 +46,14 @@ def history_line(sent: dict[str, Any]) -> str:
     text = " ".join(plain(str(sent["subject"] or sent["excerpt"])).split())
     at = sent["at"][:16].replace("T", " ")
     return f"{at}  {sent['channel']}  {sent['status']}  {sent['origin_butler']}: {text}  {sent['delivery_id']}"
+
+
+def pairing_lines(name: str, channel: str, started: dict[str, Any]) -> Iterator[str]:
+    until = started["expires_at"][:16].replace("T", " ")
+    if started["code"] is None:
+        yield plain(f"A link goes to {started['sent_to']} on {channel}; {name} opens it and presses the button.")
+        yield f"It works once, until {until} UTC."
+        return
+    yield started["code"]
+    yield plain(f"{name} sends this code to the bot on {channel}, from their own account and not in a group.")
+    yield f"It works once, until {until} UTC."

@@ -1,8 +1,9 @@
-"""The proof that an address for e-mail copies is the person's own: a link in a mail to it."""
+"""The proof that an address is the person's own: a link in a message to it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
 CONFIRMATION_ORIGIN: Final = "inbox.confirmation"  # no butler's name has a dot
@@ -11,14 +12,21 @@ LINK_LIFE_SECONDS: Final = 24 * 3600.0
 MOST_A_DAY: Final = 3  # so that preferences are no way to write to strangers
 
 
+class Purpose(StrEnum):
+    INBOX = "inbox"  # copies of a person's notifications may go there
+    PAIRING = "pairing"  # the address is verified as that person's
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedToConfirm:
-    """A mail to be sent: the secret stands in its link and is kept nowhere, its digest names the mail."""
+    """A message to be sent: the secret stands in its link and is kept nowhere, its digest names the message."""
 
     digest: str
     address: str
     secret: str = field(repr=False)
     attempts: int
+    purpose: Purpose = Purpose.INBOX
+    channel: str = "email"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +35,5 @@ class AddressClaim:
 
     user_id: str
     address: str
+    purpose: Purpose = Purpose.INBOX
+    channel: str = "email"

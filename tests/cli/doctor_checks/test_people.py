@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from postroom.app.people import opened_people
-from postroom.cli.doctor_checks.people import look_at_people
+from postroom.cli.doctor_checks.people import look_at_people, look_at_proofs
 from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.system.settings import Settings
 
@@ -58,3 +58,17 @@ async def test_a_database_that_cannot_be_read_is_another_findings_business(home:
     (home / "postroom.db").write_text("no database")
 
     assert await look_at_people(settings(home)) == []
+
+
+@pytest.mark.requirement("chan:pairing-doctor")
+async def test_those_who_have_proved_no_address_are_named_with_the_way_to_pair(home: Path) -> None:
+    household = settings(home, contacts=[BOB], owner={"name": "Olivia", "telegram_chat_id": "1"}, **MAIL_ONLY)
+    assert await look_at_proofs(household) == []
+    async with opened_people(household) as people:
+        await people.create(PersonDraft(name="Zoe", role="member"), source="test")
+
+    (finding,) = await look_at_proofs(household)
+
+    assert finding.ok and finding.subject == "people"
+    assert finding.detail.endswith(": Zoe, Bob Miller")  # who could decide comes before a contact
+    assert "postroom pair NAME --channel" in finding.advice

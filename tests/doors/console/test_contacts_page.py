@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -9,7 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 from tests.app.living import LIFTED, QUICK
-from tests.doors.console.appearance import looks_right
+from tests.doors.console.appearance import is_accessible, looks_right
 from tests.doors.console.browser import Site, console_site
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
@@ -242,3 +243,18 @@ async def test_contacts_are_accessible_and_fit_the_window(site: Site) -> None:
     await api(site, "POST", "/contacts/confirm", choice)
     one = f"/contacts/{contact['contact_id']}"
     await looks_right(site, {"contacts": "/contacts", "contact": one, "contacts-import": "/contacts/import"})
+
+
+@pytest.mark.requirement("chan:pairing-doors")
+async def test_a_code_to_prove_an_address_is_shown_once_and_a_link_says_where_it_went(site: Site) -> None:
+    page = await added(site, "Pia Paired", {"E-mail": "pia@example.org"})
+    await page.get_by_label("Where").select_option("telegram")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.locator("main code")).to_have_text(re.compile("^[A-Z0-9]{8}$"))
+    await expect(page.locator("main")).to_contain_text("sends this code to the bot on Telegram")
+    await is_accessible(page, "pairing")
+
+    await page.get_by_role("link", name="Back to Pia Paired").click()
+    await page.get_by_label("Where").select_option("email")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page.locator("main")).to_contain_text("A link goes to pia@example.org")

@@ -40,6 +40,7 @@ ROUTES: Final = {
     "api /v1/asks/{ask_id}/revise": KEPT,
     "api /v1/notify": OWN_KEY,
     "api /v1/people": KEPT,
+    "api /v1/people/{person_id}/pair": OWN_KEY,
     "api /v1/approvals/{action_id}/approve": KEPT,
     "api /v1/approvals/{action_id}/reject": KEPT,
     "api /v1/intents": OWN_KEY,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from postroom.domain.person import NewPerson, Person, PersonAddress, PersonRole
-from postroom.work.people.contact_addresses import rewritten, vouched
+from postroom.work.people.contact_addresses import further_addresses, rewritten, together, vouched
 from postroom.work.people.hint import hint_of
 from postroom.work.people.new_contact import new_contact
 
@@ -68,3 +68,30 @@ def test_the_operator_vouches_for_what_the_settings_say_of_the_owner() -> None:
 )
 def test_a_hint_shows_little_of_any_address(addresses: tuple[PersonAddress, ...], hint: str) -> None:
     assert hint_of(replace(BOB, addresses=addresses)) == hint
+
+
+FORMS = {"slack": lambda text: text.upper() if text.upper().startswith("U") else None}
+
+
+@pytest.mark.requirement("chan:addresses-in-settings")
+def test_further_addresses_follow_the_two_and_each_is_written_once() -> None:
+    further = further_addresses(["slack:u123", " slack : U9 "], FORMS)
+
+    assert [(one.channel, one.address, one.rank) for one in further] == [("slack", "U123", 3), ("slack", "U9", 4)]
+    assert together(*further, *further) == further
+    assert [one.verified_at_us for one in vouched(None, None, 7, further)] == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("U123", "must be CHANNEL:ADDRESS"),
+        ("slack:", "must be CHANNEL:ADDRESS"),
+        ("pigeon:7", "'pigeon' is none of the channels slack"),
+        ("slack:general", "'general' is no address of slack"),
+        ("slack:U\x001", "is no address of slack"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_with_its_own_sentence(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        further_addresses([text], FORMS)

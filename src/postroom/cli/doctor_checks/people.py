@@ -1,4 +1,4 @@
-"""People of the settings file whom the database knows better, and addresses on channels that are not set up."""
+"""People whom the database knows better than the settings file, addresses that lead nowhere, and those not proved."""
 
 from __future__ import annotations
 
@@ -12,12 +12,21 @@ _MOST_NAMED = 10
 
 
 async def look_at_people(settings: Settings) -> list[Finding]:
+    found = await _looked_through(settings)
+    return [*_overruled(found), *_unreachable(found)] if found else []
+
+
+async def look_at_proofs(settings: Settings) -> list[Finding]:
+    found = await _looked_through(settings)
+    return _unproved(found) if found else []
+
+
+async def _looked_through(settings: Settings) -> PeopleFindings | None:
     """A database that cannot be read is another finding's business."""
     try:
-        found = await look_through_people(settings, _MOST_NAMED + 1)
+        return await look_through_people(settings, _MOST_NAMED + 1)
     except Exception:  # whatever a driver raises
-        return []
-    return [*_overruled(found), *_unreachable(found)] if found else []
+        return None
 
 
 def _overruled(found: PeopleFindings) -> list[Finding]:
@@ -34,6 +43,13 @@ def _unreachable(found: PeopleFindings) -> list[Finding]:
     named = _some([f"{name} (on {channel})" for name, channel in found.unreachable])
     detail = f"have an address on a channel that is not set up: {named}"
     return [Finding("people", True, detail, "set the channel up, or take the address away with `postroom people edit`")]
+
+
+def _unproved(found: PeopleFindings) -> list[Finding]:
+    if not found.unproved:
+        return []
+    detail = f"have no verified address, so what they answer decides nothing: {_some(found.unproved)}"
+    return [Finding("people", True, detail, "`postroom pair NAME --channel CHANNEL` shows a code they send to the bot")]
 
 
 def _some(names: Sequence[str]) -> str:

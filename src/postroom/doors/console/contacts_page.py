@@ -18,6 +18,7 @@ from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.work.people.pairing import Pairing
 from postroom.work.people.people import People
 
 PAGE_SIZE: Final = 50
@@ -38,6 +39,7 @@ class RememberedChoices(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactPages:
     people: People
+    pairing: Pairing
     search: WordSearch
     choices: RememberedChoices
 
@@ -79,6 +81,16 @@ class ContactPages:
             return self._form(visit, person, form, error)
         return visit.go(f"/contacts/{person.id}", "Saved.")
 
+    async def pair(self, visit: Visit) -> Response:
+        """The code is shown on this one page, and nowhere again."""
+        person, channel = await self._person(visit), visit.form.get("channel")
+        try:
+            started = await self.pairing.start(person.id, channel)
+        except Refused as error:
+            told = error.fields[0].error if error.fields else error.message
+            return visit.go(f"/contacts/{person.id}", f"No pairing was started: {told}.", "bad")
+        return visit.show("pairing.html", person=person, channel=channel, started=started)
+
     async def delete(self, visit: Visit) -> Response:
         person = await self._person(visit)
         try:
@@ -119,6 +131,7 @@ class ContactPages:
             complaints=_complaints(error),
             is_household=book_of(visit.principal) == HOUSEHOLD_OWNER,
             is_owner=person is not None and person.id == OWNER and person.owner_agent == HOUSEHOLD_OWNER,
+            pairing_channels=list(self.pairing.channels),
             is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
         )
 
@@ -152,6 +165,7 @@ def contacts_section(pages: ContactPages, more: Sequence[ConsolePage] = ()) -> C
             ConsolePage("/contacts/{id}", pages.one, open_to=has_book),
             ConsolePage("/contacts/{id}", pages.change, "POST", open_to=has_book),
             ConsolePage("/contacts/{id}/delete", pages.delete, "POST", open_to=has_book),
+            ConsolePage("/contacts/{id}/pair", pages.pair, "POST", open_to=lambda who: who.is_owner),
         ),
     )
 

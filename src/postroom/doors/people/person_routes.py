@@ -92,7 +92,7 @@ def _add_writing(router: APIRouter, people: People) -> None:
 def _add_own(router: APIRouter, people: People) -> None:
     @router.get("/v1/people/{person_id}", operation_id="getPerson", summary="One person; a person may read themselves")
     async def get(person_id: PersonId, caller: Caller) -> PersonAnswer:
-        _check_own(caller, person_id)
+        check_own(caller, person_id)
         return PersonAnswer(ok=True, person=PersonBody.of(await people.get(person_id)))
 
     @router.patch(
@@ -101,7 +101,7 @@ def _add_own(router: APIRouter, people: People) -> None:
         summary="Change what is given; a person may change their own zone and language",
     )
     async def change(person_id: PersonId, body: PersonChange, caller: Caller) -> PersonAnswer:
-        _check_own(caller, person_id)
+        check_own(caller, person_id)
         given = body.given()
         if not caller.is_owner and (others := sorted(given.keys() - OWN_FIELDS)):
             fields = [FieldError(name, "is for the owner to change", "policy_denied") for name in others]
@@ -109,6 +109,6 @@ def _add_own(router: APIRouter, people: People) -> None:
         return PersonAnswer(ok=True, person=PersonBody.of(await people.change(person_id, **given)))
 
 
-def _check_own(caller: Principal, person_id: str) -> None:
+def check_own(caller: Principal, person_id: str) -> None:
     if not caller.is_owner and not (caller.role is Role.PERSON and caller.name == person_id):
         raise Refused(Code.POLICY_DENIED, f"{caller} may not do this")

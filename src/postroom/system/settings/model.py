@@ -201,6 +201,8 @@ class Owner(SettingsSection):
     """The owner's chat with the bot; a number or a text."""
     email: str | None = None
     """The owner's e-mail address."""
+    addresses: tuple[str, ...] = ()
+    """More addresses, on any channel, such as slack:U123; tried after these two, in this order."""
 
 
 class ContactSettings(SettingsSection):
@@ -214,6 +216,8 @@ class ContactSettings(SettingsSection):
     """The chat with the bot; a number or a text."""
     email: str | None = None
     """E-mail address."""
+    addresses: tuple[str, ...] = ()
+    """More addresses, on any channel, such as slack:U123."""
     agent: str | None = None
     """An agent address of the contact's own, such as agent://household/bob."""
     trusted: bool = False

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import structlog
 
-from postroom.domain.delivery import Intent, Priority
+from postroom.domain.delivery import Priority
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.outgoing import Outgoing, RequestContext
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock, Outbound
+from postroom.domain.said_back import said_back
 from postroom.domain.time import to_text
 from postroom.work.conversations.inbound import Handler, of_messages
 
@@ -17,7 +19,6 @@ SENTENCE: Final = (
     "What you wrote has not been read: this bot only delivers messages. "
     "To answer a question, reply to the message that asked it."
 )
-_ORIGIN: Final = "messenger"
 _log = structlog.get_logger("postroom.inbound")
 
 
@@ -35,28 +36,10 @@ def unhandled_handler(outbound: Outbound, clock: Clock) -> Handler:
 
 
 def sentence_for(message: InboundMessage, day: str) -> Outgoing:
-    """
-    Sent to a chat once a day: the key of a second one is taken, and nothing is sent.
-
-    As a reply it goes where somebody spoke to us, so that no person is asked to agree to it.
-    """
-    place = message.places[0]
-    context = RequestContext(
-        request_id=_request_id(message),
-        source_channel=message.channel,
-        source_endpoint_identity="bot",
-        source_sender_identity=place,
-        source_thread_identity=message.thread_identity,
-    )
-    return Outgoing(
-        origin_butler=_ORIGIN,
-        intent=Intent.REPLY,
-        channel=message.channel,
-        message=SENTENCE,
-        context=context,
-        idempotency_key=f"unhandled:{message.channel}:{place}:{day}",
-        priority=Priority.LOW,
-    )
+    """Sent to a chat once a day: the key of a second one is taken, and nothing is sent."""
+    key = f"unhandled:{message.channel}:{message.places[0]}:{day}"
+    answer = said_back(message, SENTENCE, key=key, request_id=_request_id(message))
+    return replace(answer, priority=Priority.LOW)
 
 
 def _request_id(message: InboundMessage) -> str:

@@ -57,7 +57,7 @@ class Releaser:
 
     async def release_due(self) -> int:
         """Some of what is due; returns how many e-mails were handed over or put off."""
-        asked = await self.confirmations.send_due() if self.confirmations and self.policy.email_enabled else 0
+        asked = await self.confirmations.send_due(copies=self.policy.email_enabled) if self.confirmations else 0
         now_us = self.clock.now_us()
         batches = await self.emails.take(
             now_us=now_us,

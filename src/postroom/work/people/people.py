@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from postroom.domain.address_folding import folded
+from postroom.domain.address_order import has_proved
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
@@ -100,7 +101,7 @@ class People:
         """An address that another person has proved to be theirs is not written down for anybody else."""
         for one in new.addresses:
             if _place(one) not in kept and any(
-                other.id != person_id and _has_proved(other, one)
+                other.id != person_id and has_proved(other, one.channel, one.address)
                 for other in await self.store.at(self.book, one.channel, one.address)
             ):
                 error = f"the one on {one.channel} is verified for another person"
@@ -109,10 +110,6 @@ class People:
 
 def _place(one: PersonAddress) -> tuple[str, str]:
     return one.channel, folded(one.address)
-
-
-def _has_proved(person: Person, place: PersonAddress) -> bool:
-    return any(_place(one) == _place(place) and one.verified_at_us is not None for one in person.addresses)
 
 
 def missing() -> Refused:

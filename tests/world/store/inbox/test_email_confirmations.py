@@ -15,10 +15,13 @@ from tests.opened_database import KINDS, opened_database
 from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm
 from postroom.domain.email_copy import HandedOver, TryAgain
 from postroom.domain.errors import ValidationError
+from postroom.domain.ids import IdMint
 from postroom.domain.time import seconds
+from postroom.work.people.normalise import keys_of
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.email_confirmations import StoredConfirmations
 from postroom.world.store.inbox.preferences import StoredPreferences
+from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.tables.email_confirmations import email_confirmations
 
 ADA = "ada@example.com"
@@ -42,7 +45,8 @@ class Desk:
 @pytest.fixture(params=KINDS)
 async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
     async with opened_database(request.param, tmp_path, request) as database:
-        yield Desk(database, StoredPreferences(database), StoredConfirmations(database))
+        people = StoredPeople(database, IdMint().mint, keys_of)
+        yield Desk(database, StoredPreferences(database), StoredConfirmations(database, people))
 
 
 async def test_a_link_is_made_once_looked_at_often_and_good_once(desk: Desk) -> None:

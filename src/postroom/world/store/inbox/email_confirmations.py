@@ -1,38 +1,54 @@
-"""Links that confirm an address for e-mail copies: asked for with the preferences, sent once, good once."""
+"""Links that confirm an address, for e-mail copies or as a person's own: sent once, good once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, assert_never
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+import structlog
+from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, or_, select, update
 
 from postroom.domain.console_session import digest, new_secret
-from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm
+from postroom.domain.email_confirmation import LINK_LIFE_SECONDS, MOST_A_DAY, AddressClaim, AskedToConfirm, Purpose
 from postroom.domain.email_copy import Ending, GivenUp, HandedOver, TryAgain
-from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.errors import FieldError, Refused, ValidationError
+from postroom.domain.pairing import NewPairing
 from postroom.domain.time import seconds
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.lock import lock_inbox
+from postroom.world.store.people.people import StoredPeople
+from postroom.world.store.people.person_writer import PersonWriter
 from postroom.world.store.tables.email_confirmations import email_confirmations
 from postroom.world.store.tables.inbox import notification_preferences
+from postroom.world.store.tables.people import person_addresses
 
 _TABLE: Final = email_confirmations.c
 _DAY_US: Final = seconds(24 * 3600.0)
 _KEPT_US: Final = 30 * _DAY_US
 _MOST_AT_ONCE: Final = 20
-_WANTED: Final = and_(
+_IS_INBOX: Final = _TABLE.purpose == Purpose.INBOX
+_WANTED_FOR_COPIES: Final = exists().where(
     notification_preferences.c.user_id == _TABLE.user_id, notification_preferences.c.email_pending == _TABLE.address
 )
+_WANTED_AS_PROOF: Final = exists().where(
+    person_addresses.c.person_id == _TABLE.user_id,
+    person_addresses.c.channel == _TABLE.channel,
+    person_addresses.c.address == _TABLE.address,
+    person_addresses.c.verified_at.is_(None),
+)
+_WANTED: Final = or_(and_(_IS_INBOX, _WANTED_FOR_COPIES), and_(~_IS_INBOX, _WANTED_AS_PROOF))
+_log = structlog.get_logger("postroom.pairing")
 
 
 class StoredConfirmations:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, people: StoredPeople) -> None:
         self._database = database
+        self._people = people
 
-    async def take(self, *, now_us: int, lease_until_us: int) -> Sequence[AskedToConfirm]:
+    async def take(self, *, now_us: int, lease_until_us: int, copies: bool = True) -> Sequence[AskedToConfirm]:
         due = and_(_TABLE.handed_over_at.is_(None), _TABLE.confirmed_at.is_(None), _TABLE.due_at <= now_us)
-        found = select(email_confirmations).join(notification_preferences, _WANTED).where(due).limit(_MOST_AT_ONCE)
+        asked = or_(_IS_INBOX, _TABLE.expires_at > now_us) if copies else and_(~_IS_INBOX, _TABLE.expires_at > now_us)
+        found = select(email_confirmations).where(due, asked, _WANTED).limit(_MOST_AT_ONCE)
 
         def work(connection: Connection) -> list[AskedToConfirm]:
             return [*_taken(connection, connection.execute(found).all(), now_us, lease_until_us)]
@@ -45,32 +61,85 @@ class StoredConfirmations:
 
     async def claim(self, secret: str, now_us: int) -> AddressClaim | None:
         row = await self._database.read(lambda connection: _open(connection, secret, now_us))
-        return AddressClaim(user_id=row.user_id, address=row.address) if row else None
+        return _claim_of(row) if row else None
 
     async def confirm(self, secret: str, now_us: int) -> AddressClaim | None:
-        """Both rows change together, while no other hand changes this person's preferences."""
         claimed = await self.claim(secret, now_us)
         if claimed is None:
             return None
+        if claimed.purpose is Purpose.PAIRING:
+            return await self._prove(secret, claimed, now_us)
+        return await self._database.write(lambda connection: _copies_go_there(connection, secret, claimed, now_us))
 
-        def work(connection: Connection) -> AddressClaim | None:
-            lock_inbox(connection, claimed.user_id)
-            if _open(connection, secret, now_us) is None:
+    async def _prove(self, secret: str, claimed: AddressClaim, now_us: int) -> AddressClaim | None:
+        def work(connection: Connection, writer: PersonWriter) -> AddressClaim | None:
+            if not _used(connection, secret, now_us):
                 return None
-            used = update(email_confirmations).where(_TABLE.digest == digest(secret)).values(confirmed_at=now_us)
-            connection.execute(used)
-            own = update(notification_preferences).where(notification_preferences.c.user_id == claimed.user_id)
-            connection.execute(own.values(email=claimed.address, email_pending=None, updated_at=now_us))
+            writer.prove(connection, claimed.user_id, claimed.channel, claimed.address, now_us)
             return claimed
 
-        return await self._database.write(work)
+        try:
+            return await self._people.write(work)
+        except Refused as error:
+            _log.warning("pairing.refused", channel=claimed.channel, reason=error.message)
+            return None
+
+
+def _copies_go_there(connection: Connection, secret: str, claimed: AddressClaim, now_us: int) -> AddressClaim | None:
+    """Both rows change together, while no other hand changes this person's preferences."""
+    lock_inbox(connection, claimed.user_id)
+    if not _used(connection, secret, now_us):
+        return None
+    own = update(notification_preferences).where(notification_preferences.c.user_id == claimed.user_id)
+    connection.execute(own.values(email=claimed.address, email_pending=None, updated_at=now_us))
+    return claimed
+
+
+def _used(connection: Connection, secret: str, now_us: int) -> bool:
+    """From now on; False when it is good no more."""
+    if _open(connection, secret, now_us) is None:
+        return False
+    mine = and_(_TABLE.digest == digest(secret), _TABLE.confirmed_at.is_(None))
+    return bool(connection.execute(update(email_confirmations).where(mine).values(confirmed_at=now_us)).rowcount)
+
+
+def send_link(connection: Connection, new: NewPairing) -> None:
+    """To an address that a person is to prove; what it was good for is forgotten after a while."""
+    connection.execute(delete(email_confirmations).where(_TABLE.created_at < new.created_at_us - _KEPT_US))
+    row = {
+        "id": new.id,
+        "user_id": new.person_id,
+        "address": new.address,
+        "attempts": 0,
+        "due_at": new.created_at_us,
+        "created_at": new.created_at_us,
+        "expires_at": new.expires_at_us,
+        "purpose": Purpose.PAIRING,
+        "channel": new.channel,
+    }
+    connection.execute(insert(email_confirmations), row)
+
+
+def open_links(connection: Connection, person_id: str, now_us: int) -> int:
+    """How many links of a person may still prove an address."""
+    mine = (~_IS_INBOX, _TABLE.user_id == person_id, _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
+    return connection.execute(select(func.count()).where(*mine)).scalar_one()
+
+
+def link_under(connection: Connection, pairing_id: str) -> NewPairing | None:
+    row = connection.execute(select(email_confirmations).where(_TABLE.id == pairing_id)).first()
+    if row is None:
+        return None
+    return NewPairing(
+        id=row.id, person_id=row.user_id, channel=row.channel, address=row.address, created_at_us=row.created_at
+    )
 
 
 def ask_to_confirm(connection: Connection, user_id: str, address: str, now_us: int) -> None:
     """Once for an address while its link is good; raises ValidationError for somebody who asks too often."""
-    mine = (_TABLE.user_id == user_id, _TABLE.created_at > now_us - _DAY_US)
+    mine = (_IS_INBOX, _TABLE.user_id == user_id, _TABLE.created_at > now_us - _DAY_US)
     is_open = and_(_TABLE.confirmed_at.is_(None), or_(_TABLE.expires_at.is_(None), _TABLE.expires_at > now_us))
-    same = select(_TABLE.id).where(_TABLE.user_id == user_id, _TABLE.address == address, is_open)
+    same = select(_TABLE.id).where(_IS_INBOX, _TABLE.user_id == user_id, _TABLE.address == address, is_open)
     if connection.execute(same).first() is not None:
         return
     if connection.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_A_DAY:
@@ -90,11 +159,11 @@ def ask_to_confirm(connection: Connection, user_id: str, address: str, now_us: i
     )
 
 
-def awaits_confirmation(connection: Connection, address: str) -> bool:
-    """Whether a mail that asks this address is on its way out just now."""
-    asked = and_(_TABLE.address == address, _TABLE.digest.is_not(None), _TABLE.handed_over_at.is_(None))
-    found = select(_TABLE.id).join(notification_preferences, _WANTED).where(asked).limit(1)
-    return connection.execute(found).first() is not None
+def awaits_confirmation(connection: Connection, channel: str, address: str) -> bool:
+    """Whether a message that asks this address is on its way out just now."""
+    here = and_(_TABLE.channel == channel, _TABLE.address == address)
+    asked = and_(here, _TABLE.digest.is_not(None), _TABLE.handed_over_at.is_(None))
+    return connection.execute(select(_TABLE.id).where(asked, _WANTED).limit(1)).first() is not None
 
 
 def _taken(
@@ -105,18 +174,28 @@ def _taken(
         values = {
             "digest": digest(secret),
             "due_at": lease_until_us,
-            "expires_at": now_us + seconds(LINK_LIFE_SECONDS),
+            "expires_at": now_us + seconds(LINK_LIFE_SECONDS) if row.purpose == Purpose.INBOX else row.expires_at,
             "attempts": row.attempts + 1,
         }
         mine = and_(_TABLE.id == row.id, _TABLE.attempts == row.attempts)
         if connection.execute(update(email_confirmations).where(mine).values(values)).rowcount:
-            yield AskedToConfirm(digest=digest(secret), address=row.address, secret=secret, attempts=row.attempts)
+            yield AskedToConfirm(
+                digest=digest(secret),
+                address=row.address,
+                secret=secret,
+                attempts=row.attempts,
+                purpose=Purpose(row.purpose),
+                channel=row.channel,
+            )
 
 
 def _open(connection: Connection, secret: str, now_us: int) -> Row[Any] | None:
     good = and_(_TABLE.digest == digest(secret), _TABLE.confirmed_at.is_(None), _TABLE.expires_at > now_us)
-    found = select(email_confirmations).join(notification_preferences, _WANTED).where(good)
-    return connection.execute(found).first()
+    return connection.execute(select(email_confirmations).where(good, _WANTED)).first()
+
+
+def _claim_of(row: Row[Any]) -> AddressClaim:
+    return AddressClaim(user_id=row.user_id, address=row.address, purpose=Purpose(row.purpose), channel=row.channel)
 
 
 def _ended(ending: Ending, now_us: int) -> dict[str, Any]:

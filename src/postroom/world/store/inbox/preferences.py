@@ -35,9 +35,7 @@ class StoredPreferences:
 
     async def awaits_confirmation(self, channel: str, address: str) -> bool:
         """Whether this address is just being asked to confirm that it is somebody's own."""
-        if channel != "email":
-            return False
-        return await self._database.read(lambda connection: awaits_confirmation(connection, address))
+        return await self._database.read(lambda connection: awaits_confirmation(connection, channel, address))
 
 
 def _change(

@@ -179,6 +179,10 @@ class StoredPeople:
         """People who can sign in and have no record get one in the household's book, under their id."""
         await self._write(lambda connection: self._sign_ins.admit(connection, signing_in, now_us))
 
+    async def write(self, work: Callable[[Connection, PersonWriter], Result]) -> Result:
+        """One transaction of those who write more than people in it."""
+        return await self._write(lambda connection: work(connection, self._writer))
+
     def _called(self, owner_agent: str, name: str) -> Select[Any]:
         table = contact_aliases.c
         asked = select(table.contact_id).where(table.owner_agent == owner_agent)

@@ -1,4 +1,4 @@
-"""People of a book by how a name begins, by role, and by channels that lead nowhere."""
+"""People of a book by how a name begins, by role, by channels that lead nowhere, and by what they have not proved."""
 
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ class StoredPeopleSearch:
             .limit(limit)
         )
         return await self._database.read(lambda connection: [(one, on) for one, on in connection.execute(asked)])
+
+    async def unproved(self, owner_agent: str, limit: int) -> Sequence[str]:
+        """Names of those without a verified address; those who decide come before contacts."""
+        table = person_addresses.c
+        proved = select(table.person_id).where(table.owner_agent == owner_agent, table.verified_at.is_not(None))
+        asked = select(people.c.name).where(people.c.owner_agent == owner_agent, people.c.id.not_in(proved))
+        asked = asked.order_by(people.c.role == PersonRole.CONTACT, people.c.name).limit(limit)
+        return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
 
     def _begins(self, owner_agent: str, words: str) -> ColumnElement[bool]:
         """However it is written; what has no letters begins no name."""

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from postroom.domain.address_folding import folded
+from postroom.domain.address_order import with_proof
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
 from postroom.domain.contact_book import Keys
 from postroom.domain.errors import Code, FieldError, Refused
@@ -62,6 +63,14 @@ class PersonWriter:
         self._place(connection, book, known.id, new.addresses, now_us)
         raise_version(connection, book)
         return read_people(connection, book, [known.id])[0]
+
+    def prove(self, connection: Connection, person_id: str, channel: str, address: str, now_us: int) -> Person:
+        """Of one of the household's people; raises Refused when another has proved the address before."""
+        connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
+        known = read_people(connection, HOUSEHOLD_OWNER, [person_id])
+        if not known:
+            raise Refused(Code.NOT_FOUND, "there is no such person")
+        return self.update(connection, known[0], with_proof(known[0], channel, address, now_us), now_us)
 
     def remove(self, connection: Connection, owner_agent: str, person_id: str) -> bool:
         gone = delete(people).where(people.c.id == person_id, people.c.owner_agent == owner_agent)

@@ -11,6 +11,7 @@ from postroom.world.store.tables import idempotency_keys as idempotency_keys
 from postroom.world.store.tables import inbox as inbox
 from postroom.world.store.tables import intents as intents
 from postroom.world.store.tables import notifications_log as notifications_log
+from postroom.world.store.tables import pairings as pairings
 from postroom.world.store.tables import people as people
 from postroom.world.store.tables import questions as questions
 from postroom.world.store.tables import sessions as sessions

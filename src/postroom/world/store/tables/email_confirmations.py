@@ -1,9 +1,10 @@
-"""Addresses for e-mail copies that people have yet to confirm, by the digest of the secret in the link."""
+"""Addresses that people have yet to confirm, by the digest of the secret in the link."""
 
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
 
+from postroom.domain.email_confirmation import Purpose
 from postroom.world.store.tables.metadata import SHARED, metadata
 
 email_confirmations = Table(
@@ -19,6 +20,8 @@ email_confirmations = Table(
     Column("expires_at", BigInteger),
     Column("handed_over_at", BigInteger),
     Column("confirmed_at", BigInteger),
+    Column("purpose", Text, nullable=False, server_default=Purpose.INBOX),
+    Column("channel", Text, nullable=False, server_default="email"),
     Index("ix_email_confirmations_user_id_created_at", "user_id", "created_at"),
     schema=SHARED,
 )
