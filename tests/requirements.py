@@ -477,6 +477,14 @@ ASK: Sections = {
 }
 
 
+def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
+    return [
+        Requirement(id=f"{prefix}:{slug}", spec=spec, requirement=heading, scenario=sentence)
+        for heading, scenarios in sections.items()
+        for slug, sentence in scenarios.items()
+    ]
+
+
 CHANNELS: Sections = {
     "Pairing": {
         "pairing-code": "A code of 8 characters is good once, for an hour, at most 3 are open; its sender is bound.",
@@ -489,18 +497,6 @@ CHANNELS: Sections = {
         "here": "A person sends /here from a verified address, and that one is tried first.",
         "addresses-in-settings": "The settings name addresses on any channel; for the owner's the operator vouches.",
     },
-}
-
-
-def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
-    return [
-        Requirement(id=f"{prefix}:{slug}", spec=spec, requirement=heading, scenario=sentence)
-        for heading, scenarios in sections.items()
-        for slug, sentence in scenarios.items()
-    ]
-
-
-CHANNELS: Sections = {
     "Certain outcomes": {
         "ask-first": "After a doubtful call the provider is asked before anything is sent again: what is there is "
         "delivered, what is not is sent, neither is marked.",
