@@ -52,7 +52,7 @@ def bounce_in(message: Message) -> Bounce | None:
 
 
 def _parts(message: Message) -> list[Message]:
-    inside = message.get_payload()
+    inside = message.get_payload() if message.is_multipart() else None
     return [one for one in inside if isinstance(one, Message)][:MOST_PARTS] if isinstance(inside, list) else []
 
 

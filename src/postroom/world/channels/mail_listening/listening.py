@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import structlog
+
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, Listened
 from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.mail_listening.imap_session import ImapSession, LoginRefused, Refused
+from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapSession, LoginRefused, Refused
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.position import MailPosition
 from postroom.world.channels.mailbox import domain_of
@@ -22,6 +24,9 @@ _LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
 _FIRST_PAUSE: Final = timedelta(seconds=30)
 _LONGEST_PAUSE: Final = timedelta(minutes=15)
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+_log = structlog.get_logger("postroom.mail")
 
 
 class MailListening:
@@ -124,12 +129,20 @@ class MailListening:
         day = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}"
         return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
 
+    def _event(self, mail: FetchedMail) -> InboundEvent | None:
+        """What the mail library itself stumbles over is no person's mail, and must not hold up all behind it."""
+        try:
+            return self._reading.event(mail)
+        except _STUMBLES as error:
+            _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
+            return None
+
     async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:
         """Parsed beside the loop: a mail may be long, and it is not ours."""
         events: list[InboundEvent] = []
         for uid in uids[:most]:
             mail = await session.fetch(uid)
-            event = await asyncio.to_thread(self._reading.event, mail) if mail else None
+            event = await asyncio.to_thread(self._event, mail) if mail else None
             if event is not None:
                 events.append(event)
         position = MailPosition(session.validity, uids[:most][-1]).number if uids else None

@@ -51,7 +51,15 @@ def own_words(text: str, name: str = "") -> str:
 
 def unflowed(text: str) -> str:
     """Lines that a program broke (format=flowed) as the paragraphs they were."""
-    return re.sub(r"(?<=[^\n]) \r?\n(?!-- ?\r?\n)(?=[^>\r\n])", " ", text)
+    kept: list[str] = []
+    goes_on = False
+    for line in text.splitlines():
+        if goes_on and not line.startswith(">") and line != "-- ":
+            kept[-1] += line
+        else:
+            kept.append(line)
+        goes_on = line.endswith(" ") and line != "-- " and not line.startswith(">")
+    return "\n".join(kept)
 
 
 def _unquoted(lines: Sequence[str]) -> list[str]:

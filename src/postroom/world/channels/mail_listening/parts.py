@@ -16,6 +16,7 @@ _DEEPEST: Final = 10
 _MOST_CONTAINERS: Final = 100
 _MOST_BYTES: Final = 262_144
 _CONTAINER: Final = re.compile(rb"(?:multipart|message)/", re.IGNORECASE)
+_LIBRARY_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError)
 _HEAD: Final = re.compile(rb"\r?\n\r?\n")
 
 
@@ -34,16 +35,19 @@ def parts_of(message: Message) -> Iterator[Message]:
         if not waiting:
             return
         part, depth = waiting.pop(0)
-        inside = part.get_payload()
-        if part.is_multipart() and isinstance(inside, list) and _type(part).startswith("multipart/"):
-            if depth < _DEEPEST:
+        if part.is_multipart() and _type(part).startswith("multipart/"):
+            inside = part.get_payload()
+            if depth < _DEEPEST and isinstance(inside, list):
                 waiting[:0] = [(one, depth + 1) for one in inside[:MOST_PARTS] if isinstance(one, Message)]
             continue
         yield part
 
 
 def text_of(part: Message) -> str:
-    raw = part.get_payload(decode=True)
+    try:
+        raw = part.get_payload(decode=True)
+    except _LIBRARY_STUMBLES:
+        return ""
     return decoded_bytes(raw[:_MOST_BYTES], _charset(part)) if isinstance(raw, bytes) else ""
 
 
@@ -58,5 +62,5 @@ def _type(part: Message) -> str:
 def _charset(part: Message) -> str | None:
     try:
         return part.get_content_charset()
-    except (LookupError, ValueError):
+    except _LIBRARY_STUMBLES:
         return None
