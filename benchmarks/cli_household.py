@@ -14,7 +14,7 @@ from postroom.system.settings.load import load
 from postroom.system.telemetry import log, trace
 
 PARTS = ("switchboard", "messenger", "general", "sandbox")
-PORTS = (*PARTS, "sandbox_smtp")
+PORTS = (*PARTS, "sandbox_smtp", "sandbox_imap")
 
 
 async def live(home: str) -> None:

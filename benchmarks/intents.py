@@ -124,7 +124,7 @@ def _people(count: int) -> list[NewPerson]:
 
 
 def _settings(home: str, database_url: str | None = None) -> Settings:
-    ports = {f"ports.{name}": 0 for name in ("api", "chatgpt", "sandbox", "sandbox_smtp")}
+    ports = {f"ports.{name}": 0 for name in ("api", "chatgpt", "sandbox", "sandbox_smtp", "sandbox_imap")}
     return load({}, {"home": home, "database_url": database_url, **ports})[0]
 
 

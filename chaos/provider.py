@@ -27,6 +27,7 @@ class Provider:
         self._session: aiohttp.ClientSession | None = None
         self.bot_api_port = 0
         self.smtp_port = 0
+        self.imap_port = 0
 
     async def __aenter__(self) -> Self:
         command = [
@@ -37,12 +38,14 @@ class Provider:
             "--bot-api-port",
             str(self.bot_api_port),
         ]
-        command += ["--smtp-port", str(self.smtp_port), "--ledger", str(self._ledger)]
+        command += ["--smtp-port", str(self.smtp_port), "--imap-port", str(self.imap_port)]
+        command += ["--ledger", str(self._ledger)]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         async with asyncio.timeout(_START_SECONDS):
             ready = json.loads(await asyncio.to_thread(self._process.stdout.readline))
         self.bot_api_port, self.smtp_port = ready["bot_api_port"], ready["smtp_port"]
+        self.imap_port = ready["imap_port"]
         self._session = aiohttp.ClientSession(f"http://127.0.0.1:{self.bot_api_port}")
         return self
 

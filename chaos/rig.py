@@ -54,6 +54,7 @@ class Rig:
         ports = {
             "POSTROOM_PORTS__SANDBOX": str(self.provider.bot_api_port),
             "POSTROOM_PORTS__SANDBOX_SMTP": str(self.provider.smtp_port),
+            "POSTROOM_PORTS__SANDBOX_IMAP": str(self.provider.imap_port),
         }
         base = {"POSTROOM_HOME": str(self.directory / "home"), "POSTROOM_DATABASE_URL": self.database_url}
         return {**base, **QUICK, **ports, **self.settings}

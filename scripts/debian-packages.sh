@@ -9,6 +9,7 @@ redis-server:redis-server
 curl:curl
 sqlite3:sqlite3
 pgbouncer:pgbouncer
+dovecot-imapd:dovecot
 xvfb:Xvfb
 openbox:openbox
 xdotool:xdotool

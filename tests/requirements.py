@@ -476,6 +476,26 @@ ASK: Sections = {
     },
 }
 
+MAIL: Sections = {
+    "Mail that listens": {
+        "heard": "A reply by mail is heard with who wrote it, their own words, and the message it answers.",
+        "heard-at-once": "A mail is heard when the server announces it, and at the latest by the next sweep.",
+        "untouched": "The mailbox is only looked at: nothing is marked as read, moved or deleted.",
+        "once": "A mail that comes again, after a crash or under another number, is the same event.",
+        "numbered-anew": "A mailbox with another UIDVALIDITY is heard on, and nothing is answered a second time.",
+        "reconnects": "A server that goes away is said so, and heard again when it is back; nothing is lost.",
+        "login-refused": "A login that is refused has a sentence of its own, and is tried with growing pauses.",
+        "bounce": "A mail that comes back is news of that very delivery, with the status and its meaning.",
+        "own-words": "Quoted text, signatures and what programs add are no part of the answer.",
+        "proved-sender": "Only the results of our own receiver, in the topmost header, prove who wrote.",
+        "automatic": "Absence notes, lists, reports, forwarded mails and our own are never answers.",
+        "hostile": "However a mail is made, reading it takes bounded time and memory and raises nothing.",
+        "answers-questions": "A reply to the mail that asked answers the question, once, on either database.",
+        "unproved-reply": "A reply whose sender is not proved answers nothing, and the person is told of the link.",
+        "sandbox-imap": "What people write in the sandbox is read over IMAP as from a real server.",
+    },
+}
+
 
 def _listed(prefix: str, spec: str, sections: Sections) -> list[Requirement]:
     return [
@@ -543,6 +563,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("intent", "intent-normalization.md", INTENT),
     *_listed("house", "decisions", HOUSE),
     *_listed("ask", "decisions, Ask", ASK),
+    *_listed("mail", "decisions, Content", MAIL),
     *_listed("chan", "decisions, Channels", CHANNELS),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

@@ -19,6 +19,7 @@ PREFIXES = {
     "intent-normalization.md": "intent",
     "decisions": "house",
     "decisions, Ask": "ask",
+    "decisions, Content": "mail",
     "decisions, Channels": "chan",
 }
 

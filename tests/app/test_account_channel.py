@@ -18,7 +18,7 @@ from tests.app.living import settings_for
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "telegram": {"token": "1:a"},
-    "email": {"address": "us@example.org"},
+    "email": {"address": "us@example.org", "imap_host": "imap.example.org", "authserv_id": "mx.example.org"},
     "ntfy": {"url": "https://ntfy.example.org"},
     "slack": {"bot_token": "xoxb-1-2-a", "app_token": "xapp-1-a"},
     "discord": {"bot_token": "MTIz.abc.def"},

@@ -236,7 +236,7 @@ def _sending(variables: Mapping[str, str]) -> int:
         return int(connection.execute("select count(*) from delivery_requests where sending").fetchone()[0])
 
 
-@pytest.mark.parametrize("taken", ["health", "api", "sandbox", "sandbox_smtp"])
+@pytest.mark.parametrize("taken", ["health", "api", "sandbox", "sandbox_smtp", "sandbox_imap"])
 def test_a_taken_port_gives_one_clear_sentence(home: Path, taken: str) -> None:
     variables = environment(home)
     name = f"POSTROOM_PORTS__{taken.upper()}"

@@ -25,6 +25,7 @@ from postroom.system.settings.accounts import (
     WebhookAccount,
 )
 from postroom.world.channels.email import Email
+from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.telegram import Telegram
 
@@ -104,4 +105,18 @@ def _email(name: str, options: EmailSettings | EmailAccount) -> Email:
         options.password.reveal() or None,
         options.sender,
         name=name,
+        imap=_imap(options),
+    )
+
+
+def _imap(options: EmailSettings | EmailAccount) -> ImapAccount | None:
+    if not options.imap_host:
+        return None
+    return ImapAccount(
+        host=options.imap_host,
+        port=options.imap_port,
+        tls=options.imap_tls,
+        user=options.address,
+        password=options.password.reveal(),
+        authserv_id=options.authserv_id,
     )

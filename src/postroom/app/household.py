@@ -26,7 +26,7 @@ from postroom.app.intents import Correspondence, World, build_correspondence, li
 from postroom.app.mcp_port import mcp_app
 from postroom.app.messenger import messenger_parts, sender_status
 from postroom.app.module_context import module_context
-from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
+from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_IMAP, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
@@ -176,7 +176,7 @@ class _Builder:
         known |= {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
         wanted = {part: known[part] for part in self._parts if part in known}
         if SANDBOX in self._parts:
-            wanted |= {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp}
+            wanted |= {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp, SANDBOX_IMAP: ports.sandbox_imap}
         await self._listeners.bind(wanted)
         for part in wanted.keys() & known.keys():
             self._endpoints.bound(part, self._listeners.port(part))
@@ -186,9 +186,13 @@ class _Builder:
             return None
         ports = self._settings.ports
         if SANDBOX not in self._parts:
-            return SandboxAddress(self._settings.host, ports.sandbox, ports.sandbox_smtp)
+            return SandboxAddress(self._settings.host, ports.sandbox, ports.sandbox_smtp, ports.sandbox_imap)
         address = await start_sandbox(self._settings, self._listeners, self._stack)
-        self._household.addresses |= {SANDBOX: address.control_url, SANDBOX_SMTP: address.smtp_url}
+        self._household.addresses |= {
+            SANDBOX: address.control_url,
+            SANDBOX_SMTP: address.smtp_url,
+            SANDBOX_IMAP: address.imap_url,
+        }
         return address
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:

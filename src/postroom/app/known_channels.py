@@ -10,7 +10,7 @@ from postroom.app.sandbox_channel import FACED
 from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.ports import Channel
 from postroom.system.settings import Settings
-from postroom.system.settings.accounts import ChannelSettings, SlackAccount
+from postroom.system.settings.accounts import ChannelSettings, EmailAccount, EmailSettings, SlackAccount
 from postroom.system.settings.shipped import SHIPPED, spacings_seconds, timeouts_seconds
 from postroom.work.delivery.limits import SCOPES
 from postroom.world.channels.kinds import KINDS
@@ -46,8 +46,19 @@ def _declared(settings: Settings, name: str, kind: str) -> Capabilities:
     if isinstance(options, ChannelSettings):
         return declared(name, options)
     can = KINDS.get(kind, UNDECLARED)
-    is_deaf = isinstance(options, SlackAccount) and not options.app_token and not settings.in_sandbox
-    return replace(can, inbound=False) if is_deaf else can
+    return replace(can, inbound=False) if _is_deaf(settings, name) else can
+
+
+def _is_deaf(settings: Settings, name: str) -> bool:
+    """Set up to send, and not to hear what people answer."""
+    options = {account.name: account.options for account in settings.accounts}.get(name)
+    match options:
+        case SlackAccount():
+            return not options.app_token and not settings.in_sandbox
+        case EmailSettings() | EmailAccount():
+            return not (options.imap_host and options.authserv_id) and not settings.in_sandbox
+        case _:
+            return False
 
 
 def _as_set(settings: Settings, known: Mapping[str, Capabilities]) -> dict[str, Capabilities]:

@@ -15,6 +15,7 @@ WORKER: Final = "worker"
 ADAPTERS: Final = tuple(FACES)
 SANDBOX: Final = "sandbox"
 SANDBOX_SMTP: Final = "sandbox_smtp"
+SANDBOX_IMAP: Final = "sandbox_imap"
 
 
 def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -> tuple[str, ...]:

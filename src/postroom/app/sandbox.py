@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from postroom.app.parts import SANDBOX, SANDBOX_SMTP
+from postroom.app.parts import SANDBOX, SANDBOX_IMAP, SANDBOX_SMTP
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions
 from postroom.system.serving.listeners import Listeners
@@ -17,8 +17,9 @@ async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncEx
         host=settings.host,
         bot_api_socket=listeners[SANDBOX],
         smtp_socket=listeners[SANDBOX_SMTP],
+        imap_socket=listeners[SANDBOX_IMAP],
         ledger_path=settings.home / "sandbox.db",
         household=settings.household,
     )
     sandbox = await stack.enter_async_context(Sandbox(options))
-    return SandboxAddress(settings.host, sandbox.bot_api_port, sandbox.smtp_port)
+    return SandboxAddress(settings.host, sandbox.bot_api_port, sandbox.smtp_port, sandbox.imap_port)

@@ -11,8 +11,10 @@ from postroom.domain.ports import Channel
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
 from postroom.programs.sandbox.faces.known import FACES
+from postroom.programs.sandbox.imap.mail_bytes import AUTHSERV_ID
 from postroom.system.settings.shipped import SHIPPED
 from postroom.world.channels.email import Email
+from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.telegram import Telegram
 
 FACED: Final = (*SHIPPED, *FACES)
@@ -26,6 +28,8 @@ class SandboxAddress:
     host: str
     bot_api_port: int
     smtp_port: int
+    imap_port: int | None = None
+    """None: what people write by mail is not read."""
 
     @property
     def bot_api_url(self) -> str:
@@ -39,6 +43,10 @@ class SandboxAddress:
     def smtp_url(self) -> str:
         return f"smtp://{in_url(self.host)}:{self.smtp_port}"
 
+    @property
+    def imap_url(self) -> str:
+        return f"imap://{in_url(self.host)}:{self.imap_port}"
+
 
 def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -> Channel:
     url = sandbox.bot_api_url
@@ -47,7 +55,8 @@ def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -
             return Telegram(sandbox_token("" if name == kind else name), url, name=name)
         case "email":
             sender = "postroom@sandbox.example" if name == kind else f"{name}@sandbox.example"
-            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name)
+            imap = _imap(sandbox, sender)
+            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name, imap=imap)
         case "ntfy":
             return service(kind, "Ntfy", name=name, url=f"{url}/ntfy", answers_topic=answers_topic(home, name))
         case "slack":
@@ -56,3 +65,9 @@ def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -
             return service(kind, "Discord", name=name, bot_token=_DISCORD_TOKEN, api_base_url=f"{url}/api/v10")
         case _:
             raise ValueError(f"the sandbox has no face for {kind}")
+
+
+def _imap(sandbox: SandboxAddress, address: str) -> ImapAccount | None:
+    if sandbox.imap_port is None:
+        return None
+    return ImapAccount(host=sandbox.host, port=sandbox.imap_port, tls="none", user=address, authserv_id=AUTHSERV_ID)

@@ -18,6 +18,7 @@ class Flag(StrEnum):
     BOT = "bot"
     ANONYMOUS = "anonymous"
     AUTOMATIC = "automatic"  # an absence note, a bounce
+    UNVERIFIED = "unverified"  # no proof that the sender is who they say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ async def test_the_ports_of_a_running_household_are_well(home: Path) -> None:
     assert all(finding.ok for finding in found)
 
 
-@pytest.mark.parametrize("part", ["health", "api", "sandbox", "sandbox_smtp"])
+@pytest.mark.parametrize("part", ["health", "api", "sandbox", "sandbox_smtp", "sandbox_imap"])
 async def test_a_port_that_somebody_else_has_is_a_problem(home: Path, part: str) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

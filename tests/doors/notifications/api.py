@@ -19,7 +19,9 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings.load import load
 from postroom.work.inbox.request import Request
 
-NO_PORTS = {f"ports.{part}": 0 for part in ("api", "messenger", "switchboard", "sandbox", "sandbox_smtp")}
+NO_PORTS = {
+    f"ports.{part}": 0 for part in ("api", "messenger", "switchboard", "sandbox", "sandbox_smtp", "sandbox_imap")
+}
 
 
 @dataclass(frozen=True, slots=True)

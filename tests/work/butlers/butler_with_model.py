@@ -69,7 +69,7 @@ async def butler_with_model(
     arguments: Sequence[str] = (),
     model: str | None = None,
 ) -> AsyncIterator[Running]:
-    zeros = Ports(switchboard=0, general=0, health=0, messenger=0, api=0, sandbox=0, sandbox_smtp=0)
+    zeros = Ports(switchboard=0, general=0, health=0, messenger=0, api=0, sandbox=0, sandbox_smtp=0, sandbox_imap=0)
     settings = Settings(home=home, ports=zeros)
     clock, mint = SystemClock(), IdMint()
     async with AsyncExitStack() as stack:

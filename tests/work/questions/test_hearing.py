@@ -224,13 +224,23 @@ async def test_other_words_are_for_others_to_hear(chat: Chat, changes: dict[str,
     assert await chat.status(ask_id) is QuestionStatus.OPEN
 
 
-@pytest.mark.parametrize("flag", list(Flag))
+@pytest.mark.parametrize("flag", [one for one in Flag if one is not Flag.UNVERIFIED])
 async def test_a_reply_that_is_not_the_persons_own_is_kept_and_decides_nothing(chat: Chat, flag: Flag) -> None:
     ask_id = await chat.ask()
     assert await chat.write("yes", replies_to="d1-1", flags=frozenset({flag}))
     assert await chat.status(ask_id) is QuestionStatus.OPEN
     assert len(await chat.office.store.attempts(ask_id)) == 1
     assert len(chat.post.sent) == 1
+
+
+@pytest.mark.requirement("mail:unproved-reply")
+async def test_a_reply_whose_sender_is_not_proved_decides_nothing_and_the_person_is_told_of_the_link(
+    chat: Chat,
+) -> None:
+    ask_id = await chat.ask()
+    assert await chat.write("yes", replies_to="d1-1", sender=None, flags=frozenset({Flag.UNVERIFIED}))
+    assert await chat.status(ask_id) is QuestionStatus.OPEN
+    assert "not proved that this came from you; please use the link" in chat.post.sent[-1].message
 
 
 @pytest.mark.parametrize("text", ["ok", "👍", "yes"])

@@ -17,6 +17,7 @@ from postroom.world.channels.apprise.channel import AppriseService
 from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.kinds import KINDS
+from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
@@ -25,7 +26,15 @@ from postroom.world.channels.webhook.channel import Webhook
 
 MADE: dict[str, Channel] = {
     "telegram": Telegram("1:a"),
-    "email": Email("127.0.0.1", 25, "none", None, None, "us@example.org"),
+    "email": Email(
+        "127.0.0.1",
+        25,
+        "none",
+        None,
+        None,
+        "us@example.org",
+        imap=ImapAccount(host="127.0.0.1", user="us", authserv_id="mx.example.org"),
+    ),
     "slack": Slack("slack", "xoxb-1", "xapp-1"),
     "discord": Discord("discord", "a.b.c"),
     "ntfy": Ntfy("ntfy", answers_topic="answers"),

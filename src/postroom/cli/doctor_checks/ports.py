@@ -17,7 +17,7 @@ from postroom.system.serving.server import PortTaken, bind, where_set
 from postroom.system.settings import Settings
 
 _SECONDS = 2.0
-_MAIL = "sandbox_smtp"
+_MAIL = ("sandbox_smtp", "sandbox_imap")
 
 
 async def look_at_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> list[Finding]:
@@ -26,7 +26,7 @@ async def look_at_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> l
 
 
 def _wanted(settings: Settings, roster: Iterable[ButlerConfig]) -> Mapping[str, int]:
-    others = ["api", "chatgpt", "gemini", *(["sandbox", _MAIL] if settings.in_sandbox else [])]
+    others = ["api", "chatgpt", "gemini", *(["sandbox", *_MAIL] if settings.in_sandbox else [])]
     butlers = {config.name: port_for(settings, config) for config in roster}
     return butlers | {name: getattr(settings.ports, name) for name in others}
 
@@ -50,7 +50,7 @@ def _taken(subject: str, part: str, whose: str | None, ours: str) -> Finding:
 
 async def _whose(settings: Settings, part: str, port: int) -> str | None:
     """The household that holds the port; '' for one too old to say so, None for another program."""
-    if part != _MAIL:
+    if part not in _MAIL:
         return await household_at(settings.host, port, part)
     if not await _is_our_mail(settings.host, port):
         return None

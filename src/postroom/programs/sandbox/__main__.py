@@ -10,16 +10,24 @@ import sys
 from pathlib import Path
 
 from postroom.programs.sandbox.page import NOTICE
-from postroom.programs.sandbox.server import DEFAULT_BOT_API_PORT, DEFAULT_SMTP_PORT, Sandbox, SandboxOptions
+from postroom.programs.sandbox.server import (
+    DEFAULT_BOT_API_PORT,
+    DEFAULT_IMAP_PORT,
+    DEFAULT_SMTP_PORT,
+    Sandbox,
+    SandboxOptions,
+)
 
 
 def read_options(arguments: list[str]) -> SandboxOptions:
     parser = argparse.ArgumentParser(
-        prog="python -m postroom.programs.sandbox", description=f"A local Telegram Bot API and SMTP server. {NOTICE}."
+        prog="python -m postroom.programs.sandbox",
+        description=f"A local Telegram Bot API, SMTP and IMAP server. {NOTICE}.",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--bot-api-port", type=int, default=DEFAULT_BOT_API_PORT, help="0 takes any free port")
     parser.add_argument("--smtp-port", type=int, default=DEFAULT_SMTP_PORT, help="0 takes any free port")
+    parser.add_argument("--imap-port", type=int, default=DEFAULT_IMAP_PORT, help="0 takes any free port")
     parser.add_argument("--ledger", type=Path, help="file that keeps what arrived; without it, memory")
     parser.add_argument("--token", help="the one bot token to accept; without it, any that looks like one")
     given = parser.parse_args(arguments)
@@ -27,6 +35,7 @@ def read_options(arguments: list[str]) -> SandboxOptions:
         host=given.host,
         bot_api_port=given.bot_api_port,
         smtp_port=given.smtp_port,
+        imap_port=given.imap_port,
         ledger_path=given.ledger,
         token=given.token,
     )
@@ -51,6 +60,7 @@ def ready_line(sandbox: Sandbox) -> str:
             "host": sandbox.options.host,
             "bot_api_port": sandbox.bot_api_port,
             "smtp_port": sandbox.smtp_port,
+            "imap_port": sandbox.imap_port,
             "url": f"{sandbox.bot_api_url}/sandbox/",
         }
     )

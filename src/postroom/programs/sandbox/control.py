@@ -193,6 +193,7 @@ class Control:
     async def write_email(self, request: web.Request) -> web.StreamResponse:
         mail = inbound.written(await read_json(request))
         kept = self._ledger.email.keep(mail, from_person=True, now_us=self._clock.now_us())
+        self._news.ring()
         return answer({"message": mail_listing(kept), "message_id": kept.mail.message_id})
 
     async def clear(self, request: web.Request) -> web.StreamResponse:

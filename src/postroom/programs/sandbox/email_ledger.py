@@ -28,7 +28,10 @@ create table if not exists emails (
     raw blob not null,
     received_us integer not null
 );
+create table if not exists mailbox (validity integer not null);
+insert into mailbox select cast(strftime('%s', 'now') as integer) where not exists (select 1 from mailbox);
 """
+"""A mailbox that begins anew numbers its mails anew, and says so by its validity."""
 
 _COLUMNS = (
     "email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, thread_references, headers"
@@ -71,6 +74,10 @@ class EmailLedger:
         with self._file.reading() as connection:
             row = connection.execute("select raw from emails where email_id = ?", (email_id,)).fetchone()
         return None if row is None else bytes(row[0])
+
+    def validity(self) -> int:
+        with self._file.reading() as connection:
+            return int(connection.execute("select validity from mailbox").fetchone()[0])
 
     def clear(self, connection: sqlite3.Connection) -> None:
         connection.execute("delete from emails")

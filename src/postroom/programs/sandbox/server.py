@@ -1,4 +1,4 @@
-"""Both sandbox servers, started and stopped together in the running loop."""
+"""All sandbox servers, started and stopped together in the running loop."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from postroom.programs.sandbox.control import Control
 from postroom.programs.sandbox.faces.face import FaceParts, SandboxFace
 from postroom.programs.sandbox.faces.known import FACES
 from postroom.programs.sandbox.faults import ArmedFaults
+from postroom.programs.sandbox.imap.server import ImapServer
 from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.logs import http_logger
 from postroom.programs.sandbox.smtp import Mailroom, SmtpServer
@@ -30,10 +31,19 @@ from postroom.system.signal import Signal
 
 DEFAULT_BOT_API_PORT = 40290
 DEFAULT_SMTP_PORT = 40225
+DEFAULT_IMAP_PORT = 40243
 _STOP_SECONDS = 2.0
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - listed to keep them out of the allowed names
 
-__all__ = ["DEFAULT_BOT_API_PORT", "DEFAULT_SMTP_PORT", "SANDBOX_TOKEN", "Sandbox", "SandboxOptions", "serve"]
+__all__ = [
+    "DEFAULT_BOT_API_PORT",
+    "DEFAULT_IMAP_PORT",
+    "DEFAULT_SMTP_PORT",
+    "SANDBOX_TOKEN",
+    "Sandbox",
+    "SandboxOptions",
+    "serve",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +57,13 @@ class SandboxOptions:
     host: str = "127.0.0.1"
     bot_api_port: int = 0
     smtp_port: int = 0
+    imap_port: int = 0
     ledger_path: Path | None = None
     token: str | None = None
     allowed_hosts: Sequence[str] = ()
     bot_api_socket: socket.socket | None = None
     smtp_socket: socket.socket | None = None
+    imap_socket: socket.socket | None = None
     smtp_starttls: ssl.SSLContext | None = None
     smtp_implicit_tls: ssl.SSLContext | None = None
     household: str | None = None  # whose sandbox this is, for those who ask /health
@@ -64,12 +76,14 @@ class Sandbox:
         self.faults = ArmedFaults()
         self.bot_api_port = 0
         self.smtp_port = 0
+        self.imap_port = 0
         self._clock = clock or SystemClock()
         self._stopping = asyncio.Event()
         self._news = Signal()
         self.faces = self._made_faces()
         self._runner = self._http()
         self._smtp = self._mail()
+        self._imap = ImapServer(self.ledger.email, self._news)
 
     @property
     def bot_api_url(self) -> str:
@@ -85,6 +99,10 @@ class Sandbox:
                 self.smtp_port = await self._smtp.start(sock=options.smtp_socket)
             else:
                 self.smtp_port = await self._smtp.start(host=options.host, port=options.smtp_port)
+            if options.imap_socket is not None:
+                self.imap_port = await self._imap.start(sock=options.imap_socket)
+            else:
+                self.imap_port = await self._imap.start(host=options.host, port=options.imap_port)
         except BaseException:
             await self.stop()
             raise
@@ -94,6 +112,7 @@ class Sandbox:
         self._stopping.set()
         self._news.ring()
         await self._smtp.stop()
+        await self._imap.stop()
         await self._runner.cleanup()
         self.ledger.close()
 

@@ -256,6 +256,8 @@ class Ports(SettingsSection):
     """The sandbox's Bot API and its page."""
     sandbox_smtp: Port = 40225
     """The sandbox's mail server."""
+    sandbox_imap: Port = 40243
+    """The sandbox's mailbox, over IMAP."""
 
 
 class TelemetrySettings(SettingsSection):

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from postroom.domain.answer_attempt import Flag
 from postroom.domain.errors import PostroomError
 from postroom.domain.inbound_message import InboundEvent, InboundMessage
 from postroom.domain.inbound_reply import InboundReply
@@ -107,10 +108,14 @@ def of_messages(handle: MessageHandler) -> Handler:
 
 
 def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:
-    """Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself."""
+    """
+    Remembers that a message came in, so that an answer to it is known to be one; takes nothing for itself.
+
+    Where the sender is not proved, others could make us write to an address that never wrote.
+    """
 
     async def handle(message: InboundMessage) -> bool:
-        for address in message.places:
+        for address in () if Flag.UNVERIFIED in message.flags else message.places:
             await conversations.hear(message.channel, address, message.message_id, clock.now_us())
         return False
 

@@ -48,7 +48,7 @@ def _thread_target(outgoing: Outgoing, context: RequestContext, channel: Channel
         raise _refused(
             "request_context.source_sender_identity", f"is not an address on {outgoing.channel}", "not_an_address"
         )
-    return Target(address, thread)
+    return Target(address, thread and thread.removeprefix(f"{address}:"))
 
 
 async def _owner(channel: Channel, book: AddressBook) -> Target:

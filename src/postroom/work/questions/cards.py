@@ -97,6 +97,10 @@ class CardMaker:
         """A short reply where the card itself could not be changed."""
         return self._reply(question, shown, ending_line(question), "over")
 
+    def letter(self, question: Question, shown: Presentation) -> Outgoing:
+        """What was asked and how it ended, to the one who answered where cards stay as they are."""
+        return self._reply(question, shown, closing_words(question), "over")
+
     def reminder(self, question: Question, shown: Presentation, act: str = "remind") -> Outgoing:
         """
         A new message, since an edit rings no bell; it answers the card where the channel has threads.

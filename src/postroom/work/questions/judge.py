@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
+from postroom.domain.answer_attempt import Attempt, Flag, Said, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, QuestionKind
@@ -57,6 +57,10 @@ def judge(
 
 
 def _refused_person(question: Question, attempt: Attempt, policy: AnswerPolicy) -> Verdict | None:
+    if attempt.flags == {Flag.UNVERIFIED}:
+        return _unauthorised(
+            "unverified", "it is not proved that this came from you; please use the link in the message or the console"
+        )
     if attempt.flags:
         return _unauthorised(str(min(attempt.flags)), "forwarded, automatic and anonymous messages are not answers")
     if attempt.person_id is None or attempt.assurance is Assurance.NONE:

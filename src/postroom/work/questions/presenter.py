@@ -15,7 +15,8 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
-from postroom.domain.presentation import PresentationClaim, Shown
+from postroom.domain.presentation import Presentation, PresentationClaim, Shown
+from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
@@ -177,6 +178,8 @@ class Presenter:
     async def _close(self, claim: PresentationClaim) -> None:
         question, shown = claim.question, claim.presentation
         if shown.delivery_id is None or not self.cards.ability(shown).edits:
+            if self._is_owed_a_letter(question, shown):
+                await self._submit(claim, self.cards.letter(question, shown), 0)
             await self._tell(claim, Shown(move=PresentationMove.LEAVE, reason=NO_EDITS))
             return
         outcome = await self._submit(claim, self.cards.closing(question, shown), WAIT_SECONDS)
@@ -186,6 +189,12 @@ class Presenter:
             await self._later(claim, outcome)
         else:
             await self._leave(claim, _reason(outcome))
+
+    def _is_owed_a_letter(self, question: Question, shown: Presentation) -> bool:
+        """Who answered by words, on a card that stays as it is, would else not know whether they were heard."""
+        ability, by = self.cards.ability(shown), question.answered_by
+        by_words = ability.inbound and not ability.buttons and shown.delivery_id is not None
+        return by_words and by is not None and (by.channel, by.person_id) == (shown.channel, shown.person_id)
 
     async def _leave(self, claim: PresentationClaim, reason: str) -> None:
         """The card is gone or fixed; a short reply says how it ended, where replies are short."""

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from ipaddress import ip_address
-from typing import ClassVar
 
-from postroom.domain.capabilities import Capabilities
+from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.inbound_message import Listened
 from postroom.world.channels.email_message import OutgoingMail, build
 from postroom.world.channels.kinds import EMAIL
-from postroom.world.channels.mailbox import mailbox
+from postroom.world.channels.mail_listening.account import ImapAccount
+from postroom.world.channels.mail_listening.answered_message import OwnMessages
+from postroom.world.channels.mail_listening.incoming import MailReading
+from postroom.world.channels.mail_listening.listening import MailListening
+from postroom.world.channels.mailbox import is_this_machine, mailbox
 from postroom.world.channels.smtp_visit import Security, Server, SmtpVisit
 
 
 class Email:
-    capabilities: ClassVar[Capabilities] = EMAIL
+    """With `imap` it also listens; replies are answers where our own server proves who sent them."""
 
     def __init__(
         self,
@@ -29,6 +33,7 @@ class Email:
         from_address: str,
         *,
         name: str = "email",
+        imap: ImapAccount | None = None,
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -38,7 +43,7 @@ class Email:
             raise ValueError("from_address must be a single e-mail address")
         if security not in ("starttls", "tls", "none"):
             raise ValueError("security must be starttls, tls or none")
-        if username and security == "none" and not _is_this_machine(host):
+        if username and security == "none" and not is_this_machine(host):
             raise ValueError("a login needs starttls or tls unless the mail server is on this machine")
         self.name = name
         self._sender, self._now = sender, now
@@ -51,6 +56,12 @@ class Email:
             tls_context=tls_context or (None if security == "none" else ssl.create_default_context()),
             client_name=client_name,
         )
+        self.capabilities = replace(EMAIL, inbound=imap is not None and bool(imap.authserv_id))
+        self._own = OwnMessages(sender)
+        self._reply_tags = imap is not None and imap.reply_tags
+        self._listening = self._listener(imap) if imap else None
+        if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
+            self.listen = self._listen
 
     def __repr__(self) -> str:
         server = self._server
@@ -60,7 +71,7 @@ class Email:
         return mailbox(text)
 
     def prepare(self, message: Message) -> Sequence[OutgoingMail]:
-        return (build(message, sender=self._sender, now=self._now()),)
+        return (build(self._tagged(message), sender=self._sender, now=self._now()),)
 
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
         await SmtpVisit(self._server).make(part, timeout_seconds)
@@ -68,14 +79,31 @@ class Email:
 
     async def probe(self, timeout_seconds: float) -> str:
         await SmtpVisit(self._server).make(None, timeout_seconds)
+        if self._listening is not None:
+            await self._listening.probe()
         return f"{self._server.username or self._sender} at {self._server.host}"
 
     async def close(self) -> None:
-        """Nothing stays open between two messages."""
+        """Nothing stays open between two messages; the mailbox does."""
+        if self._listening is not None:
+            await self._listening.close()
 
+    async def _listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        assert self._listening is not None  # noqa: S101 - only then is it a method of ours
+        return await self._listening.listen(position, timeout_seconds)
 
-def _is_this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    def _listener(self, imap: ImapAccount) -> MailListening:
+        reading = MailReading(
+            channel=self.name,
+            own=self._own,
+            own_addresses=frozenset({folded(self._sender), folded(imap.user)}),
+            authserv_id=imap.authserv_id,
+        )
+        return MailListening(imap, reading, self._now)
+
+    def _tagged(self, message: Message) -> Message:
+        """Where a relay gives mails other ids, the address that is answered to says which one is meant."""
+        if not self._reply_tags or message.markup is None or message.markup.reply_to is not None:
+            return message
+        tagged = replace(message.markup, reply_to=self._own.reply_address(message.delivery_id))
+        return replace(message, markup=tagged)

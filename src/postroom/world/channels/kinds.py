@@ -24,11 +24,13 @@ TELEGRAM: Final = Capabilities(
 EMAIL: Final = Capabilities(
     replies=True,
     threads=True,
+    inbound=True,
     style="letter",
     timeout_seconds=45.0,
     bot_per_minute=20,
     user_per_minute=10,
 )
+"""With a mailbox to read, and a server that proves who wrote; without them nothing is heard."""
 SLACK: Final = Capabilities(
     reconciles=True,
     max_units=3000,

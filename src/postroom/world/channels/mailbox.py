@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 
 LONGEST_ADDRESS = 254
 _LONGEST_LOCAL_PART = 64
@@ -31,3 +32,10 @@ def mailbox(text: str) -> str | None:
 
 def domain_of(address: str) -> str:
     return address.rpartition("@")[2]
+
+
+def is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

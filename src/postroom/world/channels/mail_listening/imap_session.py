@@ -1,0 +1,284 @@
+"""One visit to an IMAP server: look at a mailbox without changing anything in it, fetch, and wait for more."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import re
+import ssl
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Self, TypeVar
+
+from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.world.channels.mail_listening.account import ImapAccount
+from postroom.world.channels.mail_listening.imap_response import (
+    LONGEST_LINE,
+    ImapResponse,
+    NotImap,
+    read_response,
+)
+from postroom.world.http.descriptors import out_of_descriptors
+
+STEP_SECONDS: Final = 30.0
+FETCHED_BYTES: Final = 1_048_576  # of a longer mail the rest is not needed: what a person wrote stands first
+_MOST_UNTAGGED: Final = 10_000
+_QUOTABLE: Final = re.compile(r"[\x20-\x7e]*")
+_UID: Final = re.compile(r"\bUID (\d{1,10})\b", re.IGNORECASE)
+_MOMENT: Final = re.compile(
+    r'\bINTERNALDATE " ?(?P<day>\d{1,2})-(?P<month>[a-z]{3})-(?P<year>\d{4}) (?P<time>[\d:]{8}) (?P<zone>[+-]\d{4})"',
+    re.IGNORECASE,
+)
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_CODE: Final = re.compile(r"\[(UIDVALIDITY|UIDNEXT) (\d{1,10})\]", re.IGNORECASE)
+
+Done = TypeVar("Done")
+
+
+class LoginRefused(TargetUnavailable):
+    """Trying again soon would only lock the account."""
+
+
+class Refused(Exception):
+    """The server answered NO or BAD."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedMail:
+    """`at_us` is when our server received it, by its own clock."""
+
+    validity: int
+    uid: int
+    at_us: int | None
+    content: bytes = field(repr=False)
+
+
+class ImapSession:
+    """
+    After an error nothing is known of the connection any more: it is dropped and another one opened.
+
+    Errors are raised outside of the handlers that caught the library's own, which may quote what was sent.
+    """
+
+    def __init__(self, account: ImapAccount) -> None:
+        self._account = account
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._before: asyncio.StreamWriter | None = None
+        self._count = 0
+        self._abilities: frozenset[str] = frozenset()
+        self.validity = 0
+        self.next_uid: int | None = None
+        self.announced = False
+        """The server has spoken of a new mail since this was last set to False."""
+
+    @property
+    def can_idle(self) -> bool:
+        return "IDLE" in self._abilities
+
+    async def open(self) -> Self:
+        await self._step(self._connect())
+        await self._log_in()
+        self._abilities = await self._capabilities()
+        await self._examine()
+        return self
+
+    def close(self) -> None:
+        """Without a goodbye that one would have to wait for."""
+        if self._writer is not None:
+            self._writer.transport.abort()
+        self._reader = self._writer = self._before = None
+
+    async def uids(self, criteria: str) -> list[int]:
+        said = await self.command(f"UID SEARCH {criteria}")
+        found = [one.words.split()[1:] for one in said if one.words.upper().startswith("SEARCH")]
+        return sorted({int(uid) for uids in found for uid in uids if uid.isdecimal()})
+
+    async def fetch(self, uid: int) -> FetchedMail | None:
+        """None when the mail is gone."""
+        said = await self.command(f"UID FETCH {uid} (UID INTERNALDATE BODY.PEEK[]<0.{FETCHED_BYTES}>)")
+        for one in said:
+            named = _UID.search(one.line)
+            if named and int(named[1]) == uid and one.literals:
+                moment = _moment(one.line)
+                return FetchedMail(validity=self.validity, uid=uid, at_us=moment, content=one.literals[-1])
+        return None
+
+    async def wait(self, seconds: float) -> None:
+        """Until the server speaks of a new mail; it may be silent about one, so a search has the last word."""
+        if not self.can_idle:
+            await asyncio.sleep(min(seconds, 10.0))
+            await self.command("NOOP")
+            return
+        tag = await self._step(self._begin_idle())
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not self.announced and (left := deadline - asyncio.get_running_loop().time()) > 0:
+            await self._step(self._heard(left), left + STEP_SECONDS)
+        await self._step(self._end_idle(tag))
+
+    async def command(self, text: str, *, private: Sequence[str] = ()) -> list[ImapResponse]:
+        """What the server says until it is done; raises Refused when it does not do it."""
+        return await self._step(self._command(text, private))
+
+    async def _connect(self) -> None:
+        account = self._account
+        context = self._context() if account.tls == "tls" else None
+        self._reader, self._writer = await asyncio.open_connection(
+            account.host, account.port, ssl=context, limit=LONGEST_LINE
+        )
+        greeting = await read_response(self._reader)
+        if greeting.tag != "*" or greeting.status not in ("OK", "PREAUTH"):
+            raise NotImap("no greeting")
+        if account.tls == "starttls":
+            await self._command("STARTTLS", ())
+            await self._encrypt()
+
+    def _context(self) -> ssl.SSLContext:
+        return self._account.tls_context or ssl.create_default_context()
+
+    async def _encrypt(self) -> None:
+        """Onto a new reader: what came before the encryption could have been put there by others."""
+        assert self._writer is not None  # noqa: S101 - connected
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=LONGEST_LINE)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport = await loop.start_tls(
+            self._writer.transport, protocol, self._context(), server_hostname=self._account.host
+        )
+        if transport is None:
+            raise NotImap("no encryption")
+        protocol.connection_made(transport)
+        self._before = self._writer  # one that is forgotten closes what is below it
+        self._reader, self._writer = reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    async def _log_in(self) -> None:
+        account, refused = self._account, False
+        try:
+            if _QUOTABLE.fullmatch(account.user + account.password):
+                await self.command("LOGIN", private=(account.user, account.password))
+            else:
+                await self._step(self._authenticate(f"\0{account.user}\0{account.password}"))
+        except Refused:
+            refused = True
+        if refused:
+            self.close()
+            raise LoginRefused("the mail server does not accept our login for reading mail")
+
+    async def _authenticate(self, plain: str) -> None:
+        tag = await self._send("AUTHENTICATE PLAIN")
+        while (said := await self._read()).tag != "+":
+            if said.tag == tag:
+                raise Refused
+        await self._write(base64.b64encode(plain.encode()) + b"\r\n")
+        await self._until(tag)
+
+    async def _capabilities(self) -> frozenset[str]:
+        said = await self.command("CAPABILITY")
+        return frozenset(word.upper() for one in said for word in one.words.split())
+
+    async def _examine(self) -> None:
+        try:
+            said = await self.command("EXAMINE", private=(self._account.mailbox,))
+        except Refused:
+            said = []
+        codes = {name.upper(): int(number) for one in said for name, number in _CODE.findall(one.line)}
+        if "UIDVALIDITY" not in codes:
+            self.close()
+            raise TargetUnavailable(f"the mail server does not open the mailbox {self._account.mailbox!r} for us")
+        self.validity, self.next_uid = codes["UIDVALIDITY"], codes.get("UIDNEXT")
+
+    async def _begin_idle(self) -> str:
+        tag = await self._send("IDLE")
+        while (said := await self._read()).tag != "+":
+            if said.tag == tag:
+                raise NotImap("no waiting")
+        return tag
+
+    async def _heard(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._read()
+
+    async def _end_idle(self, tag: str) -> None:
+        await self._write(b"DONE\r\n")
+        await self._until(tag)
+
+    async def _command(self, text: str, private: Sequence[str]) -> list[ImapResponse]:
+        return await self._until(await self._send(" ".join([text, *map(_quoted, private)])))
+
+    async def _send(self, text: str) -> str:
+        self._count += 1
+        tag = f"p{self._count}"
+        await self._write(f"{tag} {text}\r\n".encode())
+        return tag
+
+    async def _write(self, data: bytes) -> None:
+        if self._writer is None:
+            raise EOFError
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def _read(self) -> ImapResponse:
+        if self._reader is None:
+            raise EOFError
+        said = await read_response(self._reader)
+        if said.tag == "*" and said.status == "BYE":
+            raise EOFError
+        self.announced = self.announced or said.announces_mail
+        return said
+
+    async def _until(self, tag: str) -> list[ImapResponse]:
+        said: list[ImapResponse] = []
+        while (one := await self._read()).tag != tag:
+            if len(said) >= _MOST_UNTAGGED:
+                raise NotImap("no end")
+            said.append(one)
+        if one.status != "OK":
+            raise Refused
+        return said
+
+    async def _step(self, doing: Coroutine[Any, Any, Done], seconds: float = STEP_SECONDS) -> Done:
+        """Drops the connection unless the step came to an end, whatever stopped it."""
+        failure: PostroomError | None = None
+        ended = False
+        try:
+            async with asyncio.timeout(seconds):
+                done = await doing
+            ended = True
+        except Refused:
+            ended = True
+            raise
+        except TimeoutError:
+            failure = TargetUnavailable("the mail server was silent for too long while we read mail")
+        except ssl.SSLCertVerificationError:
+            failure = TargetUnavailable(f"the certificate of the mail server {self._account.host} is not valid")
+        except NotImap:
+            failure = TargetUnavailable("the server does not speak IMAP as we know it")
+        except (OSError, EOFError, UnicodeError) as error:
+            failure = out_of_descriptors(error) or TargetUnavailable(
+                "the mail server could not be reached for reading mail"
+            )
+        finally:
+            if not ended:
+                self.close()
+        if failure:
+            raise failure
+        return done
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _moment(line: str) -> int | None:
+    """Month names are English, whatever the language of this machine."""
+    found = _MOMENT.search(line)
+    if found is None or (month := found["month"].title()) not in _MONTHS:
+        return None
+    text = f"{found['year']}-{_MONTHS.index(month) + 1:02}-{int(found['day']):02}T{found['time']}{found['zone']}"
+    try:
+        return int(datetime.fromisoformat(text).timestamp()) * 1_000_000
+    except (ValueError, OverflowError):
+        return None

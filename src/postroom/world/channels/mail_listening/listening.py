@@ -1,0 +1,149 @@
+"""Hear what people write by mail: each mail once, in order, without touching anything in the mailbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import structlog
+
+from postroom.domain.errors import TargetUnavailable
+from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.world.channels.mail_listening.account import ImapAccount
+from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapSession, LoginRefused, Refused
+from postroom.world.channels.mail_listening.incoming import MailReading
+from postroom.world.channels.mail_listening.position import MailPosition
+from postroom.world.channels.mailbox import domain_of
+
+SWEEP_SECONDS: Final = 60.0  # a server may be silent about a mail; it also ends IDLE long before its 29 minutes
+MOST_AT_ONCE: Final = 20
+MOST_LOOKED_BACK: Final = 200
+_LOOK_BACK: Final = timedelta(days=31)  # a question is open for thirty
+_FIRST_PAUSE: Final = timedelta(seconds=30)
+_LONGEST_PAUSE: Final = timedelta(minutes=15)
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+_log = structlog.get_logger("postroom.mail")
+
+
+class MailListening:
+    """
+    Positions are the mailbox's UIDVALIDITY and the last UID that was handled.
+
+    A mailbox that is read for the first time, or numbered anew, is searched for what concerns our own mails, and for
+    no more: each of those is the same event as before, so it is judged once.
+    """
+
+    def __init__(self, account: ImapAccount, reading: MailReading, now: Callable[[], datetime]) -> None:
+        self._account = account
+        self._reading = reading
+        self._now = now
+        self._session: ImapSession | None = None
+        self._refusals = 0
+        self._not_before: datetime | None = None
+
+    async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
+        session = await self._ready()
+        try:
+            return await self._look(session, position, timeout_seconds)
+        except Refused:
+            await self.close()
+            raise TargetUnavailable("the mail server would not search or fetch mail for us") from None
+        except BaseException:
+            await self.close()
+            raise
+
+    async def probe(self) -> None:
+        """Whether the login works; raises one of our errors."""
+        session = ImapSession(self._account)
+        try:
+            await session.open()
+        finally:
+            session.close()
+
+    async def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+        self._session = None
+
+    async def _ready(self) -> ImapSession:
+        if self._not_before is not None and self._now() < self._not_before:
+            raise LoginRefused("the mail server does not accept our login for reading mail")
+        if self._session is None:
+            self._session = await self._opened()
+        return self._session
+
+    async def _opened(self) -> ImapSession:
+        session = ImapSession(self._account)
+        try:
+            await session.open()
+        except LoginRefused:
+            self._refused()
+            raise
+        except BaseException:
+            session.close()
+            raise
+        self._refusals, self._not_before = 0, None
+        return session
+
+    def _refused(self) -> None:
+        """Servers lock an account that is tried again and again, so the pauses grow."""
+        pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._refusals, 10))
+        self._refusals += 1
+        self._not_before = self._now() + pause
+
+    async def _look(self, session: ImapSession, position: int | None, timeout_seconds: float) -> Listened:
+        before = None if position is None else MailPosition.of(position)
+        if before is None or not before.is_in(session.validity):
+            return await self._looked_back(session)
+        uids = await self._new(session, before.uid, timeout_seconds)
+        return await self._listened(session, uids, MOST_AT_ONCE)
+
+    async def _new(self, session: ImapSession, after: int, timeout_seconds: float) -> Sequence[int]:
+        """A mail that comes between a search and the waiting is announced in one of the two."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout_seconds
+        while True:
+            session.announced = False
+            # The last mail is always found, whatever its number.
+            uids = [uid for uid in await session.uids(f"UID {after + 1}:*") if uid > after]
+            left = deadline - clock()
+            if uids or left <= 0:
+                return uids
+            if not session.announced:
+                await session.wait(min(left, SWEEP_SECONDS))
+
+    async def _looked_back(self, session: ImapSession) -> Listened:
+        last = session.next_uid - 1 if session.next_uid else max([0, *await session.uids("ALL")])
+        found = [uid for uid in await session.uids(self._ours()) if uid <= last][-MOST_LOOKED_BACK:]
+        heard = await self._listened(session, found, MOST_LOOKED_BACK)
+        return Listened(events=heard.events, position=MailPosition(session.validity, last).number)
+
+    def _ours(self) -> str:
+        since = (self._now().astimezone(UTC) - _LOOK_BACK).date()
+        domain = domain_of(self._reading.own.address)
+        about = f'OR HEADER In-Reply-To "@{domain}" OR HEADER References "@{domain}"'
+        day = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}"
+        return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
+
+    def _event(self, mail: FetchedMail) -> InboundEvent | None:
+        """What the mail library itself stumbles over is no person's mail, and must not hold up all behind it."""
+        try:
+            return self._reading.event(mail)
+        except _STUMBLES as error:
+            _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
+            return None
+
+    async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:
+        """Parsed beside the loop: a mail may be long, and it is not ours."""
+        events: list[InboundEvent] = []
+        for uid in uids[:most]:
+            mail = await session.fetch(uid)
+            event = await asyncio.to_thread(self._event, mail) if mail else None
+            if event is not None:
+                events.append(event)
+        position = MailPosition(session.validity, uids[:most][-1]).number if uids else None
+        return Listened(events=tuple(events), position=position, everything=len(uids) <= most)

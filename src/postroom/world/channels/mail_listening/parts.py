@@ -1,0 +1,66 @@
+"""The parts of a mail, bounded: neither ten thousand of them nor a thousand levels cost more than a few."""
+
+from __future__ import annotations
+
+import email
+import re
+from collections.abc import Iterator
+from email.message import Message
+from email.parser import BytesHeaderParser
+from typing import Final
+
+from postroom.world.channels.mail_listening.charsets import decoded_bytes
+
+MOST_PARTS: Final = 50
+_DEEPEST: Final = 10
+_MOST_CONTAINERS: Final = 100
+_MOST_BYTES: Final = 262_144
+_CONTAINER: Final = re.compile(rb"(?:multipart|message)/", re.IGNORECASE)
+_LIBRARY_STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, AssertionError)
+_HEAD: Final = re.compile(rb"\r?\n\r?\n")
+
+
+def parsed(content: bytes) -> Message:
+    """A mail that nests more than any person's program does is read as its headers alone."""
+    if sum(1 for _ in _CONTAINER.finditer(content)) <= _MOST_CONTAINERS:
+        return email.message_from_bytes(content)
+    head = _HEAD.search(content)
+    return BytesHeaderParser().parsebytes(content[: head.end() if head else _MOST_BYTES])
+
+
+def parts_of(message: Message) -> Iterator[Message]:
+    """In the order a reader sees them, without what is in a mail that is attached."""
+    waiting = [(message, 0)]
+    for _ in range(MOST_PARTS):
+        if not waiting:
+            return
+        part, depth = waiting.pop(0)
+        if part.is_multipart() and _type(part).startswith("multipart/"):
+            inside = part.get_payload()
+            if depth < _DEEPEST and isinstance(inside, list):
+                waiting[:0] = [(one, depth + 1) for one in inside[:MOST_PARTS] if isinstance(one, Message)]
+            continue
+        yield part
+
+
+def text_of(part: Message) -> str:
+    try:
+        raw = part.get_payload(decode=True)
+    except _LIBRARY_STUMBLES:
+        return ""
+    return decoded_bytes(raw[:_MOST_BYTES], _charset(part)) if isinstance(raw, bytes) else ""
+
+
+def is_text(part: Message, kind: str) -> bool:
+    return _type(part) == f"text/{kind}" and part.get_content_disposition() != "attachment"
+
+
+def _type(part: Message) -> str:
+    return part.get_content_type()
+
+
+def _charset(part: Message) -> str | None:
+    try:
+        return part.get_content_charset()
+    except _LIBRARY_STUMBLES:
+        return None
