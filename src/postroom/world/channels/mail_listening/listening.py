@@ -12,7 +12,7 @@ import structlog
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, Listened
 from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapSession, LoginRefused, ImapRefused
+from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapRefused, ImapSession, LoginRefused
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.position import MailPosition
 from postroom.world.channels.mailbox import domain_of
