@@ -44,18 +44,16 @@ class ImapResponse:
 
 async def read_response(reader: asyncio.StreamReader) -> ImapResponse:
     """Raises NotImap, EOFError or OSError; the caller sets the time limit."""
-    pieces: list[bytes] = []
+    pieces = [await _line(reader)]
     literals: list[bytes] = []
-    while True:
-        pieces.append(await _line(reader))
-        announced = _LITERAL.search(pieces[-1])
-        if announced is None:
-            return ImapResponse(b"".join(pieces).decode("utf-8", "replace").rstrip("\r\n"), tuple(literals))
+    while announced := _LITERAL.search(pieces[-1]):
         wanted = int(announced[1])
         if wanted + sum(map(len, literals)) > MOST_BYTES or len(literals) >= _MOST_LITERALS:
             raise NotImap("more bytes than were asked for")
         literals.append(await reader.readexactly(wanted))
         pieces[-1] = pieces[-1].removesuffix(b"\r\n")
+        pieces.append(await _line(reader))
+    return ImapResponse(b"".join(pieces).decode("utf-8", "replace").rstrip("\r\n"), tuple(literals))
 
 
 async def _line(reader: asyncio.StreamReader) -> bytes:

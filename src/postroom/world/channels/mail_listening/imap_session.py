@@ -41,7 +41,7 @@ class LoginRefused(TargetUnavailable):
     """Trying again soon would only lock the account."""
 
 
-class Refused(Exception):
+class ImapRefused(Exception):
     """The server answered NO or BAD."""
 
 
@@ -119,7 +119,7 @@ class ImapSession:
         await self._step(self._end_idle(tag))
 
     async def command(self, text: str, *, private: Sequence[str] = ()) -> list[ImapResponse]:
-        """What the server says until it is done; raises Refused when it does not do it."""
+        """What the server says until it is done; raises ImapRefused when it does not do it."""
         return await self._step(self._command(text, private))
 
     async def _connect(self) -> None:
@@ -159,7 +159,7 @@ class ImapSession:
                 await self.command("LOGIN", private=(account.user, account.password))
             else:
                 await self._step(self._authenticate(f"\0{account.user}\0{account.password}"))
-        except Refused:
+        except ImapRefused:
             refused = True
         if refused:
             self.close()
@@ -169,7 +169,7 @@ class ImapSession:
         tag = await self._send("AUTHENTICATE PLAIN")
         while (said := await self._read()).tag != "+":
             if said.tag == tag:
-                raise Refused
+                raise ImapRefused
         await self._write(base64.b64encode(plain.encode()) + b"\r\n")
         await self._until(tag)
 
@@ -180,7 +180,7 @@ class ImapSession:
     async def _examine(self) -> None:
         try:
             said = await self.command("EXAMINE", private=(self._account.mailbox,))
-        except Refused:
+        except ImapRefused:
             said = []
         codes = {name.upper(): int(number) for one in said for name, number in _CODE.findall(one.line)}
         if "UIDVALIDITY" not in codes:
@@ -235,7 +235,7 @@ class ImapSession:
                 raise NotImap("no end")
             said.append(one)
         if one.status != "OK":
-            raise Refused
+            raise ImapRefused
         return said
 
     async def _step(self, doing: Coroutine[Any, Any, Done], seconds: float = STEP_SECONDS) -> Done:
@@ -246,7 +246,7 @@ class ImapSession:
             async with asyncio.timeout(seconds):
                 done = await doing
             ended = True
-        except Refused:
+        except ImapRefused:
             ended = True
             raise
         except TimeoutError:

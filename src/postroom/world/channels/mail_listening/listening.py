@@ -12,7 +12,7 @@ import structlog
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, Listened
 from postroom.world.channels.mail_listening.account import ImapAccount
-from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapSession, LoginRefused, Refused
+from postroom.world.channels.mail_listening.imap_session import FetchedMail, ImapRefused, ImapSession, LoginRefused
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.position import MailPosition
 from postroom.world.channels.mailbox import domain_of
@@ -49,7 +49,7 @@ class MailListening:
         session = await self._ready()
         try:
             return await self._look(session, position, timeout_seconds)
-        except Refused:
+        except ImapRefused:
             await self.close()
             raise TargetUnavailable("the mail server would not search or fetch mail for us") from None
         except BaseException:
@@ -105,16 +105,17 @@ class MailListening:
     async def _new(self, session: ImapSession, after: int, timeout_seconds: float) -> Sequence[int]:
         """A mail that comes between a search and the waiting is announced in one of the two."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + timeout_seconds
-        while True:
-            session.announced = False
-            # The last mail is always found, whatever its number.
-            uids = [uid for uid in await session.uids(f"UID {after + 1}:*") if uid > after]
-            left = deadline - clock()
-            if uids or left <= 0:
-                return uids
+        deadline, uids = clock() + timeout_seconds, await self._after(session, after)
+        while not uids and (left := deadline - clock()) > 0:
             if not session.announced:
                 await session.wait(min(left, SWEEP_SECONDS))
+            uids = await self._after(session, after)
+        return uids
+
+    async def _after(self, session: ImapSession, after: int) -> Sequence[int]:
+        """The search finds the last mail whatever its number."""
+        session.announced = False
+        return [uid for uid in await session.uids(f"UID {after + 1}:*") if uid > after]
 
     async def _looked_back(self, session: ImapSession) -> Listened:
         last = session.next_uid - 1 if session.next_uid else max([0, *await session.uids("ALL")])
