@@ -25,6 +25,8 @@ LOOPS = {
     "approvals",
     "console_changes",
     "dispatcher",
+    "contact_answers",
+    "inbound:email",
     "inbound:telegram",
     "inbound:slack",
     "inbound:discord",
