@@ -6,6 +6,7 @@ Every error this system can hand to a caller; beside the tree, what a person at 
     ├─ OverloadRejected       our own limits refuse for now
     ├─ TargetUnavailable      the provider refused, or could not be reached: not sent
     │  ├─ ProviderThrottled   it told us to wait (429)
+    │  ├─ CredentialsRefused  it does not accept us: only a change of the settings helps
     │  ├─ ProviderFailed      it broke while answering (500, 502, 504): believed, but not sworn to
     │  ├─ CircuitOpenError    we did not even try
     │  ├─ StoreUnavailable    our own database; nothing was accepted
@@ -178,6 +179,15 @@ class ProviderThrottled(TargetUnavailable):
     """The provider asked for patience. Waiting costs the delivery none of its attempts."""
 
     limit_type = "provider"
+
+
+class CredentialsRefused(TargetUnavailable):
+    """
+    The provider does not accept our token, secret or rights; no message is at fault.
+
+    The same call would be refused again, and some providers shut out those who keep asking, so it is not repeated: the
+    delivery waits with the dead letters until the settings are mended.
+    """
 
 
 class ProviderFailed(TargetUnavailable):

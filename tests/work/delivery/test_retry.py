@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, OnUncertain, Priority
 from postroom.domain.errors import (
     CircuitOpenError,
+    CredentialsRefused,
     DeliveryTimeout,
     InternalError,
     OutcomeUncertain,
@@ -41,6 +42,7 @@ def verdict(error: PostroomError, attempts: int = 1, **changes: object) -> Attem
         (TargetUnavailable("x"), 99, AttemptVerdict(DeliveryEvent.EXHAUST)),
         (TargetUnavailable("x", retry_after_seconds=30), 1, AttemptVerdict(DeliveryEvent.RETRY, 30)),
         (TargetUnavailable("x", retry_after_seconds=0.1), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
+        (CredentialsRefused("x"), 1, AttemptVerdict(DeliveryEvent.EXHAUST)),
         (DeliveryTimeout("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
         (OverloadRejected("x", limit_type="global", retry_after_seconds=5), 1, AttemptVerdict(DeliveryEvent.RETRY, 5)),
         (CircuitOpenError("x"), 1, AttemptVerdict(DeliveryEvent.RETRY, 1.0)),
@@ -61,6 +63,10 @@ def test_each_error_leads_to_its_verdict(error: PostroomError, attempts: int, ex
 def test_an_uncertain_outcome_is_held_when_the_policy_says_so() -> None:
     assert verdict(OutcomeUncertain("x"), on_uncertain=OnUncertain.HOLD) == AttemptVerdict(DeliveryEvent.HOLD)
     assert verdict(TargetUnavailable("x"), on_uncertain=OnUncertain.HOLD).event is DeliveryEvent.RETRY
+
+
+def test_a_doubt_that_can_be_asked_about_outlives_refused_credentials() -> None:
+    assert verdict(CredentialsRefused("x"), asks=True) == AttemptVerdict(DeliveryEvent.RETRY, 1.0)
 
 
 def test_a_priority_may_have_more_patience() -> None:

@@ -117,3 +117,24 @@ async def test_a_contact_who_is_called_like_an_address_gets_nothing_that_is_sent
     await stored.change(HOUSEHOLD_OWNER, "owner", also_on_slack, now_us=2)
 
     assert await people.addresses("U01", "slack") == []
+
+
+def on_ntfy(name: str, topic: str) -> NewPerson:
+    return NewPerson(name=name, addresses=(PersonAddress(channel="ntfy", address=topic, rank=1),))
+
+
+@pytest.mark.parametrize("written", ["Zed", "ZED"])
+async def test_a_known_address_in_other_letters_is_written_as_its_person_wrote_it(
+    database: Database, written: str
+) -> None:
+    """On ntfy it would be another topic, which anybody may read."""
+    _, people = await household_people(database, owner("Olivia"), on_ntfy("Zed", "zed"))
+
+    assert await people.addresses(written, "ntfy") == ["zed"]
+
+
+async def test_of_addresses_that_differ_in_their_letters_none_is_guessed(database: Database) -> None:
+    _, people = await household_people(database, owner("Olivia"), on_ntfy("Zoe", "hall"), on_ntfy("Zac", "HALL"))
+
+    assert await people.addresses("HALL", "ntfy") == []
+    assert sorted(await people.addresses("Hall", "ntfy")) == ["HALL", "hall"]

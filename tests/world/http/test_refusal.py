@@ -4,7 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom.domain.errors import PostroomError, ProviderFailed, ProviderThrottled, TargetUnavailable, ValidationError
+from postroom.domain.errors import (
+    CredentialsRefused,
+    PostroomError,
+    ProviderFailed,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
 from postroom.world.http.refusal import refusal
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -15,8 +22,8 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
     [
         (302, TargetUnavailable),
         (400, ValidationError),
-        (401, TargetUnavailable),
-        (403, TargetUnavailable),
+        (401, CredentialsRefused),
+        (403, CredentialsRefused),
         (404, ValidationError),
         (410, ValidationError),
         (422, ValidationError),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from postroom.domain.delivery import AttemptVerdict, DeliveryEvent, OnUncertain, Priority
-from postroom.domain.errors import OutcomeUncertain, PostroomError, ProviderThrottled
+from postroom.domain.errors import CredentialsRefused, OutcomeUncertain, PostroomError, ProviderThrottled
 from postroom.domain.patience import LONGEST_SECONDS
 
 DEFAULT_THROTTLE_SECONDS = 1.0
@@ -55,6 +55,7 @@ def after_failure(
         return AttemptVerdict(DeliveryEvent.HOLD)
     if not error.retryable:
         return AttemptVerdict(DeliveryEvent.REJECT)
-    if attempts >= policy.attempts_for(priority) and not asks:
+    is_last = attempts >= policy.attempts_for(priority) or isinstance(error, CredentialsRefused)
+    if is_last and not asks:
         return AttemptVerdict(DeliveryEvent.EXHAUST)
     return AttemptVerdict(DeliveryEvent.RETRY, max(backoff_seconds(policy, attempts, dice), asked))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import Person, PersonAddress, PersonRole
 from postroom.domain.ports import Clock
@@ -62,11 +63,13 @@ class HouseholdPeople:
         Contacts come first; the owner and those who only sign in take no name away from a contact.
 
         What is a person's address there is nobody's name: a contact who is called like it gets none of their messages.
+        Written in other letters it is still theirs, and goes out as they wrote it: some channels tell letters apart.
         """
+        if theirs := _spelt_like(name, channel, await self._people.at(HOUSEHOLD_OWNER, channel, name)):
+            return [] if name.strip() in theirs else theirs
         named = await self._people.named(HOUSEHOLD_OWNER, name)
         found = _on(channel, [one for one in named if one.is_in_contact_book])
-        found = found or _on(channel, await self._people.find(HOUSEHOLD_OWNER, name))
-        return [] if found and await self._people.at(HOUSEHOLD_OWNER, channel, name) else found
+        return found or _on(channel, await self._people.find(HOUSEHOLD_OWNER, name))
 
     async def channels_of(self, name: str | None) -> Sequence[str]:
         """Of several people of one name, those of all: who is meant is asked when the address is."""
@@ -126,3 +129,9 @@ def _known(people: Sequence[Person], *, version: int, changes: int, read_at_us: 
 
 def _on(channel: str, people: Sequence[Person]) -> list[str]:
     return [address for person in people if (address := person.address_on(channel))]
+
+
+def _spelt_like(name: str, channel: str, people: Sequence[Person]) -> list[str]:
+    """Their addresses there that are this one but for large and small letters."""
+    places = [place for person in people for place in person.addresses if place.channel == channel]
+    return [place.address for place in places if folded(place.address) == folded(name.strip())]

@@ -14,6 +14,7 @@ import structlog
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
 from postroom.domain.errors import (
+    CredentialsRefused,
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -146,7 +147,7 @@ def read_refusal(
         asked = asked_seconds(number, retry_after, now)
         return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
     if status == 401:
-        return TargetUnavailable("Telegram does not accept our bot token")
+        return CredentialsRefused("Telegram does not accept our bot token")
     if 400 <= status < 500:
         return ValidationError(said)
     return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from postroom.domain.errors import PostroomError, ProviderFailed, ProviderThrottled, TargetUnavailable, ValidationError
+from postroom.domain.errors import (
+    CredentialsRefused,
+    PostroomError,
+    ProviderFailed,
+    ProviderThrottled,
+    TargetUnavailable,
+    ValidationError,
+)
 from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.world.http.retry_after import asked_seconds
 
@@ -19,7 +26,7 @@ def refusal(service: str, status: int, retry_after: str | None, now: datetime, *
         asked = asked_seconds(None, retry_after, now)
         return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
     if status in (401, 403):
-        return TargetUnavailable(f"{service} does not accept our {ours} ({status})")
+        return CredentialsRefused(f"{service} does not accept our {ours} ({status})")
     if status == 410:
         return ValidationError(f"{service} is gone and takes no more messages (410)")
     if 300 <= status < 400:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from postroom.domain.errors import (
+    CredentialsRefused,
     DeliveryTimeout,
     OutcomeUncertain,
     PostroomError,
@@ -42,8 +43,8 @@ def trail(*requests: WatchedRequest) -> Trail:
         ([answered(404)], ValidationError),
         ([answered(413)], ValidationError),
         ([answered(422)], ValidationError),
-        ([answered(401)], TargetUnavailable),
-        ([answered(403)], TargetUnavailable),
+        ([answered(401)], CredentialsRefused),
+        ([answered(403)], CredentialsRefused),
         ([answered(429)], ProviderThrottled),
         ([answered(429), answered(429)], ProviderThrottled),
         ([answered(429), answered(400)], ValidationError),

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.errors import PostroomError, ProviderThrottled, TargetUnavailable, ValidationError
+from postroom.domain.errors import (
+    CredentialsRefused,
+    PostroomError,
+    ProviderThrottled,
+    ValidationError,
+)
 from postroom.world.channels.discord.refusals import inner_words, read_refusal
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -20,8 +25,8 @@ def read(status: int, code: int | None = None, words: str = "", **told: Any) -> 
 @pytest.mark.parametrize(
     ("status", "code", "kind", "said"),
     [
-        (401, 0, TargetUnavailable, "does not accept our bot token"),
-        (403, 50014, TargetUnavailable, "does not accept our bot token"),
+        (401, 0, CredentialsRefused, "does not accept our bot token"),
+        (403, 50014, CredentialsRefused, "does not accept our bot token"),
         (403, 50007, ValidationError, "takes no direct messages"),
         (403, 50278, ValidationError, "shares no Discord server"),
         (404, 10003, ValidationError, "no such channel"),

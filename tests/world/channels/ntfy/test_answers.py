@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom.domain.errors import ProviderThrottled, TargetUnavailable, ValidationError
+from postroom.domain.errors import CredentialsRefused, ProviderThrottled, ValidationError
 from postroom.world.channels.ntfy.answers import events, read_refusal, until_reset
 from postroom.world.http.http_call import HttpAnswer
 
@@ -21,8 +21,8 @@ def refused(code: int) -> HttpAnswer:
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
     [
-        (40101, TargetUnavailable, "ntfy does not accept our token"),
-        (40301, TargetUnavailable, "ntfy does not allow us this topic: the token needs access to it"),
+        (40101, CredentialsRefused, "ntfy does not accept our token"),
+        (40301, CredentialsRefused, "ntfy does not allow us this topic: the token needs access to it"),
         (40009, ValidationError, "ntfy answered 400: no"),
         (41301, ValidationError, "ntfy answered 413: no"),
         (50701, ValidationError, "ntfy answered 507: no; the topic takes no messages"),

@@ -19,6 +19,19 @@ def test_a_text_that_fits_is_left_alone() -> None:
     assert [len(part) for part in parts_of("a" * 4096)] == [4095, 1]
 
 
+def test_what_json_writes_longer_leaves_no_scraps_between_the_parts() -> None:
+    lengths = [len(part.encode()) for part in parts_of('ä🫖"\\ ' * 2500)]
+    assert len(lengths) == 7
+    assert min(lengths[:-1]) > 3_500
+
+
+def test_an_edit_that_json_writes_longer_keeps_its_last_line() -> None:
+    [only] = spread_over('"' * 4_000 + "\n✅ Yes", 1)
+    assert only.endswith("✅ Yes")
+    assert len(only.encode()) <= MESSAGE_BYTES
+    assert written_length(only) <= 5_000
+
+
 @pytest.mark.parametrize("messages", [1, 2, 3])
 def test_an_edit_has_exactly_the_messages_that_stand_there(messages: int) -> None:
     spread = spread_over("word " * 3000 + "\nthe end", messages)

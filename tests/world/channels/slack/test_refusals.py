@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
+from postroom.domain.errors import CredentialsRefused, OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.world.channels.slack.refusals import AWAY, CREDENTIALS, PERMISSIONS, SENTENCES, UNSURE, refusal
 from postroom.world.http.http_call import HttpAnswer
 
@@ -29,8 +29,8 @@ def test_a_refused_message_or_recipient_is_final_and_says_why(code: str) -> None
 @pytest.mark.parametrize(
     ("codes", "kind", "words"),
     [
-        (CREDENTIALS, TargetUnavailable, "Slack does not accept our token"),
-        (PERMISSIONS, TargetUnavailable, "the Slack app lacks a permission"),
+        (CREDENTIALS, CredentialsRefused, "Slack does not accept our token"),
+        (PERMISSIONS, CredentialsRefused, "the Slack app lacks a permission"),
         (AWAY, TargetUnavailable, "Slack cannot do this now"),
         (UNSURE, OutcomeUncertain, "it may have been carried out"),
     ],

@@ -29,6 +29,14 @@ def test_a_text_of_ampersands_is_cut_where_it_fits() -> None:
     assert [len(piece) for piece in parts("&" * 1500)] == [600, 600, 300]
 
 
+def test_a_few_signs_that_are_written_longer_do_not_make_many_parts_of_few() -> None:
+    text = "Tom & Ann say hello. " * 280
+
+    assert len(parts(text)) == 3
+    assert len(over(text, 3)) == 3
+    assert "…" not in "".join(over(text, 3))
+
+
 def test_the_mark_of_a_repetition_has_a_part_of_its_own_when_there_is_no_room() -> None:
     assert with_mark(["short"], "(again)") == ["short\n\n(again)"]
     assert with_mark(["x" * PART_LIMIT], "(again)") == ["x" * PART_LIMIT, "(again)"]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from postroom.domain.errors import (
+    CredentialsRefused,
     PostroomError,
     ProviderFailed,
     ProviderThrottled,
@@ -68,7 +69,7 @@ def read_refusal(
 ) -> PostroomError:
     code = _code(told)
     if status == 401 or code in _BAD_TOKEN:
-        return TargetUnavailable(BAD_TOKEN)
+        return CredentialsRefused(BAD_TOKEN)
     if status == 429 or code in _SLOWER:
         return _throttled(code, told, retry_after, now)
     if code in _LATER:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.delivery import Receipt
 from postroom.domain.errors import (
+    CredentialsRefused,
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -54,9 +55,9 @@ def read_refusal(answer: HttpAnswer, words: str, now: datetime) -> PostroomError
         case 429:
             return _throttled(said, code, answer.retry_after, now)
         case 401:
-            return TargetUnavailable("ntfy does not accept our token")
+            return CredentialsRefused("ntfy does not accept our token")
         case 403:
-            return TargetUnavailable("ntfy does not allow us this topic: the token needs access to it")
+            return CredentialsRefused("ntfy does not allow us this topic: the token needs access to it")
         case 507:
             return ValidationError(f"{said}; the topic takes no messages")
         case _ if 400 <= status < 500:

@@ -11,6 +11,7 @@ from postroom.world.channels.telegram_text import cut, marked, split, spread
 MESSAGE_BYTES: Final = 4_095  # the server takes the 4,096th byte for the sign of a file
 BODY_BYTES: Final = 8_191  # and twice as much of JSON is all it reads
 _WRITTEN_BYTES: Final = 5_000  # of a text as JSON writes it, which leaves room for title and buttons
+_ROOM: Final = MESSAGE_BYTES * _WRITTEN_BYTES  # both limits in one measure
 _TITLE_BYTES: Final = 250
 
 
@@ -24,17 +25,21 @@ def written_length(text: str) -> int:
 
 
 def parts_of(text: str, *, repeated: bool = False) -> list[str]:
-    parts = [
-        piece
-        for part in split(text, MESSAGE_BYTES, utf8_length)
-        for piece in split(part, _WRITTEN_BYTES, written_length)
-    ]
+    parts = split(text, _ROOM, _room_taken)
     return marked(parts, REPEAT_MARK, MESSAGE_BYTES, utf8_length) if repeated else parts
 
 
 def spread_over(text: str, messages: int) -> list[str]:
-    """For the messages that stand already; what JSON would make too long loses its end."""
-    return [cut(part, _WRITTEN_BYTES, written_length) for part in spread(text, messages, MESSAGE_BYTES, utf8_length)]
+    """For the messages that stand already."""
+    parts = spread(text, messages, MESSAGE_BYTES, utf8_length)
+    if all(written_length(part) <= _WRITTEN_BYTES for part in parts):
+        return parts
+    return spread(text, messages, _ROOM - _room_taken("\n"), _room_taken)
+
+
+def _room_taken(text: str) -> int:
+    """Of the message or of its JSON, whichever a character fills faster."""
+    return sum(max(utf8_length(one) * _WRITTEN_BYTES, written_length(one) * MESSAGE_BYTES) for one in text)
 
 
 def title_of(text: str) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from postroom.domain.errors import (
+    CredentialsRefused,
     OutcomeUncertain,
     PostroomError,
     ProviderFailed,
@@ -94,9 +95,9 @@ def _by_code(code: str, told: Mapping[str, Any]) -> PostroomError:
     if code in UNSURE:
         return OutcomeUncertain(f"Slack broke while it had the request ({code}); it may have been carried out")
     if code in CREDENTIALS:
-        return TargetUnavailable(f"Slack does not accept our token ({code})")
+        return CredentialsRefused(f"Slack does not accept our token ({code})")
     if code in PERMISSIONS:
-        return TargetUnavailable(f"the Slack app lacks a permission ({_lacking(code, told)})")
+        return CredentialsRefused(f"the Slack app lacks a permission ({_lacking(code, told)})")
     if code in AWAY:
         return TargetUnavailable(f"Slack cannot do this now ({code})")
     return ValidationError(f"{SENTENCES.get(code, 'Slack refused this')} ({code})")

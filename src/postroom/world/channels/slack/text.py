@@ -9,7 +9,6 @@ from postroom.world.channels.slack.emoji import character_of
 from postroom.world.channels.telegram_text import cut, split, spread, utf16_length
 
 PART_LIMIT: Final = 3000  # of one text object, counted as it is written
-_WORST: Final = len("&amp;")  # what one character may become
 
 _MARKED_UP = re.compile(r"<([^<>]*)>")
 _EMOJI = re.compile(r":([a-z0-9_+'-]{1,60}):")
@@ -21,13 +20,17 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def written_length(text: str) -> int:
+    return utf16_length(escaped(text))
+
+
 def fits(text: str) -> bool:
-    return utf16_length(escaped(text)) <= PART_LIMIT
+    return written_length(text) <= PART_LIMIT
 
 
 def parts(text: str) -> list[str]:
     """In order, cut at paragraph, line or word; each fits even after escaping."""
-    return [piece for part in split(text, PART_LIMIT) for piece in ([part] if fits(part) else _small(part))]
+    return split(text, PART_LIMIT, written_length)
 
 
 def with_mark(pieces: list[str], mark: str) -> list[str]:
@@ -38,8 +41,7 @@ def with_mark(pieces: list[str], mark: str) -> list[str]:
 
 def over(text: str, messages: int) -> list[str]:
     """The text over exactly so many messages, for an edit can add none."""
-    spread_out = spread(text, messages, PART_LIMIT)
-    return spread_out if all(map(fits, spread_out)) else spread(text, messages, PART_LIMIT // _WORST)
+    return spread(text, messages, PART_LIMIT, written_length)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -60,10 +62,6 @@ def typed(text: str, bot: str | None = None) -> str:
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
     return text
-
-
-def _small(part: str) -> list[str]:
-    return split(part, PART_LIMIT // _WORST)
 
 
 def _shown(found: re.Match[str]) -> str:
