@@ -7,7 +7,9 @@ from typing import Final
 
 from postroom.domain.capabilities import Capabilities, KnownChannels, ThreadIdentity
 
+BOTH: Final = ("plain", "markdown")
 TELEGRAM: Final = Capabilities(
+    formats=BOTH,
     max_units=4096,
     unit="utf16",
     buttons=True,
@@ -22,6 +24,7 @@ TELEGRAM: Final = Capabilities(
     user_per_minute=20,
 )
 EMAIL: Final = Capabilities(
+    formats=BOTH,
     replies=True,
     threads=True,
     style="letter",
