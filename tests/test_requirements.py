@@ -20,6 +20,7 @@ PREFIXES = {
     "decisions": "house",
     "decisions, Ask": "ask",
     "decisions, Channels": "chan",
+    "decisions, Content": "content",
 }
 
 

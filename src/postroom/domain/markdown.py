@@ -204,6 +204,7 @@ class _Writer:
     def done(self) -> RichText:
         text = "".join(self._texts)
         trimmed = [one for span in self._spans if (one := _trimmed(text, span)) is not None]
+        trimmed.reverse()  # the outer of two with the same ends was closed last
         return RichText(text, tuple(sorted(trimmed, key=lambda span: (span.start, -span.end))))
 
 

@@ -83,6 +83,7 @@ NTFY: Final = Capabilities(
 )
 """With a topic for answers; without one nothing is heard, and a button can only open a link."""
 WEBHOOK: Final = Capabilities(
+    formats=BOTH,
     dedupes_for_seconds=86_400.0,  # what we ask of whoever receives them; docs/how-to/webhook-channel.md
     edits=True,
     reacts=True,
