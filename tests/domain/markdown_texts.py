@@ -18,7 +18,7 @@ _documents = st.lists(st.tuples(_LINES, _words), min_size=1, max_size=8).map(
 )
 _signs = st.text(alphabet="ab 1\n\t*_~`[]()<>#-+.!|\\:@&é😀/", min_size=1, max_size=60)
 markdown = st.one_of(
-    _documents, _signs, st.builds(lambda text, times: f"{text}\n\n" * times, _documents, st.integers(1, 15))
+    _documents, _signs, st.builds(lambda text, times: f"{text}\n\n" * times, _documents, st.integers(1, 4))
 )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.domain.markdown_texts import inked, markdown
 
 from postroom.domain.html_text import html_of
@@ -41,6 +41,7 @@ def read(page: str) -> Reader:
 
 
 @pytest.mark.requirement("content:nothing-lost", "content:no-injection")
+@settings(deadline=None)  # a machine may be busy
 @given(markdown)
 def test_only_our_tags_and_all_of_the_text(source: str) -> None:
     reader = read(html_of(parse(source)))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.markdown_texts import markdown
 
@@ -96,6 +96,7 @@ def test_no_letter_is_ever_lost(source: str) -> None:
     assert [sign for sign in parse(source).text if sign in letters] == letters
 
 
+@settings(deadline=None)  # a machine may be busy
 @given(markdown)
 def test_spans_are_ordered_nested_and_never_blank_and_the_same_every_time(source: str) -> None:
     rich = parse(source)

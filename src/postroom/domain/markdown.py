@@ -24,6 +24,7 @@ RULE: Final = "———"
 _DEEPEST: Final = 40
 _MOST_BRACKETS: Final = 2_000  # the time they take grows with their square
 _TARGET: Final = re.compile(r"(?:https?://|mailto:|tel:)[!-~]+", re.IGNORECASE)
+_ENDS_TARGET: Final = frozenset('<>`\\"')  # in somebody's markup
 _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _INLINE: Final = {"strong": SpanStyle.BOLD, "em": SpanStyle.ITALIC, "s": SpanStyle.STRIKE, "link": SpanStyle.LINK}
 _BREAKS: Final = frozenset({"softbreak", "hardbreak"})
@@ -31,7 +32,7 @@ _BREAKS: Final = frozenset({"softbreak", "hardbreak"})
 
 def is_target(url: str) -> bool:
     """Whether a link may lead there."""
-    if len(url) > LONGEST_TARGET or not _TARGET.fullmatch(url):
+    if len(url) > LONGEST_TARGET or not _TARGET.fullmatch(url) or not _ENDS_TARGET.isdisjoint(url):
         return False
     try:
         return not url.lower().startswith("http") or bool(urlsplit(url).hostname)

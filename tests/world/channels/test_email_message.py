@@ -8,7 +8,7 @@ from email.policy import default as default_policy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.markdown_texts import inked, markdown
 from tests.domain.test_html_text import read
@@ -223,6 +223,7 @@ def test_markdown_is_text_first_and_then_html_that_loads_nothing() -> None:
 
 
 @pytest.mark.requirement("content:nothing-lost")
+@settings(deadline=None)  # a machine may be busy
 @given(markdown.filter(str.strip), st.booleans())
 def test_both_halves_of_a_mail_say_the_same(source: str, repeated: bool) -> None:
     letter = parsed(text=source, format=MARKDOWN, repeated=repeated)

@@ -53,6 +53,7 @@ SLACK: Final = Capabilities(
 )
 """With an app token; without one nothing is heard."""
 DISCORD: Final = Capabilities(
+    formats=BOTH,
     dedupes_for_seconds=120.0,  # "the past few minutes", says Discord; two of them is the careful reading
     max_units=2000,
     unit="utf16",
