@@ -4,21 +4,21 @@ from hypothesis import given, settings
 from tests.domain.markdown_texts import markdown
 
 from postroom.domain.markdown import parse
-from postroom.domain.rich_text import RichText, Span, SpanStyle, folded_over, inserted, runs
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, folded_over, inserted, runs
 
 
 def test_a_span_that_is_cut_is_there_in_both_pieces() -> None:
-    rich = RichText("one two", (Span(0, 7, SpanStyle.BOLD),))
+    rich = RichText("one two", (TextSpan(0, 7, SpanStyle.BOLD),))
 
-    assert rich.piece(0, 3) == RichText("one", (Span(0, 3, SpanStyle.BOLD),))
-    assert rich.piece(4, 7) == RichText("two", (Span(0, 3, SpanStyle.BOLD),))
+    assert rich.piece(0, 3) == RichText("one", (TextSpan(0, 3, SpanStyle.BOLD),))
+    assert rich.piece(4, 7) == RichText("two", (TextSpan(0, 3, SpanStyle.BOLD),))
 
 
 def test_what_is_inserted_at_the_edge_of_a_span_is_not_part_of_it() -> None:
-    rich = RichText("ab", (Span(0, 1, SpanStyle.BOLD), Span(1, 2, SpanStyle.ITALIC)))
+    rich = RichText("ab", (TextSpan(0, 1, SpanStyle.BOLD), TextSpan(1, 2, SpanStyle.ITALIC)))
 
     assert inserted(rich, [(0, "<"), (1, "--")]) == RichText(
-        "<a--b", (Span(1, 2, SpanStyle.BOLD), Span(4, 5, SpanStyle.ITALIC))
+        "<a--b", (TextSpan(1, 2, SpanStyle.BOLD), TextSpan(4, 5, SpanStyle.ITALIC))
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 from typing import Final
 
-from postroom.domain.rich_text import RichText, Span, SpanStyle, folded_over
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, folded_over
 
 _MANY_SPACES: Final = re.compile(r"(?<=\n) | (?= )")
 _MARK: Final = "\x00"  # in no text of ours: a block ends the line by itself
@@ -21,7 +21,7 @@ def html_of(rich: RichText, *, headings: bool = True) -> str:
     return _BLOCK_GAPS.sub("\n", folded_over(rich, _text, _tag)).strip("\n")
 
 
-def _without_heading(span: Span) -> Span:
+def _without_heading(span: TextSpan) -> TextSpan:
     return replace(span, style=SpanStyle.BOLD) if span.style is SpanStyle.HEADING else span
 
 
@@ -29,7 +29,7 @@ def _text(text: str) -> str:
     return _MANY_SPACES.sub("&nbsp;", escape(text)).replace("\n", "<br>\n")
 
 
-def _tag(span: Span, inside: str, bare: str) -> str:
+def _tag(span: TextSpan, inside: str, bare: str) -> str:
     match span.style:
         case SpanStyle.BOLD:
             return f"<strong>{inside}</strong>"

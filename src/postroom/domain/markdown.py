@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from postroom.domain.rich_text import RichText, Span, SpanStyle, indented, joined, styled
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, indented, joined, styled
 
 LONGEST_TARGET: Final = 1024  # a longer one would be more than some providers take for a whole message
 RULE: Final = "———"
@@ -178,7 +178,7 @@ class _Writer:
         self._texts: list[str] = []
         self._length = 0
         self._inked = 0  # where the last visible character ends
-        self._spans: list[Span] = []
+        self._spans: list[TextSpan] = []
         self._open: list[tuple[SpanStyle, int, str]] = []
 
     def write(self, text: str) -> None:
@@ -195,7 +195,7 @@ class _Writer:
         if style is SpanStyle.LINK and self._inked <= start:
             self.write(detail)
         if all(style is not outer for outer, _, _ in self._open):  # bold in bold is bold
-            self._spans.append(Span(start, self._length, style, detail))
+            self._spans.append(TextSpan(start, self._length, style, detail))
 
     def style(self, text: str, style: SpanStyle, detail: str = "") -> None:
         self.open(style, detail)
@@ -209,8 +209,8 @@ class _Writer:
         return RichText(text, tuple(sorted(trimmed, key=lambda span: (span.start, -span.end))))
 
 
-def _trimmed(text: str, span: Span) -> Span | None:
+def _trimmed(text: str, span: TextSpan) -> TextSpan | None:
     inner = text[span.start : span.end]
     start = span.start + len(inner) - len(inner.lstrip())
     end = span.start + len(inner.rstrip())
-    return Span(start, end, span.style, span.detail) if start < end else None
+    return TextSpan(start, end, span.style, span.detail) if start < end else None

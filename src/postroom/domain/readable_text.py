@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from postroom.domain.rich_text import RichText, Span, SpanStyle, inserted
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, inserted
 
 
 def readable(rich: RichText) -> str:
@@ -12,7 +12,7 @@ def readable(rich: RichText) -> str:
     return _quoted(spelled(rich, lambda _: True)).text
 
 
-def spelled(rich: RichText, wanted: Callable[[Span], bool]) -> RichText:
+def spelled(rich: RichText, wanted: Callable[[TextSpan], bool]) -> RichText:
     """The target beside the words that hide it, in place of a link."""
     told = [span for span in rich.links if wanted(span)]
     inserts = [(span.end, f" ({span.detail})") for span in told if not says_target(rich.under(span), span.detail)]
@@ -29,7 +29,7 @@ def _quoted(rich: RichText) -> RichText:
     return inserted(rich, sorted((place, "> ") for quote in quotes for place in _lines(rich.text, quote)))
 
 
-def _lines(text: str, span: Span) -> Iterator[int]:
+def _lines(text: str, span: TextSpan) -> Iterator[int]:
     """Where the lines that are not empty begin."""
     place = span.start
     while place < span.end:

@@ -21,7 +21,7 @@ class SpanStyle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """`detail` is the target of a link, the language of a block of code or the level of a heading."""
 
     start: int
@@ -35,13 +35,13 @@ class RichText:
     """Spans stand in the order they open, the outer before the inner; two of them are nested or apart."""
 
     text: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TextSpan, ...] = ()
 
     @property
-    def links(self) -> tuple[Span, ...]:
+    def links(self) -> tuple[TextSpan, ...]:
         return tuple(span for span in self.spans if span.style is SpanStyle.LINK)
 
-    def under(self, span: Span) -> str:
+    def under(self, span: TextSpan) -> str:
         return self.text[span.start : span.end]
 
     def piece(self, start: int, end: int) -> RichText:
@@ -53,7 +53,7 @@ class RichText:
         )
         return RichText(self.text[start:end], tuple(kept))
 
-    def without(self, unwanted: Callable[[Span], bool]) -> RichText:
+    def without(self, unwanted: Callable[[TextSpan], bool]) -> RichText:
         return RichText(self.text, tuple(span for span in self.spans if not unwanted(span)))
 
     def followed_by(self, longer: str) -> RichText:
@@ -65,12 +65,12 @@ def styled(rich: RichText, style: SpanStyle, detail: str = "") -> RichText:
     """The whole of it, but for white space at the ends."""
     start = len(rich.text) - len(rich.text.lstrip())
     end = len(rich.text.rstrip())
-    return RichText(rich.text, (Span(start, end, style, detail), *rich.spans)) if start < end else rich
+    return RichText(rich.text, (TextSpan(start, end, style, detail), *rich.spans)) if start < end else rich
 
 
 def joined(parts: Iterable[RichText], between: str) -> RichText:
     texts: list[str] = []
-    spans: list[Span] = []
+    spans: list[TextSpan] = []
     place = 0
     for part in parts:
         place += len(between) if texts else 0
@@ -114,10 +114,10 @@ def indented(rich: RichText, first: str, rest: str) -> RichText:
     return inserted(rich, [(0, first), *wanted])
 
 
-def folded_over(rich: RichText, leaf: Callable[[str], str], wrap: Callable[[Span, str, str], str]) -> str:
+def folded_over(rich: RichText, leaf: Callable[[str], str], wrap: Callable[[TextSpan, str, str], str]) -> str:
     """Markup from the inside out; `wrap` gets the span, what is rendered of its inside, and the bare text of it."""
 
-    def fold(start: int, end: int, spans: Sequence[Span]) -> Iterator[str]:
+    def fold(start: int, end: int, spans: Sequence[TextSpan]) -> Iterator[str]:
         place, index = start, 0
         while index < len(spans):
             span, inner = spans[index], index + 1
@@ -131,10 +131,10 @@ def folded_over(rich: RichText, leaf: Callable[[str], str], wrap: Callable[[Span
     return "".join(fold(0, len(rich.text), rich.spans))
 
 
-def runs(rich: RichText) -> Iterator[tuple[str, tuple[Span, ...]]]:
+def runs(rich: RichText) -> Iterator[tuple[str, tuple[TextSpan, ...]]]:
     """The text in pieces of one look, each with the spans it is in."""
     edges = sorted({0, len(rich.text), *(edge for span in rich.spans for edge in (span.start, span.end))})
-    opened: list[Span] = []
+    opened: list[TextSpan] = []
     waiting = list(reversed(rich.spans))
     for start, end in pairwise(edges):
         opened = [span for span in opened if span.end > start]

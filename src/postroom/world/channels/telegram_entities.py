@@ -9,7 +9,7 @@ from typing import Any, Final
 from postroom.domain.delivery import REPEAT_MARK, Message
 from postroom.domain.markdown import parse
 from postroom.domain.readable_text import readable, spelled
-from postroom.domain.rich_text import RichText, Span, SpanStyle
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan
 from postroom.world.channels.rich_parts import fitting, pieces, with_mark
 from postroom.world.channels.telegram_keyboard import with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, split, spread
@@ -66,9 +66,9 @@ def entities(part: RichText) -> list[dict[str, Any]]:
     return [_entity(span, units) for span in spans if span in kept]
 
 
-def _lawful(part: RichText) -> list[Span]:
+def _lawful(part: RichText) -> list[TextSpan]:
     """Code has nothing in it and stands in nothing but a quote; a quote has no quote in it; a link wins over code."""
-    kept: list[Span] = []
+    kept: list[TextSpan] = []
     for span in part.spans:
         around = [outer for outer in kept if outer.end > span.start]
         styles = {outer.style for outer in around}
@@ -82,15 +82,15 @@ def _lawful(part: RichText) -> list[Span]:
     return sorted(kept, key=lambda span: (span.start, -span.end))
 
 
-def _around(outer: Span, code: Span) -> list[Span]:
+def _around(outer: TextSpan, code: TextSpan) -> list[TextSpan]:
     if outer.style is SpanStyle.QUOTE or outer.end <= code.start:
         return [outer]
-    before = Span(outer.start, code.start, outer.style, outer.detail)
-    after = Span(code.end, outer.end, outer.style, outer.detail)
+    before = TextSpan(outer.start, code.start, outer.style, outer.detail)
+    after = TextSpan(code.end, outer.end, outer.style, outer.detail)
     return [piece for piece in (before, after) if piece.start < piece.end]
 
 
-def _entity(span: Span, units: Sequence[int]) -> dict[str, Any]:
+def _entity(span: TextSpan, units: Sequence[int]) -> dict[str, Any]:
     entity: dict[str, Any] = {"type": _TYPES[span.style], "offset": units[span.start]}
     entity["length"] = units[span.end] - units[span.start]
     if span.style is SpanStyle.LINK:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from postroom.domain.delivery import REPEAT_MARK
 from postroom.domain.markdown import parse
 from postroom.domain.readable_text import says_target, spelled
-from postroom.domain.rich_text import RichText, Span, SpanStyle, folded_over
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, folded_over
 from postroom.world.channels.discord.shown_text import TEXT_LIMIT, escaped, shown_spread
 from postroom.world.channels.rich_parts import fitting
 from postroom.world.channels.telegram_text import MISSING, marked, utf16_length
@@ -45,9 +45,9 @@ def _fits(part: RichText) -> bool:
     return utf16_length(written(part)) <= TEXT_LIMIT
 
 
-def _shown(part: RichText) -> Iterator[Span]:
+def _shown(part: RichText) -> Iterator[TextSpan]:
     """What Discord could not read as it was meant is left out: its text stays."""
-    around: list[Span] = []
+    around: list[TextSpan] = []
     for span in part.spans:
         around = [outer for outer in around if outer.end > span.start]
         if (one := _fitted(part, span, {outer.style for outer in around})) is not None:
@@ -55,7 +55,7 @@ def _shown(part: RichText) -> Iterator[Span]:
             yield one
 
 
-def _fitted(part: RichText, span: Span, around: set[SpanStyle]) -> Span | None:
+def _fitted(part: RichText, span: TextSpan, around: set[SpanStyle]) -> TextSpan | None:
     begins_line = part.text[span.start - 1 : span.start] in ("", "\n")
     match span.style:
         case SpanStyle.QUOTE:
@@ -74,7 +74,7 @@ def _fitted(part: RichText, span: Span, around: set[SpanStyle]) -> Span | None:
             return span
 
 
-def _mark(span: Span, inside: str, bare: str) -> str:
+def _mark(span: TextSpan, inside: str, bare: str) -> str:
     match span.style:
         case SpanStyle.BOLD:
             return f"**{inside}**"
