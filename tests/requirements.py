@@ -552,6 +552,23 @@ CHANNELS: Sections = {
 }
 
 
+CONTENT: Sections = {
+    "Formatted text": {
+        "plain-exact": "Without a format a message is plain and sent to the byte as it always was.",
+        "parsed-once": "Markdown is read into text and spans; markup is not seen, and everything else is.",
+        "format-carried": "The format goes with the message to every attempt; the same words in another are another.",
+        "nothing-lost": "On no channel is a visible character lost, and every part is within the provider's limits.",
+        "no-injection": "No text becomes a tag, a mention or a link that was not written as one to an allowed place.",
+        "telegram-entities": "Telegram gets text and valid entities, never parse_mode; a span that is cut goes on.",
+        "email-html": "A mail has the text first and the same as HTML, which loads nothing.",
+        "readable-elsewhere": "A channel that shows no Markdown gets text that reads well and names its links.",
+        "links-in-approvals": "Who decides sees the text, how it will look and where each link leads; a label that "
+        "names another host is a high risk.",
+        "format-refused": "An unknown format and Markdown that is too long are refused by name; nothing is stored.",
+    },
+}
+
+
 REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
     *_listed("messenger", "messenger-role.md", MESSENGER),
@@ -563,7 +580,8 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("intent", "intent-normalization.md", INTENT),
     *_listed("house", "decisions", HOUSE),
     *_listed("ask", "decisions, Ask", ASK),
-    *_listed("mail", "decisions, Content", MAIL),
+    *_listed("mail", "decisions, Mail", MAIL),
     *_listed("chan", "decisions, Channels", CHANNELS),
+    *_listed("content", "decisions, Content", CONTENT),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

@@ -19,8 +19,9 @@ PREFIXES = {
     "intent-normalization.md": "intent",
     "decisions": "house",
     "decisions, Ask": "ask",
-    "decisions, Content": "mail",
+    "decisions, Mail": "mail",
     "decisions, Channels": "chan",
+    "decisions, Content": "content",
 }
 
 

@@ -45,7 +45,7 @@ async def test_a_person_sees_every_account_with_what_it_can_do(home: Path) -> No
     assert set(ASKED_FOR) <= telegram["capabilities"].keys()
     assert telegram["capabilities"]["thread_identity"] == "<chat_id>:<message_id>"
     assert telegram["capabilities"]["spacing_seconds"] == 0  # as the household set it
-    assert (email["capabilities"]["style"], email["capabilities"]["formats"]) == ("letter", ["plain"])
+    assert (email["capabilities"]["style"], email["capabilities"]["formats"]) == ("letter", ["plain", "markdown"])
     well = {"circuit": "closed", "reason": None, "retry_after_seconds": None, "throttled_seconds": None}
     assert (telegram["health"], email["health"]) == (well, well)
 

@@ -12,9 +12,9 @@ import jsonschema_rs
 import pytest
 from tests.domain.envelopes import CONTEXT, GOOD, REACT, REPLY, SEND, spoiled
 
-from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.errors import ValidationError
-from postroom.domain.notify import NotifyRequestContextInput, notify_document, parse_notify
+from postroom.domain.notify import MAX_MARKDOWN_CHARACTERS, NotifyRequestContextInput, notify_document, parse_notify
 from postroom.world.channels.kinds import KINDS
 
 CHANNELS = KINDS
@@ -203,3 +203,23 @@ def test_auto_is_a_channel_for_sending_and_for_nothing_else() -> None:
         answered = changed(envelope, "delivery.channel", "auto")
         assert complaints(answered) == [("delivery.channel", "auto_sends_only")]
         assert not SCHEMA.is_valid(answered)
+
+
+@pytest.mark.requirement("content:format-carried", "content:plain-exact")
+def test_a_format_goes_with_the_message_and_plain_is_what_is_not_said() -> None:
+    written = parse_notify(changed(SEND, "delivery.format", "markdown"), CHANNELS)
+
+    assert written.format is Format.MARKDOWN
+    assert notify_document(written)["delivery"]["format"] == "markdown"
+    assert SCHEMA.is_valid(notify_document(written))
+    assert parse_notify(SEND, CHANNELS) == parse_notify(changed(SEND, "delivery.format", "plain"), CHANNELS)
+    assert "format" not in notify_document(parse_notify(SEND, CHANNELS))["delivery"]
+
+
+@pytest.mark.requirement("content:format-refused")
+def test_an_unknown_format_and_markdown_that_is_too_long_are_refused_by_name() -> None:
+    assert complaints(changed(SEND, "delivery.format", "html")) == [("delivery.format", "not_allowed")]
+    assert not SCHEMA.is_valid(changed(SEND, "delivery.format", "html"))
+    long = changed(SEND, "delivery.message", "x" * (MAX_MARKDOWN_CHARACTERS + 1))
+    assert complaints(changed(long, "delivery.format", "markdown")) == [("delivery.message", "too_long")]
+    assert parse_notify(long, CHANNELS).message

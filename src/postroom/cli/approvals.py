@@ -148,6 +148,8 @@ def _show(action: dict[str, Any]) -> None:
     for name in ("subject", "message", "emoji"):
         if visible[name]:
             say(f"{name}: {visible[name]}")
+    for link in action.get("links", []):
+        say(f"link: {link['label']} leads to {link['target']}" + (" (not what it says)" if link["misleading"] else ""))
     for warning in action["warnings"]:
         say(f"warning: {warning['field']} hides {warning['character']} at {warning['position']}")
     say(f"risk {action['risk_tier']}, {action['status']}, expires {action['expires_at']}")

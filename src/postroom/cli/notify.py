@@ -39,6 +39,7 @@ def notify(
         str | None, typer.Option("--key", help="Send once for this key, however often it is called.")
     ] = None,
     priority: Annotated[str | None, typer.Option("--priority", help="high, medium or low.")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="Of the message: plain or markdown.")] = None,
     wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
     home: Home = None,
     roster: Roster = None,
@@ -51,6 +52,10 @@ def notify(
         from postroom.domain.delivery import Priority
 
         _check("--priority", priority, Priority)
+    if format is not None:
+        from postroom.domain.delivery import Format
+
+        _check("--format", format, Format)
     asked = {
         "message": sys.stdin.read() if message == "-" else message,
         "channel": channel,
@@ -58,6 +63,7 @@ def notify(
         "idempotency_key": key,
         "priority": priority,
         "wait_seconds": wait_seconds,
+        "format": format,
     }
     patience = (wait_seconds if wait_seconds is not None else settings.notify_wait_seconds) + 20
     if (there := elsewhere(settings, home, roster)) is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from postroom.domain.delivery import Intent, Message, Status
+from postroom.domain.delivery import Format, Intent, Message, Status
 from postroom.domain.errors import FieldError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import NewDelivery
@@ -64,6 +64,7 @@ class Content:
     message: str
     emoji: str | None
     markup: Markup | None = None
+    format: Format = Format.PLAIN
 
     @property
     def hash(self) -> str:
@@ -80,6 +81,8 @@ class Content:
         ]
         if self.markup is not None:
             parts.append(markup_text(self.markup))
+        if self.format is not Format.PLAIN:
+            parts.append(f"format:{self.format}")
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
     def to_message(self, delivery_id: DeliveryId) -> Message:
@@ -92,6 +95,7 @@ class Content:
             emoji=self.emoji,
             thread=self.thread,
             markup=self.markup,
+            format=self.format,
         )
 
 
@@ -105,6 +109,7 @@ def content_of(new: NewDelivery) -> Content:
         message=new.message,
         emoji=new.emoji,
         markup=new.markup,
+        format=new.format,
     )
 
 

@@ -75,6 +75,13 @@ class OnUncertain(StrEnum):
     HOLD = "hold"
 
 
+class Format(StrEnum):
+    """What a message's text is written in."""
+
+    PLAIN = "plain"
+    MARKDOWN = "markdown"
+
+
 class AttemptResult(StrEnum):
     """How one attempt ended."""
 
@@ -107,6 +114,7 @@ class Message:
 
     `repeated`: an earlier call may have brought it already, so the person is shown REPEAT_MARK with it.
     `revises`: it takes the place of something sent before; without a text, only its buttons do.
+    `format`: a channel is given Markdown only when it declares that it shows it.
     """
 
     delivery_id: DeliveryId
@@ -121,6 +129,7 @@ class Message:
     repeated: bool = False
     markup: Markup | None = None
     revises: Revision | None = None
+    format: Format = Format.PLAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from postroom.domain.address_folding import folded
 from postroom.domain.delivery import (
     AttemptResult,
     DeliveryFailure,
+    Format,
     Intent,
     Message,
     OnUncertain,
@@ -48,6 +49,7 @@ class Carried:
     markup: Markup | None = None
     revises: Revision | None = None
     replay_of: DeliveryId | None = None
+    format: Format = Format.PLAIN
 
     @property
     def order_key(self) -> str:
@@ -68,6 +70,7 @@ class Carried:
             repeated=repeated and self.revises is None,  # the same edit twice is one edit
             markup=self.markup,
             revises=self.revises,
+            format=self.format,
         )
 
 

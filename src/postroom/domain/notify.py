@@ -8,13 +8,14 @@ from typing import Any, Final, TypedDict
 
 from postroom.domain.capabilities import Capabilities, KnownChannels
 from postroom.domain.channel_names import AUTO
-from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.fields import Fields
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.time import parse_text
 
 NOTIFY_V1: Final = "notify.v1"
 MAX_MESSAGE_CHARACTERS: Final = 100_000
+MAX_MARKDOWN_CHARACTERS: Final = 20_000  # it is read in one go, and badly nested brackets take their time
 MAX_SUBJECT_CHARACTERS: Final = 500
 MAX_ADDRESS_CHARACTERS: Final = 320
 MAX_REQUEST_ID_CHARACTERS: Final = 128
@@ -23,10 +24,11 @@ MAX_KEY_CHARACTERS: Final = 200
 _FIELDS: Final = frozenset(
     {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
 )
-_DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "recipient", "subject", "emoji"})
+_DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "recipient", "subject", "emoji", "format"})
 _CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
 _INTENTS: Final = {str(one): one for one in Intent}
 _PRIORITIES: Final = {str(one): one for one in Priority}
+_FORMATS: Final = {str(one): one for one in Format}
 _ON_UNCERTAIN: Final = {str(one): one for one in OnUncertain}
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _UNKNOWN: Final = Capabilities()  # of a channel that is complained about already
@@ -61,7 +63,8 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     intent = delivery.choice("intent", _INTENTS)
     channel = _channel(delivery, intent, channels)
     can = channels.get(channel, _UNKNOWN)
-    message = _message(delivery, intent)
+    format = delivery.choice("format", _FORMATS, default=Format.PLAIN)
+    message = _message(delivery, intent, format)
     subject = delivery.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
     if subject and _NO_LINE.search(subject):
         delivery.complain("subject", "must be a single line", "line_break")
@@ -89,6 +92,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
         idempotency_key=key,
         priority=_PRIORITIES[priority],
         on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
+        format=_FORMATS[format],
     )
 
 
@@ -101,6 +105,7 @@ def notify_document(outgoing: Outgoing) -> dict[str, Any]:
         "recipient": outgoing.recipient,
         "subject": outgoing.subject,
         "emoji": outgoing.emoji,
+        "format": str(outgoing.format) if outgoing.format is not Format.PLAIN else None,
     }
     envelope = {
         "schema_version": NOTIFY_V1,
@@ -129,13 +134,14 @@ def _channel(delivery: Fields, intent: str, channels: KnownChannels) -> str:
     return AUTO
 
 
-def _message(delivery: Fields, intent: str) -> str:
+def _message(delivery: Fields, intent: str, format: str) -> str:
     if intent == Intent.REACT:
         return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS, required=False, blank=True)
     if not delivery.has("message"):
         delivery.complain("message", "is required", "message_required")
         return ""
-    return delivery.text("message", maximum=MAX_MESSAGE_CHARACTERS)
+    maximum = MAX_MARKDOWN_CHARACTERS if format == Format.MARKDOWN else MAX_MESSAGE_CHARACTERS
+    return delivery.text("message", maximum=maximum)
 
 
 def _context(top: Fields, intent: str, can: Capabilities) -> RequestContext | None:

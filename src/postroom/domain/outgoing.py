@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroom.domain.delivery import Intent, OnUncertain, Priority
+from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
 from postroom.domain.record import record
@@ -44,3 +44,4 @@ class Outgoing:
     on_uncertain: OnUncertain | None = None
     markup: Markup | None = None
     revises: DeliveryId | None = None
+    format: Format = Format.PLAIN

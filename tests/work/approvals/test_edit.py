@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.work.approvals.parked import content, pending_action
 
-from postroom.domain.delivery import Intent
+from postroom.domain.delivery import Format, Intent
 from postroom.domain.errors import ValidationError
 from postroom.domain.ports import Channel
 from postroom.work.approvals.edit import edited
@@ -90,3 +90,10 @@ def test_what_could_not_have_been_sent_cannot_be_edited_into_being(before: Any, 
 def test_an_edit_needs_the_channel_to_check_it() -> None:
     with pytest.raises(ValidationError, match="no credentials for telegram"):
         edited(pending_action(), {"message": "x"}, {}, KNOWN)
+
+
+@pytest.mark.requirement("content:links-in-approvals")
+def test_an_edit_keeps_the_format() -> None:
+    action = pending_action(content=content(format=Format.MARKDOWN))
+
+    assert edited(action, {"message": "**nine**"}, CHANNELS, KNOWN).content.format is Format.MARKDOWN

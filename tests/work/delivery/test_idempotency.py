@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.domain.delivery import Intent, Priority
+from postroom.domain.delivery import Format, Intent, Priority
 from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.work.delivery.idempotency import content_hash, identify, replay_key
 
@@ -118,3 +118,8 @@ def test_a_replay_of_a_replay_keeps_counting_on_the_original() -> None:
 
     assert first == "abc::replay-1"
     assert replay_key(first, 2) == "abc::replay-2"
+
+
+@pytest.mark.requirement("content:format-carried", "content:plain-exact")
+def test_the_same_words_in_another_format_are_another_message() -> None:
+    assert content_hash(replace(NOTIFY, format=Format.MARKDOWN)) != content_hash(NOTIFY)

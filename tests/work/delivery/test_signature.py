@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from tests.domain.envelopes import REACT
 from tests.work.delivery.world import Parts, envelope, generous, living_world
 
 from postroom.domain.capabilities import UNDECLARED
+from postroom.domain.delivery import Format
 from postroom.domain.errors import ValidationError
+from postroom.domain.markdown import parse
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS, parse_notify
 from postroom.work.delivery.signature import signed
 from postroom.world.channels.kinds import KINDS
@@ -88,3 +91,22 @@ async def test_what_a_person_approves_is_the_text_with_the_name(tmp_path: Path) 
         await home.settled()
 
         assert await home.texts() == ["health: Hello"]
+
+
+@pytest.mark.requirement("content:no-injection")
+def test_in_markdown_the_name_is_a_paragraph_that_the_words_cannot_change() -> None:
+    asked = parse_notify(envelope("(https://evil.example)\n==="), CHANNELS)
+
+    text = signed(replace(asked, origin_butler="a_b_[c]", format=Format.MARKDOWN), "chat")
+
+    assert parse(text).text == "a_b_[c]:\n\n(https://evil.example)"
+    assert not parse(text).links
+
+
+@pytest.mark.requirement("content:format-carried")
+async def test_markdown_arrives_without_its_markup(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK) as home:
+        answer = await home.notify(message="**Hi** [l](https://a.example)", format="markdown")
+
+        assert answer["status"] in ("ok", "accepted")
+        assert await home.texts() == ["Hi l"]

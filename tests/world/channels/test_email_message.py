@@ -8,15 +8,20 @@ from email.policy import default as default_policy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.domain.markdown_texts import inked, markdown
+from tests.domain.test_html_text import read
 
-from postroom.domain.delivery import Intent, Message
+from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markdown import parse
 from postroom.domain.markup import Button, Markup, Revision
+from postroom.domain.readable_text import readable
 from postroom.world.channels.email_message import OutgoingMail, as_data, build
 
+MARKDOWN = Format.MARKDOWN
 NOW = datetime(2026, 3, 1, 13, 0, 0, tzinfo=timezone(timedelta(hours=1)))
 
 
@@ -200,3 +205,33 @@ def test_links_are_private() -> None:
 
     assert "https://home.example/a/abc?x=1" in built.private
     assert "home.example" not in repr(built)
+
+
+@pytest.mark.requirement("content:email-html")
+def test_markdown_is_text_first_and_then_html_that_loads_nothing() -> None:
+    letter = parsed(
+        text="# Hi\n\n**b** [l](https://a.example) ![i](https://a.example/i.png) <img src=x>", format=MARKDOWN
+    )
+
+    text, page = letter.iter_parts()
+    assert letter.get_content_type() == "multipart/alternative"
+    assert [part.get_content_type() for part in (text, page)] == ["text/plain", "text/html"]
+    assert "b l (https://a.example) i (https://a.example/i.png) <img src=x>" in text.get_content()
+    assert '<strong>b</strong> <a href="https://a.example"' in page.get_content()
+    assert "&lt;img src=x&gt;" in page.get_content()
+    assert "<img" not in page.get_content()
+
+
+@pytest.mark.requirement("content:nothing-lost")
+@settings(deadline=None)  # a machine may be busy
+@given(markdown.filter(str.strip), st.booleans())
+def test_both_halves_of_a_mail_say_the_same(source: str, repeated: bool) -> None:
+    letter = parsed(text=source, format=MARKDOWN, repeated=repeated)
+
+    text, page = letter.iter_parts()
+    mark = REPEAT_MARK if repeated else ""
+    assert inked(text.get_content()) == inked(readable(parse(source)) + mark)
+    body = page.get_content().partition("<body>")[2].partition("</body>")[0]
+    assert inked(read(body).text) == inked(parse(source).text + mark)
+    assert not letter.defects
+    assert all(len(line) <= 998 for line in mail(text=source, format=MARKDOWN).content.split(b"\r\n"))

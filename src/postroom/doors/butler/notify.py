@@ -41,6 +41,7 @@ class NotifyArguments:
     priority: object = None
     on_uncertain: object = None
     wait_seconds: object = None
+    format: object = None
 
 
 def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
@@ -60,6 +61,7 @@ def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: 
         "recipient": arguments.recipient,
         "subject": arguments.subject,
         "emoji": arguments.emoji,
+        "format": arguments.format,
     }
     envelope = {
         "schema_version": NOTIFY_V1,

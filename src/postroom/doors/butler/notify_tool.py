@@ -24,7 +24,7 @@ the answer names it. Without `recipient` the household's owner gets it; a recipi
 on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
 `request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
 left out. Pass `idempotency_key` when you may repeat the call: the message \
-is then sent once.
+is then sent once. `message` is shown to the letter, unless `format="markdown"` says that it is Markdown.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later with \
 `notify_status` and `delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
@@ -46,6 +46,15 @@ Uncertain = Annotated[
         {
             "anyOf": [{"type": "string", "enum": ["resend", "hold"]}, {"type": "null"}],
             "description": "when nobody can know whether it arrived: send again, or hold for a person",
+        }
+    ),
+]
+FormatName = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "string", "enum": ["plain", "markdown"]}, {"type": "null"}],
+            "description": "how `message` is written: plain (the default) is shown to the letter",
         }
     ),
 ]
@@ -132,6 +141,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         priority: PriorityName = None,
         wait_seconds: Wait = None,
         on_uncertain: Uncertain = None,
+        format: FormatName = None,
     ) -> dict[str, Any]:
         return await butler.notify(
             NotifyArguments(
@@ -146,6 +156,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 priority=priority,
                 on_uncertain=on_uncertain,
                 wait_seconds=wait_seconds,
+                format=format,
             )
         )
 

@@ -10,6 +10,7 @@ from postroom.domain.delivery import AttemptResult, Status
 from postroom.domain.overview import MOST_COUNTED
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import parse_text, to_datetime, to_text
+from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
 
 NOT_AVAILABLE: Final = "not available"
@@ -112,4 +113,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "plural": plural,
     "duration": duration,
     "pieces": pieces,
+    "formatted": formatted,
+    "shown_links": shown_links,
 }

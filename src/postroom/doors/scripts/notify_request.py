@@ -29,6 +29,7 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     },
     "idempotency_key": {**_TEXT, "description": "Sent once for this key; also as the header Idempotency-Key."},
     "on_uncertain": {"type": "string", "enum": ["resend", "hold"]},
+    "format": {"type": "string", "enum": ["plain", "markdown"], "description": "Of the message; plain by default."},
 }
 _MOST_UNKNOWN: Final = 20
 

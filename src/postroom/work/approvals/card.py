@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt, Verdict
-from postroom.domain.approval import Action, Risk, Ruling
+from postroom.domain.approval import Action, Content, Risk, Ruling
 from postroom.domain.approval_question import ASKER, Bound, bound_of, is_approval, subject_of
 from postroom.domain.errors import FieldError
 from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.domain.question import APPROVE, DENY, AskedPerson, Option, Preview, Question, QuestionKind, Wording
+from postroom.domain.readable_text import readable
 from postroom.domain.time import SECOND_US
 from postroom.work.approvals import ruling
+from postroom.work.approvals.links import links_of, rendered
 from postroom.work.approvals.visible import reveal
 from postroom.work.questions.opening import opened
 from postroom.work.questions.plan import next_at
@@ -65,9 +67,19 @@ def _wording(action: Action) -> Wording:
 
 def _shown(action: Action) -> str:
     content = action.content
-    parts = [content.subject or "", content.message or content.emoji or ""]
+    parts = [content.subject or "", _text(content) or content.emoji or "", *_misleading(content)]
     text = reveal("\n\n".join(part for part in parts if part))
     return text if len(text) <= MAX_CONTEXT_CHARACTERS else _TOO_LONG
+
+
+def _text(content: Content) -> str:
+    """Of Markdown, as it reads, with every target beside its words: the console shows how it was written."""
+    rich = rendered(content)
+    return readable(rich) if rich else content.message
+
+
+def _misleading(content: Content) -> list[str]:
+    return [f"Careful: “{link.label}” leads to {link.host}." for link in links_of(content) if link.misleading]
 
 
 def outside_console(phone: Risk | None) -> Callable[[Question], bool]:

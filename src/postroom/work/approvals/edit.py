@@ -13,6 +13,7 @@ from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import Fields
 from postroom.domain.notify import parse_notify
 from postroom.domain.ports import Channel
+from postroom.work.delivery.prepared import prepared
 
 EDITABLE: Final = ("message", "subject", "emoji", "recipient")
 
@@ -35,14 +36,14 @@ def edited(action: Action, edits: object, channels: Mapping[str, Channel], known
     fields.finish()
     given = {name: fields.raw(name) for name in EDITABLE if isinstance(edits, Mapping) and name in edits}
     content = _content(action, given, channel, known)
-    channel.prepare(content.to_message(action.id))
+    prepared(channel, content.to_message(action.id))
     return Edited(content=content, fields=_changed(action.content, content))
 
 
 def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: KnownChannels) -> Content:
     """The envelope as it would have come, had the sender written it so."""
     before = action.content
-    fixed = {"intent": str(before.intent), "channel": before.channel}
+    fixed = {"intent": str(before.intent), "channel": before.channel, "format": str(before.format)}
     delivery = {"message": before.message, "subject": before.subject, "emoji": before.emoji, **given, **fixed}
     envelope = {**action.envelope, "delivery": {name: value for name, value in delivery.items() if value is not None}}
     notify = parse_notify(envelope, known)
@@ -55,6 +56,7 @@ def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: 
         message=notify.message,
         emoji=notify.emoji,
         markup=before.markup,
+        format=before.format,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from postroom.domain.approval import Content, Risk
 from postroom.domain.delivery import Intent
+from postroom.work.approvals.links import links_of
 from postroom.work.approvals.visible import findings
 
 
@@ -35,4 +36,4 @@ def risk_of(content: Content, policy: RiskPolicy) -> Risk:
 
 def deceptive(content: Content) -> bool:
     shown = (content.address, content.thread, content.subject, content.message, content.emoji)
-    return any(findings(text) for text in shown if text)
+    return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))

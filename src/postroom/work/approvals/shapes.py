@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from postroom.domain.approval import Action, ActionStatus, ApprovalEvent, Content, StandingRule
 from postroom.domain.time import to_text
+from postroom.work.approvals.links import links_of, rendered
 from postroom.work.approvals.rules import specificity, written
 from postroom.work.approvals.visible import findings, reveal
 
@@ -36,14 +37,33 @@ def summary(action: Action) -> dict[str, Any]:
 
 
 def detail(action: Action, events: Sequence[ApprovalEvent]) -> dict[str, Any]:
-    """`content` is what would be sent, to the byte; `visible` is the same with nothing hidden."""
-    return summary(action) | {
-        "content": _fields(action.content),
-        "visible": {name: reveal(text) if text else text for name, text in _fields(action.content).items()},
-        "warnings": warnings(action.content),
-        "intact": action.content.hash == action.content_hash,
-        "events": [_event(event) for event in events],
-    }
+    """
+    `content` is what would be sent, to the byte; `visible` is the same with nothing hidden.
+
+    Of Markdown, `rendered` is what the person reads and `links` says where each link really leads.
+    """
+    return (
+        summary(action)
+        | _written(action.content)
+        | {
+            "content": _fields(action.content),
+            "visible": {name: reveal(text) if text else text for name, text in _fields(action.content).items()},
+            "warnings": warnings(action.content),
+            "intact": action.content.hash == action.content_hash,
+            "events": [_event(event) for event in events],
+        }
+    )
+
+
+def _written(content: Content) -> dict[str, Any]:
+    rich = rendered(content)
+    if rich is None:
+        return {"format": str(content.format)}
+    shown = [
+        {"label": reveal(one.label), "target": one.target, "host": one.host, "misleading": one.misleading}
+        for one in links_of(content)
+    ]
+    return {"format": str(content.format), "rendered": reveal(rich.text), "links": shown}
 
 
 def warnings(content: Content) -> list[dict[str, Any]]:

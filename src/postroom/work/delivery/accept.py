@@ -36,6 +36,7 @@ from postroom.work.delivery.lineage import span, trace_id_for_delivery
 from postroom.work.delivery.own_order import in_own_order
 from postroom.work.delivery.pipeline import Ready
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.prepared import prepared
 from postroom.work.delivery.revision import resolve_revision
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
@@ -276,12 +277,13 @@ class Acceptance:
             trace_id=trace_id_for_delivery(delivery_id),
             markup=outgoing.markup,
             revises=revises,
+            format=outgoing.format,
         )
 
     def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:
         """What a channel can never carry is refused at the door."""
         try:
-            return channel.prepare(new.to_message())
+            return prepared(channel, new.to_message())
         except PostroomError:
             raise
         except Exception as error:  # its words may be the message's

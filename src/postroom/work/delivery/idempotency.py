@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass
 
 from postroom.domain.address_folding import folded
+from postroom.domain.delivery import Format
 from postroom.domain.markup import markup_text
 from postroom.domain.outgoing import Outgoing
 
@@ -55,6 +56,8 @@ def content_hash(outgoing: Outgoing) -> str:
     parts = [(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()]
     if outgoing.markup is not None or outgoing.revises is not None:
         parts += [markup_text(outgoing.markup) or "", outgoing.revises or ""]
+    if outgoing.format is not Format.PLAIN:
+        parts.append(f"format:{outgoing.format}")
     return _digest(parts)
 
 

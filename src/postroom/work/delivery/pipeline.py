@@ -42,6 +42,7 @@ from postroom.work.delivery.doubt import (
 )
 from postroom.work.delivery.lineage import span
 from postroom.work.delivery.policy import DeliveryPolicy
+from postroom.work.delivery.prepared import prepared
 from postroom.work.delivery.retry import DEFAULT_THROTTLE_SECONDS, backoff_seconds
 from postroom.work.delivery.settlement import answered, asked_in_vain, delivered, failed, found, given_up, put_back
 
@@ -231,7 +232,8 @@ class Pipeline:
 
     def _prepare(self, channel: Channel, claim: Claim) -> Sequence[Any]:
         try:
-            return channel.prepare(claim.to_message(repeated=self.policy.mark_repeats and claim.possible_duplicate))
+            repeated = self.policy.mark_repeats and claim.possible_duplicate
+            return prepared(channel, claim.to_message(repeated=repeated))
         except PostroomError:
             raise
         except Exception as error:

@@ -1,25 +1,30 @@
-"""One plain-text mail, built byte by byte so that nothing in it can become a header or a command."""
+"""One mail, plain or as text and HTML, built byte by byte so that nothing in it can become a header or a command."""
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from hashlib import sha256
 from typing import assert_never
 
-from postroom.domain.delivery import REPEAT_MARK, Intent, Message
+from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
+from postroom.domain.html_text import html_of
+from postroom.domain.markdown import parse
 from postroom.domain.markup import Markup
+from postroom.domain.readable_text import readable
 from postroom.world.channels.email_links import links, private_of
 from postroom.world.channels.mail_header import checked, encoded, message_id
 from postroom.world.channels.mailbox import domain_of, mailbox
 
 DEFAULT_SUBJECT = "Notification"
 
+_PAGE = '<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{}\n</body></html>'
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _PLAIN_LINES = re.compile(r"(?:[\t\x20-\x7e]{0,998}\r\n)*")
 _LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
@@ -54,9 +59,10 @@ def build(message: Message, *, sender: str, now: datetime) -> OutgoingMail:
     if message.origin_butler:
         head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
     paragraphs = [*links(message.markup), *([REPEAT_MARK] if message.repeated else [])]
-    text = "\n\n".join([message.text.rstrip(), *paragraphs]) if paragraphs else message.text
-    content = "\r\n".join([*head, *_body(text)]).encode("ascii")
-    private = (message.text, message.subject or "", *private_of(message.markup))
+    body = _alternatives(message, paragraphs) if message.format is Format.MARKDOWN else _plain(message, paragraphs)
+    content = "\r\n".join([*head, *body]).encode("ascii")
+    shown = (readable(parse(message.text)),) if message.format is Format.MARKDOWN else ()
+    private = (message.text, *shown, message.subject or "", *private_of(message.markup))
     return OutgoingMail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
 
 
@@ -102,12 +108,30 @@ def _reply_subject(subject: str) -> str:
     return subject if subject.lower().startswith("re:") else f"Re: {subject}"
 
 
-def _body(text: str) -> Iterator[str]:
+def _plain(message: Message, paragraphs: Sequence[str]) -> Iterator[str]:
+    return _body("\n\n".join([message.text.rstrip(), *paragraphs]) if paragraphs else message.text)
+
+
+def _alternatives(message: Message, paragraphs: Sequence[str]) -> Iterator[str]:
+    """The text first, for a reader shows the last one it can."""
+    rich = parse(message.text)
+    text = "\n\n".join([readable(rich).rstrip(), *paragraphs])
+    whole = rich.followed_by("\n\n".join([rich.text.rstrip(), *paragraphs]))
+    boundary = f"=_{sha256(f'{message.delivery_id}:{message.text}'.encode()).hexdigest()[:40]}"
+    yield f'Content-Type: multipart/alternative; boundary="{boundary}"'
+    for kind, part in (("plain", text), ("html", _PAGE.format(html_of(whole)))):
+        yield ""
+        yield f"--{boundary}"
+        yield from _body(part, kind)
+    yield f"--{boundary}--\r\n"
+
+
+def _body(text: str, kind: str = "plain") -> Iterator[str]:
     """Readable as it is when the transport cannot harm it, otherwise base64."""
     lines = _LINE_END.sub("\r\n", text)
     lines += "" if lines.endswith("\r\n") else "\r\n"
     plain = _PLAIN_LINES.fullmatch(lines) is not None
-    yield 'Content-Type: text/plain; charset="utf-8"'
+    yield f'Content-Type: text/{kind}; charset="utf-8"'
     yield f"Content-Transfer-Encoding: {'7bit' if plain else 'base64'}"
     yield ""
     yield lines if plain else base64.encodebytes(lines.encode()).decode().replace("\n", "\r\n")

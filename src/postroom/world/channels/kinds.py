@@ -7,7 +7,9 @@ from typing import Final
 
 from postroom.domain.capabilities import Capabilities, KnownChannels, ThreadIdentity
 
+BOTH: Final = ("plain", "markdown")
 TELEGRAM: Final = Capabilities(
+    formats=BOTH,
     max_units=4096,
     unit="utf16",
     buttons=True,
@@ -22,6 +24,7 @@ TELEGRAM: Final = Capabilities(
     user_per_minute=20,
 )
 EMAIL: Final = Capabilities(
+    formats=BOTH,
     replies=True,
     threads=True,
     inbound=True,
@@ -52,6 +55,7 @@ SLACK: Final = Capabilities(
 )
 """With an app token; without one nothing is heard."""
 DISCORD: Final = Capabilities(
+    formats=BOTH,
     dedupes_for_seconds=120.0,  # "the past few minutes", says Discord; two of them is the careful reading
     max_units=2000,
     unit="utf16",
@@ -82,6 +86,7 @@ NTFY: Final = Capabilities(
 )
 """With a topic for answers; without one nothing is heard, and a button can only open a link."""
 WEBHOOK: Final = Capabilities(
+    formats=BOTH,
     dedupes_for_seconds=86_400.0,  # what we ask of whoever receives them; docs/how-to/webhook-channel.md
     edits=True,
     reacts=True,

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from postroom.domain.capabilities import Capabilities
-from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
+from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message, Receipt
 from postroom.domain.errors import (
     CredentialsRefused,
     OutcomeUncertain,
@@ -30,6 +30,7 @@ from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.telegram_call import TelegramCall
 from postroom.world.channels.telegram_edit import METHODS, AlreadySo, edit_receipt, edits, is_unchanged
+from postroom.world.channels.telegram_entities import bodies as rich_bodies
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import cut, marked, split
 from postroom.world.channels.telegram_updates import listened
@@ -85,14 +86,18 @@ def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Telegram
     if not message.text:
         raise ValidationError("message must not be blank")
     _check_text(message.text)
-    parts = split(with_links(message.text, message.markup))
-    if message.repeated:
-        parts = marked(parts, REPEAT_MARK)
-    bodies: list[dict[str, Any]] = [{"chat_id": _chat_id(message), "text": part} for part in parts]
+    bodies = [{"chat_id": _chat_id(message), **shown} for shown in _shown(message)]
     bodies[0] |= first_only
     if message.markup and (under := reply_markup(message.markup, selective=bool(first_only))):
         bodies[-1]["reply_markup"] = under
     return tuple(TelegramCall(method="sendMessage", body=body) for body in bodies)
+
+
+def _shown(message: Message) -> list[dict[str, Any]]:
+    if message.format is Format.MARKDOWN:
+        return rich_bodies(message)
+    parts = split(with_links(message.text, message.markup))
+    return [{"text": part} for part in (marked(parts, REPEAT_MARK) if message.repeated else parts)]
 
 
 def _check_text(text: str) -> None:

@@ -17,7 +17,8 @@ class TelegramCall:
     @property
     def private(self) -> list[str]:
         """What no error may quote: the text, and links and tokens that are as good as an answer."""
-        return [str(self.body.get("text", "")), *_behind_buttons(self.body.get("reply_markup", {}))]
+        targets = [entity["url"] for entity in self.body.get("entities", []) if "url" in entity]
+        return [str(self.body.get("text", "")), *targets, *_behind_buttons(self.body.get("reply_markup", {}))]
 
 
 def _behind_buttons(markup: Mapping[str, Any]) -> Iterator[str]:

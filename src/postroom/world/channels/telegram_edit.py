@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from postroom.domain.delivery import Message, Receipt
+from postroom.domain.delivery import Format, Message, Receipt
 from postroom.domain.errors import ValidationError
 from postroom.domain.markup import Markup, Revision
 from postroom.world.channels.telegram_call import TelegramCall
+from postroom.world.channels.telegram_entities import spread_bodies
 from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard, with_links
 from postroom.world.channels.telegram_text import spread
 
@@ -29,13 +30,18 @@ def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[T
     last: dict[str, Any] = {"chat_id": chat_id, "message_id": numbers[-1]}
     if not message.text:
         return (TelegramCall(method="editMessageReplyMarkup", body=last | under),)
-    *before, end = spread(with_links(message.text, message.markup), len(numbers))
+    *before, end = _shown(message, len(numbers))
     earlier = [
-        {"chat_id": chat_id, "message_id": number, "text": part}
-        for number, part in zip(numbers[:-1], before, strict=True)
+        {"chat_id": chat_id, "message_id": number, **part} for number, part in zip(numbers[:-1], before, strict=True)
     ]
-    bodies = [last | {"text": end} | under, *earlier]
+    bodies = [last | end | under, *earlier]
     return tuple(TelegramCall(method="editMessageText", body=body) for body in bodies)
+
+
+def _shown(message: Message, messages: int) -> list[dict[str, Any]]:
+    if message.format is Format.MARKDOWN:
+        return spread_bodies(message, messages)
+    return [{"text": part} for part in spread(with_links(message.text, message.markup), messages)]
 
 
 def edit_receipt(call: TelegramCall) -> Receipt:

@@ -12,7 +12,7 @@ TEXT_LIMIT = 4096  # counted in UTF-16 units, as Telegram counts
 _PARAGRAPH = re.compile(r"\r?\n[^\S\n]*\n")
 _LINE = re.compile(r"\r?\n")
 _WORD = re.compile(r"\s")
-_MISSING = "…"
+MISSING = "…"
 _LONGEST_BREAK = 4  # a CRLF pair twice; a break may start at the limit and reach past it
 
 
@@ -101,10 +101,10 @@ def cut(text: str, limit: int, length: Length = utf16_length) -> str:
     """At most so many units, ending between two visible characters with a sign that something is missing."""
     if length(text) <= limit:
         return text
-    end = _reach(text, 0, limit - length(_MISSING), length)
+    end = _reach(text, 0, limit - length(MISSING), length)
     while not is_boundary(text, end):
         end -= 1
-    return text[:end].rstrip() + _MISSING
+    return text[:end].rstrip() + MISSING
 
 
 def spread(text: str, messages: int, limit: int = TEXT_LIMIT, length: Length = utf16_length) -> list[str]:
@@ -116,12 +116,12 @@ def spread(text: str, messages: int, limit: int = TEXT_LIMIT, length: Length = u
     """
     parts = split(text, limit, length)
     if len(parts) <= messages:
-        return [_MISSING] * (messages - len(parts)) + parts
+        return [MISSING] * (messages - len(parts)) + parts
     start, _, ending = text.rstrip().rpartition("\n")
     if not start.strip():
-        last = cut(parts[messages - 1], limit - length(_MISSING), length).removesuffix(_MISSING) + _MISSING
+        last = cut(parts[messages - 1], limit - length(MISSING), length).removesuffix(MISSING) + MISSING
         return [*parts[: messages - 1], last]
     ending = cut(ending, limit // 2, length)
     *kept, last = split(start, limit, length)[:messages] or [""]
-    kept = [_MISSING] * (messages - 1 - len(kept)) + kept
+    kept = [MISSING] * (messages - 1 - len(kept)) + kept
     return [*kept, f"{cut(last, limit - length(ending) - 1, length)}\n{ending}"]

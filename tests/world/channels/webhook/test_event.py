@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from postroom.domain.delivery import Intent, Message
+from postroom.domain.delivery import Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId, first_id_at
 from postroom.domain.markup import Button, Markup, Revision
@@ -139,3 +139,11 @@ def test_what_can_never_be_carried_is_refused(wrong: dict[str, Any]) -> None:
 )
 def test_any_name_of_one_line_is_an_address(text: str, canonical: str | None) -> None:
     assert address(text) == canonical
+
+
+@pytest.mark.requirement("content:plain-exact")
+def test_markdown_goes_out_as_it_was_written_and_says_so() -> None:
+    data = told(text="**Tea**", format=Format.MARKDOWN)["data"]
+
+    assert (data["message"], data["format"]) == ("**Tea**", "markdown")
+    assert "format" not in told()["data"]

@@ -9,14 +9,18 @@ from hashlib import sha256
 from typing import Any, Final, assert_never
 from urllib.parse import quote
 
-from postroom.domain.delivery import Intent, Message, Receipt
+from postroom.domain.delivery import Format, Intent, Message, Receipt
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markdown import parse
 from postroom.domain.markup import Revision
+from postroom.domain.readable_text import readable
+from postroom.domain.rich_text import RichText
 from postroom.world.channels.discord.components import components, fits_under
 from postroom.world.channels.discord.places import address, snowflake
 from postroom.world.channels.discord.request import Act, DiscordRequest
+from postroom.world.channels.discord.rich_shown import rich_of, rich_shown_parts, rich_shown_spread
 from postroom.world.channels.discord.shown_text import shown_parts, shown_spread
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.telegram_keyboard import with_links
@@ -58,7 +62,7 @@ def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequ
     """Buttons stand under the last part."""
     if not message.text:
         raise ValidationError("message must not be blank")
-    parts = shown_parts(with_links(message.text, message.markup, fits_under), repeated=message.repeated)
+    parts = _parts(message)
     bodies = [_body(part) | _key(message.delivery_id, number) for number, part in enumerate(parts)]
     bodies[0] |= first_only
     if under := components(message.markup):
@@ -78,12 +82,30 @@ def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
     under: dict[str, Any] = {"components": components(message.markup), "allowed_mentions": NO_MENTIONS}
     if not message.text:
         return (_edit(place, numbers[-1], under),)
-    texts = shown_spread(with_links(message.text, message.markup, fits_under), len(numbers))
+    texts = _spread(message, len(numbers))
     earlier = [
         _edit(place, number, {"content": text, "allowed_mentions": NO_MENTIONS})
         for number, text in zip(numbers[:-1], texts[:-1], strict=True)
     ]
     return (_edit(place, numbers[-1], {"content": texts[-1]} | under), *earlier)
+
+
+def _parts(message: Message) -> list[str]:
+    if message.format is Format.MARKDOWN:
+        return rich_shown_parts(_rich(message), repeated=message.repeated)
+    return shown_parts(with_links(message.text, message.markup, fits_under), repeated=message.repeated)
+
+
+def _spread(message: Message, messages: int) -> list[str]:
+    if message.format is Format.PLAIN:
+        return shown_spread(with_links(message.text, message.markup, fits_under), messages)
+    text = with_links(readable(parse(message.text)), message.markup, fits_under)
+    return rich_shown_spread(text, _rich(message), messages)
+
+
+def _rich(message: Message) -> RichText:
+    rich = rich_of(message.text)
+    return rich.followed_by(with_links(rich.text, message.markup, fits_under))
 
 
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from postroom.domain.delivery import REPEAT_MARK, Intent, Message
+from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import is_uuid, moment_of
@@ -58,7 +58,12 @@ def _data(message: Message) -> dict[str, Any]:
         "emoji": _emoji(message) if message.intent is Intent.REACT else None,
         "buttons": [_link(button) for button in (message.markup.every_button if message.markup else ())],
         "revises": _revised(message.revises) if message.revises else None,
-    }
+    } | _written(message)
+
+
+def _written(message: Message) -> dict[str, str]:
+    """Markdown goes out as it was written: how it looks is the receiver's business."""
+    return {} if message.format is Format.PLAIN else {"format": str(message.format)}
 
 
 def _text(message: Message) -> str | None:

@@ -23,10 +23,11 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import markup_of_text
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
+from postroom.world.store.tables.delivery_columns import read_format
 
 _CONTENT: Final = [
     delivery_requests.c[name]
-    for name in ("channel", "intent", "address", "thread", "message_content", "subject", "emoji", "markup")
+    for name in ("channel", "intent", "address", "thread", "message_content", "subject", "emoji", "markup", "format")
 ]
 
 
@@ -73,6 +74,7 @@ def content_of_row(row: Any) -> Content:
         message=row.message_content,
         emoji=row.emoji,
         markup=markup_of_text(row.markup),
+        format=read_format(row.format),
     )
 
 

@@ -20,7 +20,7 @@ from postroom.world.store.tables.deliveries import (
     delivery_refusals,
     delivery_requests,
 )
-from postroom.world.store.tables.delivery_columns import PRIORITIES
+from postroom.world.store.tables.delivery_columns import PRIORITIES, read_format
 from postroom.world.store.tables.notifications_log import notifications_log
 
 _MOMENTS = frozenset(
@@ -119,4 +119,6 @@ def readable(row: Kept) -> dict[str, Any]:
 def _shown(name: str, value: Any) -> Any:
     if name in _MOMENTS and value is not None:
         return to_text(value)
+    if name == "format":
+        return str(read_format(value))
     return str(PRIORITIES[value]) if name == "priority" else value

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Text
 from sqlalchemy.types import TypeEngine
 
-from postroom.domain.delivery import TERMINAL, DeliveryFailure, Intent, OnUncertain, Status
+from postroom.domain.delivery import TERMINAL, DeliveryFailure, Format, Intent, OnUncertain, Status
 from postroom.domain.ledger import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
 from postroom.domain.markup import markup_of_text, markup_text, revision_of_text, revision_text
 
@@ -43,6 +43,15 @@ class DeliveryColumn:
 
     def in_table(self) -> Column[Any]:
         return Column(self.name, self.type, primary_key=self.primary, nullable=not self.required)
+
+
+def stored_format(format: Format) -> str | None:
+    """Nothing for plain text, which is nearly all."""
+    return None if format is Format.PLAIN else str(format)
+
+
+def read_format(stored: str | None) -> Format:
+    return Format.PLAIN if stored is None else Format(stored)
 
 
 def _status(new: NewDelivery, lease: Lease | None) -> str:
@@ -185,5 +194,8 @@ DELIVERY_COLUMNS: Final = (
         required=False,
         claim="doubtful_since_us",
         settled=lambda done: done.doubtful_since_us,
+    ),
+    DeliveryColumn(
+        name="format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
     ),
 )

@@ -1,0 +1,29 @@
+"""The calls a message takes on a channel, in a format that the channel shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from postroom.domain.delivery import Format, Message
+from postroom.domain.ports import Channel
+
+
+def prepared(channel: Channel, message: Message) -> Sequence[Any]:
+    """
+    Raises what the channel raises.
+
+    Markdown becomes readable text where a channel knows nothing of it, so no channel needs to. It is read anew at
+    every attempt, and always comes out the same; only a newer version of Postroom may send other bytes under a key.
+    """
+    if message.format is Format.PLAIN or str(message.format) in channel.capabilities.formats:
+        return channel.prepare(message)
+    return channel.prepare(replace(message, text=_readable(message.text), format=Format.PLAIN))
+
+
+def _readable(text: str) -> str:
+    from postroom.domain.markdown import parse  # costs a plain household nothing
+    from postroom.domain.readable_text import readable
+
+    return readable(parse(text)) if text else text

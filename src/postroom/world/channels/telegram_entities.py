@@ -1,0 +1,100 @@
+"""Markdown for Telegram: the text, and entities that say how parts of it look; never `parse_mode`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+from postroom.domain.delivery import REPEAT_MARK, Message
+from postroom.domain.markdown import parse
+from postroom.domain.readable_text import readable, spelled
+from postroom.domain.rich_text import RichText, SpanStyle, TextSpan
+from postroom.world.channels.rich_parts import fitting, pieces, with_mark
+from postroom.world.channels.telegram_keyboard import with_links
+from postroom.world.channels.telegram_text import TEXT_LIMIT, split, spread
+
+MOST_ENTITIES: Final = 100  # Telegram silently leaves out the others
+NO_PREVIEW: Final[dict[str, Any]] = {"link_preview_options": {"is_disabled": True}}
+_TYPES: Final = {
+    SpanStyle.BOLD: "bold",
+    SpanStyle.HEADING: "bold",
+    SpanStyle.ITALIC: "italic",
+    SpanStyle.STRIKE: "strikethrough",
+    SpanStyle.CODE: "code",
+    SpanStyle.PRE: "pre",
+    SpanStyle.LINK: "text_link",
+    SpanStyle.QUOTE: "blockquote",
+}
+_RANK: Final = {style: place for place, style in enumerate((SpanStyle.LINK, SpanStyle.PRE, SpanStyle.CODE))}
+_CODE: Final = frozenset({SpanStyle.CODE, SpanStyle.PRE})
+
+
+def rich_of(message: Message) -> RichText:
+    """Telegram opens only the web from a text; where a mailbox or a telephone is meant, it is shown."""
+    rich = spelled(parse(message.text), lambda link: not link.detail.lower().startswith("http"))
+    return rich.followed_by(with_links(rich.text, message.markup))
+
+
+def bodies(message: Message) -> list[dict[str, Any]]:
+    parts = list(fitting(rich_of(message), TEXT_LIMIT, lambda part: len(part.links) <= MOST_ENTITIES))
+    return [body(part) for part in (with_mark(parts, REPEAT_MARK, TEXT_LIMIT) if message.repeated else parts)]
+
+
+def spread_bodies(message: Message, messages: int) -> list[dict[str, Any]]:
+    """Over exactly so many messages; what is too long for them says its links in words, and loses its middle."""
+    rich = rich_of(message)
+    texts = split(rich.text)
+    parts = spread(rich.text, messages)
+    if len(texts) > messages:
+        text = with_links(readable(parse(message.text)), message.markup)
+        return [body(RichText(part)) for part in spread(text, messages)]
+    fillers = [RichText(part) for part in parts[: messages - len(texts)]]
+    return [body(part) for part in [*fillers, *pieces(rich, texts)]]
+
+
+def body(part: RichText) -> dict[str, Any]:
+    found = entities(part)
+    return {"text": part.text, **NO_PREVIEW} | ({"entities": found} if found else {})
+
+
+def entities(part: RichText) -> list[dict[str, Any]]:
+    """What matters most when there are too many: where links lead, then code, then the looks."""
+    spans = _lawful(part)
+    kept = frozenset(sorted(spans, key=lambda span: _RANK.get(span.style, len(_RANK)))[:MOST_ENTITIES])
+    units = [0, *accumulate(2 if character > "\uffff" else 1 for character in part.text)]
+    return [_entity(span, units) for span in spans if span in kept]
+
+
+def _lawful(part: RichText) -> list[TextSpan]:
+    """Code has nothing in it and stands in nothing but a quote; a quote has no quote in it; a link wins over code."""
+    kept: list[TextSpan] = []
+    for span in part.spans:
+        around = [outer for outer in kept if outer.end > span.start]
+        styles = {outer.style for outer in around}
+        if (span.style is SpanStyle.QUOTE and SpanStyle.QUOTE in styles) or styles & _CODE:
+            continue
+        if span.style in _CODE and SpanStyle.LINK in styles:
+            continue
+        if span.style in _CODE:
+            kept = [piece for outer in kept for piece in _around(outer, span)]
+        kept.append(span)
+    return sorted(kept, key=lambda span: (span.start, -span.end))
+
+
+def _around(outer: TextSpan, code: TextSpan) -> list[TextSpan]:
+    if outer.style is SpanStyle.QUOTE or outer.end <= code.start:
+        return [outer]
+    before = TextSpan(outer.start, code.start, outer.style, outer.detail)
+    after = TextSpan(code.end, outer.end, outer.style, outer.detail)
+    return [piece for piece in (before, after) if piece.start < piece.end]
+
+
+def _entity(span: TextSpan, units: Sequence[int]) -> dict[str, Any]:
+    entity: dict[str, Any] = {"type": _TYPES[span.style], "offset": units[span.start]}
+    entity["length"] = units[span.end] - units[span.start]
+    if span.style is SpanStyle.LINK:
+        entity["url"] = span.detail
+    if span.style is SpanStyle.PRE and span.detail:
+        entity["language"] = span.detail
+    return entity
