@@ -12,12 +12,22 @@ _MOST_NAMED = 10
 
 
 async def look_at_people(settings: Settings) -> list[Finding]:
+    found = await _looked_through(settings)
+    return [*_overruled(found), *_unreachable(found)] if found else []
+
+
+async def owner_channels(settings: Settings) -> Sequence[str]:
+    """Where the database knows the owner; the settings file may know nothing of it."""
+    found = await _looked_through(settings)
+    return found.owner_on if found else []
+
+
+async def _looked_through(settings: Settings) -> PeopleFindings | None:
     """A database that cannot be read is another finding's business."""
     try:
-        found = await look_through_people(settings, _MOST_NAMED + 1)
+        return await look_through_people(settings, _MOST_NAMED + 1)
     except Exception:  # whatever a driver raises
-        return []
-    return [*_overruled(found), *_unreachable(found)] if found else []
+        return None
 
 
 def _overruled(found: PeopleFindings) -> list[Finding]:
