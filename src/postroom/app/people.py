@@ -62,6 +62,7 @@ class PeopleFindings:
     overruled: Sequence[Overruled]
     unreachable: Sequence[tuple[str, str]]  # a name, and a channel that is not set up
     unproved: Sequence[str]  # names of those who have proved no address
+    owner_on: Sequence[str]  # the channels of the owner's addresses
 
 
 async def look_through_people(settings: Settings, most: int) -> PeopleFindings | None:
@@ -77,6 +78,9 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
             overruled=await store.people.overruled(HOUSEHOLD_OWNER, seeds(settings)),
             unreachable=await search.unreachable(HOUSEHOLD_OWNER, usable_channels(settings), most),
             unproved=await search.unproved(HOUSEHOLD_OWNER, most),
+            owner_on=[
+                place.channel for one in await store.people.find(HOUSEHOLD_OWNER, OWNER) for place in one.addresses
+            ],
         )
     finally:
         await store.database.close()

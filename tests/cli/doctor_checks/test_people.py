@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from postroom.app.people import opened_people
-from postroom.cli.doctor_checks.people import look_at_people, look_at_proofs
+from postroom.cli.doctor_checks.credentials import look_at_owner
+from postroom.cli.doctor_checks.people import look_at_people, look_at_proofs, owner_channels
 from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.system.settings import Settings
 
@@ -52,6 +53,20 @@ async def test_addresses_on_a_channel_that_is_not_set_up_are_worth_knowing(home:
     assert finding.ok
     assert "Chatty 00 (on telegram)" in finding.detail and finding.detail.endswith("and others")
     assert "Chatty 11" not in finding.detail
+
+
+async def test_the_owner_is_known_where_the_database_says_so(home: Path) -> None:
+    slack = {"channels": {"slack-work": {"kind": "slack", "bot_token": "xoxb-canary"}}, "sandbox": False}
+    assert await owner_channels(settings(home, **slack)) == []
+    async with opened_people(settings(home, **slack)) as people:
+        place = DraftAddress(channel="slack-work", address="U01")
+        await people.change("owner", addresses=(place,))
+
+    known_on = await owner_channels(settings(home, **slack))
+    (finding,) = look_at_owner(settings(home, **slack), known_on)
+
+    assert known_on == ["slack-work"]
+    assert (finding.ok, finding.detail) == (True, "is reached by slack-work")
 
 
 async def test_a_database_that_cannot_be_read_is_another_findings_business(home: Path) -> None:

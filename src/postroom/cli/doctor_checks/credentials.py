@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from postroom.app.account_channel import account_channel, section_name
@@ -64,17 +65,21 @@ def _where(account: Account) -> str:
     return _WHERE.get(section) or f"[{section}]"
 
 
-def look_at_owner(settings: Settings) -> list[Finding]:
-    """In the sandbox there is always somebody to write to; channels that cannot be made have a finding of their own."""
+def look_at_owner(settings: Settings, known_on: Sequence[str] = ()) -> list[Finding]:
+    """
+    In the sandbox there is always somebody to write to; channels that cannot be made have a finding of their own.
+
+    `known_on`: the channels of the addresses that were given later than by the settings.
+    """
     if settings.in_sandbox:
         return []
     try:
         channels = build_channels(settings, None)
     except SettingsError:
         return []
-    owner = owner_seed(settings)
-    reached = [name for name in channels if any(one.channel == name for one in owner.addresses)]
+    places = {*known_on, *(one.channel for one in owner_seed(settings).addresses)}
+    reached = [name for name in channels if name in places]
     if reached:
         return [Finding("owner", True, f"is reached by {' and '.join(reached)}")]
-    advice = "set [owner] telegram_chat_id or email, or every message must name its recipient"
+    advice = "`postroom people edit owner --address CHANNEL:ADDRESS`, or every message must name its recipient"
     return [Finding("owner", False, "has no address on any channel that is set up", advice)]

@@ -21,6 +21,12 @@ async def look_at_proofs(settings: Settings) -> list[Finding]:
     return _unproved(found) if found else []
 
 
+async def owner_channels(settings: Settings) -> Sequence[str]:
+    """Where the database knows the owner; the settings file may know nothing of it."""
+    found = await _looked_through(settings)
+    return found.owner_on if found else []
+
+
 async def _looked_through(settings: Settings) -> PeopleFindings | None:
     """A database that cannot be read is another finding's business."""
     try:

@@ -136,6 +136,17 @@ async def test_a_probe_says_who_we_are_or_why_not(fake: FakeSlack, slack: Slack)
         await slack.probe(5.0)
 
 
+async def test_a_probe_says_when_no_answers_would_be_heard(fake: FakeSlack) -> None:
+    fake.answers["auth.test"] = [{"ok": True, "user": "postroom", "team": "Acme"}]
+    fake.answers["apps.connections.open"] = [{"ok": False, "error": "invalid_auth"}]
+
+    slack = Slack("slack-work", "xoxb-1", "xapp-1", fake.url)
+
+    with pytest.raises(TargetUnavailable, match=r"no answers are heard with app_token: .*invalid_auth"):
+        await slack.probe(5.0)
+    await slack.close()
+
+
 @pytest.mark.requirement("house:slack-presses")
 async def test_only_what_must_be_seen_is_shown_to_the_one_who_pressed(fake: FakeSlack, slack: Slack) -> None:
     assert await slack.answer_press("C1:U1:1.2", "✅ Yes")

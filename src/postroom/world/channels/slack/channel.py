@@ -105,6 +105,8 @@ class Slack:
     async def probe(self, timeout_seconds: float) -> str:
         told = await blameless(self._api.ask("auth.test", {}, timeout_seconds))
         user, team = (provider_words(told.get(one), secrets=self._secrets) for one in ("user", "team"))
+        if self._app_token:
+            await self._would_listen()
         return f"@{user} in {team}"
 
     async def close(self) -> None:
@@ -113,6 +115,16 @@ class Slack:
 
     async def _listen(self, position: int | None, timeout_seconds: float) -> Listened:
         return await self._listening.listen(position, timeout_seconds)
+
+    async def _would_listen(self) -> None:
+        """Messages may leave while no answer is heard: that takes another token. No connection is opened."""
+        try:
+            await self._socket_url()
+        except TargetUnavailable as error:
+            reason = error.message
+        else:
+            return
+        raise TargetUnavailable(f"messages can be sent, but no answers are heard with app_token: {reason}")
 
     def _event(self, envelope: Mapping[str, Any]) -> InboundEvent | None:
         event = inbound_event(self.name, envelope)
