@@ -74,6 +74,8 @@ def _kind(outcome: Ended) -> object:
     """The nearest class of ours: an author may derive from them."""
     if isinstance(outcome, Receipt):
         return None
+    if isinstance(outcome, errors.CredentialsRefused):
+        return errors.TargetUnavailable  # the one says more than the other; a channel may say either
     return next((one for one in type(outcome).__mro__ if one.__module__ == errors.__name__), type(outcome))
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.world.channels.discord.fake_gateway import FakeDiscord
 
 from postroom.domain.delivery import Intent, Message, Receipt
-from postroom.domain.errors import ProviderThrottled, TargetUnavailable, ValidationError
+from postroom.domain.errors import CredentialsRefused, ProviderThrottled, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Revision
 from postroom.domain.ports import Probe, Reconcile
@@ -83,7 +83,7 @@ async def test_an_edit_in_a_persons_channel_needs_no_question(provider: FakeDisc
         (400, {"code": 50033, "message": "Invalid Recipient(s)"}, ValidationError),
         (403, {"code": 50007, "message": "no"}, ValidationError),
         (400, {"code": 40003, "message": "You are opening direct messages too fast"}, ProviderThrottled),
-        (401, {"code": 0, "message": "401: Unauthorized"}, TargetUnavailable),
+        (401, {"code": 0, "message": "401: Unauthorized"}, CredentialsRefused),
         (200, {"nothing": True}, TargetUnavailable),
     ],
 )
