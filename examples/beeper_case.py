@@ -1,3 +1,9 @@
+# /// script
+# dependencies = ["postroom[testing]"]
+#
+# [tool.uv.sources]
+# postroom = { path = ".." } # the clone: it is not on PyPI yet
+# ///
 """
 Proves the channel of `beeper_channel.py`.
 

@@ -136,4 +136,9 @@ def test_without_a_bot_it_says_where_one_comes_from() -> None:
 @pytest.mark.usefixtures("home")
 def test_without_an_option_it_shows_where_the_owner_is_reached() -> None:
     assert "postroom owner --telegram" in postroom("owner").out
-    assert json.loads(postroom("owner", "--json").out) == {"name": "", "telegram_chat_id": None, "email": None}
+    assert json.loads(postroom("owner", "--json").out) == {
+        "name": "",
+        "telegram_chat_id": None,
+        "email": None,
+        "addresses": [],
+    }

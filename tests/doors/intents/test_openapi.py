@@ -32,7 +32,7 @@ from postroom.system.settings import Settings
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 OURS = ("/contacts", "/v1/")
 ENDLESS = ("/v1/asks/stream",)  # it goes on until its reader leaves
-EXAMPLES = 10
+EXAMPLES = 6
 
 
 @dataclass(slots=True)

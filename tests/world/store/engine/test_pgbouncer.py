@@ -25,6 +25,7 @@ from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.search import search
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening, polling
+from postroom.world.store.shared.question_notices import QuestionNotices
 from postroom.world.store.tables.intents import intent_events
 
 _SECONDS = 20.0
@@ -126,7 +127,7 @@ async def test_notices_come_by_a_way_around_the_pooler(
         ears.put_nowait(ids)
 
     ledger = PostgresLedger(database)
-    async with asyncio.timeout(_SECONDS), listening(there, lambda: None, settled, CountedLoops()):
+    async with asyncio.timeout(_SECONDS), listening(there, QuestionNotices(), lambda: None, settled, CountedLoops()):
         assert await ears.get() is None
         claim = (await ledger.insert(new_delivery(), LEASE)).claim
         assert claim is not None
