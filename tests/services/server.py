@@ -86,4 +86,5 @@ def run_as(user: str | None) -> dict[str, Any]:
 
 
 def _die_with_parent() -> None:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell's background job inherits it ignored
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)
