@@ -14,7 +14,7 @@ from postroom.domain.time import SECOND_US, seconds
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.view import Progress
 
-LOOK_SECONDS: Final = 0.1  # how soon an end that another process committed is seen, where it is not heard of
+LOOK_SECONDS: Final = 0.25  # how soon an end that another process committed is seen, where it is not heard of
 CHECK_SECONDS: Final = 5.0  # the same where it should have been heard of
 PROGRESS_SECONDS: Final = 10.0
 _AT_A_TIME: Final = 200
