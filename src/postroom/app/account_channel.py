@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from importlib import import_module
 from pathlib import Path
-from typing import Any, assert_never
+from typing import assert_never
 
 from postroom.app.household_key import household_key
 from postroom.app.own_channel import own_channel
@@ -24,10 +23,15 @@ from postroom.system.settings.accounts import (
     TelegramSettings,
     WebhookAccount,
 )
+from postroom.world.channels.apprise.channel import AppriseService
+from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mailbox import mailbox
+from postroom.world.channels.ntfy.channel import Ntfy
+from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
+from postroom.world.channels.webhook.channel import Webhook
 
 
 def account_channel(account: Account, home: Path) -> Channel:
@@ -41,16 +45,6 @@ def account_channel(account: Account, home: Path) -> Channel:
 def section_name(account: Account) -> str:
     """Where in the settings it stands."""
     return account.name if isinstance(account.options, TelegramSettings | EmailSettings) else f"channels.{account.name}"
-
-
-def service(kind: str, made_by: str, **options: Any) -> Channel:
-    """The kinds beside Telegram and mail are imported when there is an account of theirs."""
-    try:
-        module = import_module(f"postroom.world.channels.{kind}.channel")
-    except ModuleNotFoundError as error:
-        raise ValueError(f"kind {kind} needs the module {error.name}, which is not installed") from None
-    channel: Channel = getattr(module, made_by)(**options)
-    return channel
 
 
 def answers_topic(home: Path, name: str) -> str:
@@ -70,26 +64,16 @@ def _made(account: Account, home: Path) -> Channel:
             return _email(name, options)
         case NtfyAccount():
             topic = options.answers_topic.reveal() or answers_topic(home, name)
-            return service(
-                "ntfy",
-                "Ntfy",
-                name=name,
-                url=options.url.reveal(),
-                token=options.token.reveal(),
-                answers_topic=topic,
-            )
+            return Ntfy(name, options.url.reveal(), options.token.reveal(), topic)
         case SlackAccount():
-            tokens = {"bot_token": options.bot_token.reveal(), "app_token": options.app_token.reveal()}
-            return service("slack", "Slack", name=name, **tokens, api_base_url=options.api_base_url)
+            return Slack(name, options.bot_token.reveal(), options.app_token.reveal(), options.api_base_url)
         case DiscordAccount():
-            token, url, words = options.bot_token.reveal(), options.api_base_url, options.message_content
-            return service("discord", "Discord", name=name, bot_token=token, api_base_url=url, message_content=words)
+            token, words = options.bot_token.reveal(), options.message_content
+            return Discord(name, token, options.api_base_url, message_content=words)
         case WebhookAccount():
-            url, secret, private = options.url.reveal(), options.secret.reveal(), options.allow_private
-            return service("webhook", "Webhook", name=name, url=url, secret=secret, allow_private=private)
+            return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private)
         case AppriseAccount():
-            url, private = options.url.reveal(), options.allow_private
-            return service("apprise", "AppriseService", name=name, url=url, allow_private=private)
+            return AppriseService(name, options.url.reveal(), options.allow_private)
         case _:
             assert_never(options)
 

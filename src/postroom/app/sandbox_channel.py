@@ -6,20 +6,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from postroom.app.account_channel import answers_topic, service
+from postroom.app.account_channel import answers_topic
 from postroom.domain.ports import Channel
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
 from postroom.programs.sandbox.faces.known import FACES
 from postroom.programs.sandbox.imap.mail_bytes import AUTHSERV_ID
 from postroom.system.settings.shipped import SHIPPED
+from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
+from postroom.world.channels.ntfy.channel import Ntfy
+from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
 
 FACED: Final = (*SHIPPED, *FACES)
 """The kinds the sandbox can play."""
-_SLACK_TOKENS: Final = {"bot_token": "xoxb-40290-sandbox", "app_token": "xapp-1-40290-sandbox"}
+_SLACK_TOKENS: Final = ("xoxb-40290-sandbox", "xapp-1-40290-sandbox")  # the bot's and the app's
 _DISCORD_TOKEN: Final = "sandbox.40290.bot"  # noqa: S105 - opens nothing but the sandbox
 
 
@@ -58,11 +61,11 @@ def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -
             imap = _imap(sandbox, sender)
             return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name, imap=imap)
         case "ntfy":
-            return service(kind, "Ntfy", name=name, url=f"{url}/ntfy", answers_topic=answers_topic(home, name))
+            return Ntfy(name, f"{url}/ntfy", answers_topic=answers_topic(home, name))
         case "slack":
-            return service(kind, "Slack", name=name, **_SLACK_TOKENS, api_base_url=f"{url}/api")
+            return Slack(name, *_SLACK_TOKENS, f"{url}/api")
         case "discord":
-            return service(kind, "Discord", name=name, bot_token=_DISCORD_TOKEN, api_base_url=f"{url}/api/v10")
+            return Discord(name, _DISCORD_TOKEN, f"{url}/api/v10")
         case _:
             raise ValueError(f"the sandbox has no face for {kind}")
 
