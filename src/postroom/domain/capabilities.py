@@ -50,6 +50,12 @@ class Capabilities:
     threads: bool = False
     """An answer stays in a topic or thread of its own."""
     files: bool = False
+    most_files: int | None = None
+    """How many go with one message; None: as many as we take at all, likewise for their bytes."""
+    most_file_bytes: int | None = None
+    """Of one file."""
+    most_files_bytes: int | None = None
+    """Of all files of one message together."""
     inbound: bool = False
     """What people write there is heard."""
 

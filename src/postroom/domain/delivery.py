@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup, Revision
@@ -115,6 +116,8 @@ class Message:
     `repeated`: an earlier call may have brought it already, so the person is shown REPEAT_MARK with it.
     `revises`: it takes the place of something sent before; without a text, only its buttons do.
     `format`: a channel is given Markdown only when it declares that it shows it.
+    `attachments`: a channel is given files only when it declares that it carries them; their bytes are read anew for
+    every call, by their hash.
     """
 
     delivery_id: DeliveryId
@@ -130,6 +133,7 @@ class Message:
     markup: Markup | None = None
     revises: Revision | None = None
     format: Format = Format.PLAIN
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from postroom.domain.address_folding import folded
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import (
     AttemptResult,
     DeliveryFailure,
@@ -50,6 +51,7 @@ class Carried:
     revises: Revision | None = None
     replay_of: DeliveryId | None = None
     format: Format = Format.PLAIN
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def order_key(self) -> str:
@@ -71,6 +73,7 @@ class Carried:
             markup=self.markup,
             revises=self.revises,
             format=self.format,
+            attachments=self.attachments,
         )
 
 

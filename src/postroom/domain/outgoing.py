@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
@@ -45,3 +46,4 @@ class Outgoing:
     markup: Markup | None = None
     revises: DeliveryId | None = None
     format: Format = Format.PLAIN
+    attachments: tuple[Attachment, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
@@ -100,6 +101,14 @@ class Listen(Protocol):
         Asking with a position says that everything before it has been handled, so only then is it acknowledged
         to a provider that wants that. Positions grow, over restarts too.
         """
+        ...
+
+
+class FileContents(Protocol):
+    """The bytes of files that were taken over."""
+
+    async def read(self, attachment: Attachment) -> bytes:
+        """Raises InternalError when they are gone, and StoreUnavailable when they cannot be reached now."""
         ...
 
 

@@ -278,6 +278,7 @@ class Acceptance:
             markup=outgoing.markup,
             revises=revises,
             format=outgoing.format,
+            attachments=outgoing.attachments,
         )
 
     def _prepared(self, channel: Channel, new: NewDelivery) -> Sequence[Any]:

@@ -58,6 +58,7 @@ def content_hash(outgoing: Outgoing) -> str:
         parts += [markup_text(outgoing.markup) or "", outgoing.revises or ""]
     if outgoing.format is not Format.PLAIN:
         parts.append(f"format:{outgoing.format}")
+    parts += [f"file:{one.sha256}:{one.media_type}:{one.name}" for one in outgoing.attachments]
     return _digest(parts)
 
 

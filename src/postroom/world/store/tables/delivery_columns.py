@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Text
 from sqlalchemy.types import TypeEngine
 
+from postroom.domain.attachment import attachments_of_text, attachments_text
 from postroom.domain.delivery import TERMINAL, DeliveryFailure, Format, Intent, OnUncertain, Status
 from postroom.domain.ledger import FIRST_FENCE, PRIORITY_RANK, Lease, NewDelivery, Settlement
 from postroom.domain.markup import markup_of_text, markup_text, revision_of_text, revision_text
@@ -197,5 +198,12 @@ DELIVERY_COLUMNS: Final = (
     ),
     DeliveryColumn(
         name="format", required=False, leased=lambda new, _: stored_format(new.format), claim="format", read=read_format
+    ),
+    DeliveryColumn(
+        name="attachments",
+        required=False,
+        leased=lambda new, _: attachments_text(new.attachments),
+        claim="attachments",
+        read=attachments_of_text,
     ),
 )
