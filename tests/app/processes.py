@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from postroom.system.settings import Ports
 from tests.services.ports import free_port
+from tests.services.warm_process import WarmProcess
 
 PARTS = tuple(Ports.model_fields)
 
@@ -24,22 +24,15 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 @contextmanager
-def part(variables: Mapping[str, str], *only: str, seconds: float = 60) -> Iterator[subprocess.Popen[str]]:
+def part(variables: Mapping[str, str], *only: str, seconds: float = 60) -> Iterator[WarmProcess]:
     """`postroom up --only …`, from the moment it says that it is up until it is told to stop."""
     with command(variables, "up", *(f"--only={name}" for name in only), seconds=seconds) as process:
         yield process
 
 
 @contextmanager
-def command(variables: Mapping[str, str], *words: str, seconds: float = 60) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "postroom", *words],
-        env=dict(variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
+def command(variables: Mapping[str, str], *words: str, seconds: float = 60) -> Iterator[WarmProcess]:
+    process = WarmProcess(variables, *words)
     try:
         wait_for(process, "Postroom is up.")
         yield process
@@ -51,11 +44,10 @@ def command(variables: Mapping[str, str], *words: str, seconds: float = 60) -> I
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-            if process.stdout is not None:
-                process.stdout.close()
+            process.stdout.close()
 
 
-def wait_for(process: subprocess.Popen[str], text: str) -> None:
+def wait_for(process: subprocess.Popen[str] | WarmProcess, text: str) -> None:
     assert process.stdout is not None
     seen = []
     for line in process.stdout:
@@ -66,6 +58,6 @@ def wait_for(process: subprocess.Popen[str], text: str) -> None:
 
 
 @contextmanager
-def parts(variables: Mapping[str, str], groups: Sequence[Sequence[str]]) -> Iterator[list[subprocess.Popen[str]]]:
+def parts(variables: Mapping[str, str], groups: Sequence[Sequence[str]]) -> Iterator[list[WarmProcess]]:
     with ExitStack() as stack:
         yield [stack.enter_context(part(variables, *group)) for group in groups]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +14,7 @@ import aiohttp
 import pytest
 from tests.app.processes import environment, part
 from tests.doors.console.http import Caller
+from tests.services import warm_process
 
 pytestmark = pytest.mark.timeout(240)
 PATIENCE_SECONDS = 30
@@ -30,9 +29,7 @@ def variables(home: Path, request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 def postroom(variables: Mapping[str, str], *arguments: str) -> str:
-    command = [sys.executable, "-m", "postroom", *arguments]
-    done = subprocess.run(command, env=dict(variables), capture_output=True, text=True, timeout=60, check=False)
-    return done.stdout
+    return warm_process.run(variables, *arguments).stdout
 
 
 async def notify(variables: Mapping[str, str], text: str) -> dict[str, Any]:

