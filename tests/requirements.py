@@ -565,6 +565,15 @@ CONTENT: Sections = {
         "links-in-approvals": "Who decides sees the text, how it will look and where each link leads; a label that "
         "names another host is a high risk.",
         "format-refused": "An unknown format and Markdown that is too long are refused by name; nothing is stored.",
+        "slack-formatted": "Slack gets rich_text, in which text is only text, and an escaped text for notifications; "
+        "edits keep the format.",
+        "console-formatted": "The console shows Markdown as it looks, links apart with their target, the source beside "
+        "it; nothing is loaded.",
+        "questions-formatted": "A question may be Markdown; cards, pages and the desk each show it in their way, and "
+        "without a format it is plain.",
+        "sandbox-formatted": "The sandbox shows what a person would see: bold, code, and links with their host.",
+        "reminders-formatted": "A reminder keeps its format until it is sent.",
+        "bounded-parsing": "Markdown with more signs than can be read in a moment is shown as it was written.",
     },
 }
 

@@ -63,6 +63,7 @@ ANSWERS = {
     "words": (["What to cook?"], Given(text="Soup,\nplease"), "Soup,\nplease\n"),
     "approve": (["May I?", "--kind", "approve"], Given(value="deny"), "deny\n"),
     "form": (["Dinner?", "--form", json.dumps(FORM)], Given(fields={"guests": 3}), '{"guests": 3}\n'),
+    "markdown": (["**Where**?", "--format", "markdown"], Given(text="Oslo"), "Oslo\n"),
     "secret": (["Code?", "--secret"], Given(text="sesame"), "sesame\n"),
 }
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from tests.domain.markdown_texts import inked, markdown
 
 from postroom.domain.html_text import html_of
-from postroom.domain.markdown import is_target, parse
+from postroom.domain.markdown import parse
+from postroom.domain.markdown_tokens import is_target
 
 TAGS = {"strong", "em", "s", "code", "pre", "a", "blockquote", "br", *(f"h{level}" for level in range(1, 7))}
 

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.domain.markdown_texts import markdown
 
-from postroom.domain.markdown import LONGEST_TARGET, is_target, parse
+from postroom.domain.markdown import parse
+from postroom.domain.markdown_tokens import LONGEST_TARGET
 from postroom.domain.rich_text import RichText, SpanStyle
 
 
@@ -64,11 +65,6 @@ def test_what_is_not_allowed_is_text_as_it_was_written(source: str) -> None:
 
 def test_hidden_signs_stay_spelled_out_in_the_text_of_a_link() -> None:
     assert parse("<https://a.example/%E2%80%AE>").text == "https://a.example/%E2%80%AE"
-
-
-@pytest.mark.parametrize("url", ["https://", "http:///x", "https://[x", "mailto:", "ftp://a.example", "https://a b"])
-def test_a_target_is_a_whole_address_of_a_known_kind(url: str) -> None:
-    assert not is_target(url)
 
 
 def test_a_table_is_shown_as_it_was_written_even_where_it_has_too_many_cells() -> None:

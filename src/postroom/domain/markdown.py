@@ -3,7 +3,7 @@ Markdown, read once into text and spans.
 
 What is seen is complete and always the same: HTML, references and entities are text, a link to anything but the web, a
 mailbox or a telephone is text, an image is a link, a table is shown as it was written, numbers of a list stay what they
-are, and what is nested too deep is text as a whole.
+are, and what is nested too deep or would take too long to read is text as a whole.
 """
 
 from __future__ import annotations
@@ -12,52 +12,22 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
-from urllib.parse import urlsplit
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from postroom.domain.markdown_tokens import TABLE, tokens_of
 from postroom.domain.rich_text import RichText, SpanStyle, TextSpan, indented, joined, styled
 
-LONGEST_TARGET: Final = 1024  # a longer one would be more than some providers take for a whole message
 RULE: Final = "———"
-_DEEPEST: Final = 40
-_MOST_BRACKETS: Final = 2_000  # the time they take grows with their square
-_TARGET: Final = re.compile(r"(?:https?://|mailto:|tel:)[!-~]+", re.IGNORECASE)
-_ENDS_TARGET: Final = frozenset('<>`\\"')  # in somebody's markup
 _LANGUAGE: Final = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _INLINE: Final = {"strong": SpanStyle.BOLD, "em": SpanStyle.ITALIC, "s": SpanStyle.STRIKE, "link": SpanStyle.LINK}
 _BREAKS: Final = frozenset({"softbreak", "hardbreak"})
 
 
-def is_target(url: str) -> bool:
-    """Whether a link may lead there."""
-    if len(url) > LONGEST_TARGET or not _TARGET.fullmatch(url) or not _ENDS_TARGET.isdisjoint(url):
-        return False
-    try:
-        return not url.lower().startswith("http") or bool(urlsplit(url).hostname)
-    except ValueError:
-        return False
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
-    parser.enable(["strikethrough", "table"]).disable(["reference", "entity", "html_block", "html_inline"])
-    parser.validateLink = is_target  # type: ignore[method-assign]
-    # Otherwise the text of <https://…/%E2%80%AE> would have a sign in it that hides.
-    parser.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
-    return parser
-
-
-_PARSER: Final = _parser()
-
-
 @lru_cache(maxsize=8)
 def parse(source: str) -> RichText:
-    if source.count("[") > _MOST_BRACKETS:
-        return RichText(source)
-    tokens = _PARSER.parse(source)
-    if any(token.level + 1 >= _DEEPEST for token in tokens):  # the library leaves out what is deeper
+    tokens = tokens_of(source)
+    if tokens is None:
         return RichText(source)
     rich = _Blocks(tokens, source.splitlines()).all()
     return rich if rich.text.strip() else RichText(source)
@@ -100,7 +70,7 @@ class _Blocks:
                 return self._list(token.type.replace("open", "close"))
             case "fence" | "code_block":
                 return _code(token)
-            case "table_open":
+            case _ if token.type == TABLE:
                 return self._table(token)
             case "hr":
                 return RichText(RULE)
@@ -122,10 +92,7 @@ class _Blocks:
         return joined(shown, "\n" if all(close for _, _, close in items) else "\n\n")
 
     def _table(self, token: Token) -> RichText:
-        """As it was written: the library leaves out cells that have no heading."""
-        while self._tokens[self._next].type != "table_close" or self._tokens[self._next].level != token.level:
-            self._next += 1
-        self._next += 1
+        """As it was written: read as cells, those without a heading would be left out."""
         first, last = token.map or (0, 0)
         lines = [line.strip() for line in self._lines[first:last]]
         return styled(RichText("\n".join(lines).strip()), SpanStyle.PRE)

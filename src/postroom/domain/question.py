@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from postroom.domain.delivery import Format
 from postroom.domain.question_answer import AnsweredBy, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 
@@ -87,6 +88,15 @@ class Wording:
     allow_text: bool = True
     secret: bool = False
     default: QuestionAnswer | None = None
+    format: Format = Format.PLAIN  # of the question and its context
+
+
+def wording_object(wording: Wording) -> dict[str, Any]:
+    """As it is kept and compared; plain words as they always were, without a word about their format."""
+    content = asdict(wording)
+    if wording.format is Format.PLAIN:
+        del content["format"]
+    return content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,6 +54,33 @@ async def test_a_question_is_asked_read_waited_for_and_listed(house: Askers) -> 
     assert ask_id in str((await house.get("/v1/answers")).body)
 
 
+@pytest.mark.requirement("content:questions-formatted")
+async def test_a_question_in_markdown_is_formatted_on_the_phone_and_stays_so_when_revised(house: Askers) -> None:
+    body = {"question": "**Ship** it?", "context": "a_b_c", "options": ["yes"], "format": "markdown"}
+    made = await house.post("/v1/asks", {**body, "channels": ["telegram"]})
+    ask_id = made.body["ask_id"]
+
+    assert made.body["asked"]["format"] == "markdown"
+    card = await _on_the_phone(house, "Ship it?")
+    assert [(one["type"], one["offset"]) for one in card["entities"]] == [("bold", card["text"].index("Ship"))]
+    assert "a_b_c" in card["text"]
+    revised = await house.post(f"/v1/asks/{ask_id}/revise", {"question": "**Ship** it now?"})
+    assert revised.body["asked"]["format"] == "markdown"
+    assert (await _on_the_phone(house, "Ship it now?"))["message_id"] == card["message_id"]
+    refused = await house.post("/v1/asks", {"question": "a", "format": "html"})
+    assert (refused.status, "format" in str(refused.body)) == (422, True)
+
+
+async def _on_the_phone(house: Askers, words: str) -> dict[str, Any]:
+    async with asyncio.timeout(20):
+        while True:
+            told = await house.line.call("GET", "sandbox", "/sandbox/telegram/messages?limit=500", caller=None)
+            for message in told.body["messages"]:
+                if words in message["text"]:
+                    return dict(message)
+            await asyncio.sleep(0.05)
+
+
 @pytest.mark.requirement("ask:rest")
 async def test_a_key_in_header_or_body_makes_one_question(house: Askers) -> None:
     first = await house.post("/v1/asks", {"question": "Once?"}, Idempotency_Key="r-1")

@@ -70,3 +70,12 @@ def test_a_reminder_in_a_conversation_is_a_reply() -> None:
 def test_a_reminder_that_could_not_be_sent_is_refused(arguments: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValidationError, match=sentence):
         plan(**arguments)
+
+
+@pytest.mark.requirement("content:reminders-formatted")
+def test_a_reminder_keeps_its_format() -> None:
+    work = json.loads(plan(delay_minutes=1, message="**now**", format="markdown").work)["notify"]
+    assert work["format"] == "markdown"
+    assert "format" not in json.loads(plan(delay_minutes=1).work)["notify"]
+    with pytest.raises(ValidationError, match="format"):
+        plan(delay_minutes=1, format="html")

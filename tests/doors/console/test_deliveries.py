@@ -165,3 +165,21 @@ async def test_both_pages_are_accessible(
         assert await violations(page) == []
         assert not await is_wider_than_the_window(page)
     assert site.mishaps == []
+
+
+@pytest.mark.requirement("content:console-formatted")
+async def test_markdown_is_shown_as_it_looks_with_its_links_apart_and_its_source_a_tap_away(site: Site) -> None:
+    source = "**Done** `x` ![pixel](https://evil.example/p.png) [bank.example](https://evil.example)"
+    sent = await site.home.notify(channel="email", message=source, recipient="ann@example.org", format="markdown")
+    page = await site.signed_in(path=f"/deliveries/{id_of(sent)}")
+
+    box = page.get_by_role("group", name="The message, as it looks")
+    await expect(box.locator("strong")).to_have_text("Done")
+    await expect(box.locator("code")).to_have_text("x")
+    assert await box.locator("a, img").count() == 0
+    await expect(page.get_by_role("list", name="Where its links lead")).to_contain_text("leads to evil.example")
+    written = page.get_by_role("group", name="The message, as it was written")
+    await expect(written).to_be_hidden()
+    await page.get_by_text("As it was written").click()
+    await expect(written).to_have_text(source)
+    assert not await violations(page)

@@ -429,3 +429,17 @@ async def test_a_refused_answer_looks_right(site: Site) -> None:
 
     await expect(page.get_by_role("alert")).to_be_visible()
     await is_accessible(page, "question-refused")
+
+
+@pytest.mark.requirement("content:console-formatted", "content:questions-formatted")
+async def test_a_question_in_markdown_looks_so_and_reads_well_in_the_list(site: Site) -> None:
+    page, asked = await opened(
+        site, "**Ship** it?", context="See [log](https://ci.example)", options=["yes", "no"], format="markdown"
+    )
+    box = page.get_by_role("group", name="The question, as it looks")
+    await expect(box.locator("strong")).to_have_text("Ship")
+    await expect(page.get_by_role("list", name="Where its links lead")).to_contain_text("https://ci.example")
+    await is_accessible(page, "question-in-markdown")
+    await page.goto(page.url.rpartition("/")[0])
+    heading = page.locator(f"#asked-{asked.id}")
+    await expect(heading).to_have_text("Ship it?")

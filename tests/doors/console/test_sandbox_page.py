@@ -227,3 +227,15 @@ async def test_outside_sandbox_mode_there_is_no_such_page(tmp_path_factory: pyte
         cookies = await caller.sign_in(await home.household.sign_in())
         assert (await caller.get("/console/sandbox", cookies)).status == 404
         assert "Sandbox" not in (await caller.get("/console/", cookies)).text
+
+
+@pytest.mark.requirement("content:sandbox-formatted", "content:no-injection")
+async def test_the_phone_shows_entities_and_where_links_lead(site: Site) -> None:
+    await site.home.notify(message="**Fine** `x<y` [log](https://ci.example/1) <b>no</b>", format="markdown")
+    page = await site.signed_in(path="/sandbox")
+    shown = page.locator(bubble(page, "Fine"))
+
+    await expect(shown.locator("strong")).to_have_text("Fine")
+    await expect(shown.locator("code")).to_have_text("x<y")
+    await expect(shown.get_by_role("link", name="log")).to_have_attribute("href", "https://ci.example/1")
+    await expect(shown).to_contain_text("log (ci.example) <b>no</b>")

@@ -10,7 +10,7 @@ from tests.clock import START_US
 from tests.work.questions.asking_office import CHANNELS
 from tests.work.questions.sample_questions import new_question
 
-from postroom.domain.delivery import Intent, Priority
+from postroom.domain.delivery import Format, Intent, Priority
 from postroom.domain.markup import ButtonStyle
 from postroom.domain.presentation import Presentation, TokenAction
 from postroom.domain.question import Preview, Question
@@ -60,6 +60,31 @@ def test_a_card_on_the_phone_has_the_question_its_context_and_buttons() -> None:
     pressed = [one.token for one in card.outgoing.markup.every_button]
     assert [one.hash for one in card.tokens] == [hash_of(token or "") for token in pressed]
     assert all(len(f"{token}".encode()) <= 64 for token in pressed)
+
+
+@pytest.mark.requirement("content:questions-formatted")
+def test_a_card_in_markdown_says_so_and_its_ends_do_too() -> None:
+    question = new_question(question="**Ship** it?", context="See [log](https://ci.example).", format="markdown")
+
+    card = MAKER.asking(question, shown()).outgoing
+    assert card.format is Format.MARKDOWN
+    assert card.message.startswith("general asks\\:\n\n**Ship** it?\n\nSee [log](https://ci.example).\n\nAnswer by")
+    assert MAKER.asking(question, shown("email")).outgoing.subject == "Question: Ship it?"
+    assert "“Ship it?”" in MAKER.reminder(question, shown()).message
+    assert MAKER.reminder(question, shown()).format is Format.PLAIN
+    ticked = MAKER.ticked(question, shown(), "e1")
+    assert (ticked.message, ticked.format) == ("", Format.PLAIN)
+    missed = MAKER.missed(question, shown(), START_US, START_US + 60)
+    assert (missed.format, "I could not hear you" in missed.message) == (Format.MARKDOWN, True)
+    ended = replace(question, status=QuestionStatus.EXPIRED, ended_at_us=START_US)
+    assert MAKER.closing(ended, shown()).format is Format.MARKDOWN
+
+
+@pytest.mark.requirement("content:questions-formatted")
+def test_a_secret_in_markdown_says_as_little_as_any() -> None:
+    card = MAKER.asking(new_question(question="**PIN**?", secret=True, format="markdown"), shown()).outgoing
+    assert "PIN" not in card.message
+    assert card.format is Format.PLAIN
 
 
 def test_the_same_card_made_again_is_the_same_message_and_another_wording_has_other_tokens() -> None:

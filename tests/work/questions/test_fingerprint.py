@@ -24,6 +24,7 @@ BASE: dict[str, Any] = {"context": "é", "default": "wait"}
         {"context": "e\u0301"},
         {"people": (BEN, ANNA)},
         {"now_us": 7},
+        {"format": "plain"},
     ],
 )
 def test_how_it_is_waited_for_and_shown_makes_no_difference(change: dict[str, Any]) -> None:
@@ -35,6 +36,7 @@ def test_how_it_is_waited_for_and_shown_makes_no_difference(change: dict[str, An
     "change",
     [
         {"question": "Ship it!"},
+        {"format": "markdown"},
         {"context": "e"},
         {"context": None},
         {"options": ["wait", "ship"]},

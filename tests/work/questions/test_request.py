@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from postroom.domain.delivery import Format
 from postroom.domain.errors import ValidationError
 from postroom.domain.question import APPROVE_OPTIONS, Option, Preview, QuestionKind, Urgency
 from postroom.domain.question_answer import QuestionAnswer
@@ -191,3 +192,14 @@ def test_a_default_that_no_person_could_have_answered_is_refused(arguments: dict
 )
 def test_a_legal_default_is_kept_as_an_answer(arguments: dict[str, Any], answer: QuestionAnswer) -> None:
     assert check({"question": "Well?", **arguments}).wording.default == answer
+
+
+@pytest.mark.requirement("content:questions-formatted", "content:format-refused")
+def test_a_question_may_be_markdown_and_is_plain_without_a_word() -> None:
+    assert check({"question": "*a*"}).wording.format is Format.PLAIN
+    assert check({"question": "*a*", "format": "markdown"}).wording.format is Format.MARKDOWN
+    with pytest.raises(ValidationError, match="format"):
+        check({"question": "a", "format": "html"})
+    with pytest.raises(ValidationError, match="context"):
+        check({"question": "a", "format": "markdown", "context": "a" * 20_001})
+    assert check({"question": "a", "context": "a" * 20_001}).wording.context

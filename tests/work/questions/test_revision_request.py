@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.work.questions.sample_questions import new_question
 
+from postroom.domain.delivery import Format
 from postroom.domain.errors import ValidationError
 from postroom.domain.question import APPROVE_OPTIONS
 from postroom.domain.question_answer import QuestionAnswer
@@ -62,3 +63,10 @@ def test_what_cannot_be_revised_is_refused_by_its_name(arguments: dict[str, Any]
         check_revision(new_question(default="wait"), arguments)
 
     assert [item.field for item in caught.value.fields] == [field]
+
+
+@pytest.mark.requirement("content:questions-formatted")
+def test_a_revision_keeps_the_format_or_changes_it() -> None:
+    question = new_question(question="*a*", format="markdown")
+    assert check_revision(question, {"question": "*b*"}).wording.format is Format.MARKDOWN
+    assert check_revision(question, {"format": "plain"}).wording.format is Format.PLAIN

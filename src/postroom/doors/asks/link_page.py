@@ -8,7 +8,11 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
+from postroom.domain.delivery import Format
+from postroom.domain.html_text import html_of
+from postroom.domain.markdown import parse
 from postroom.domain.question import RATHER_NOT, Question, QuestionKind, Wording
+from postroom.domain.rich_text import RichText, SpanStyle
 from postroom.doors.asks.link_form import ACT, CONFIRM, DECLINE, FIELD, NONCE, TEXT, VALUE
 from postroom.work.questions.form import choices, properties
 
@@ -18,7 +22,9 @@ _STYLE: Final = (
     "label{display:block;padding:.4rem 0}input[type=text],input[type=email],input[type=url],input[type=date],"
     "select,textarea{display:block;width:100%;box-sizing:border-box;font:inherit;padding:.5rem}"
     "button{font:inherit;padding:.7rem 1.4rem;margin:.5rem .5rem 0 0}pre{white-space:pre-wrap;font:inherit}"
-    ".asked{font-weight:bold}.problem{border-left:.3rem solid #b00;padding-left:.8rem}small{opacity:.8}"
+    ".asked>pre,.asked>.shown{font-weight:bold}.shown pre,code{font-family:ui-monospace,monospace}"
+    ".shown,code{overflow-wrap:anywhere}blockquote{border-left:.2rem solid;margin-left:0;padding-left:.8rem}"
+    ".problem{border-left:.3rem solid #b00;padding-left:.8rem}small{opacity:.8}"
 )
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 HEADERS: Final = {
@@ -67,10 +73,28 @@ def _page(title: str, body: str) -> str:
 def _asked(question: Question, person_name: str) -> str:
     who = question.asker.partition(":")[2] or question.asker
     told = f"<p><small>{escape(who)} asks {escape(person_name or 'you')}</small></p>"
-    told += f'<pre class="asked">{escape(question.wording.question)}</pre>'
+    told += f'<div class="asked">{_words(question.wording, question.wording.question)}</div>'
     context = question.wording.context
-    more = f"<details open><summary>Background</summary><pre>{escape(context)}</pre></details>" if context else ""
-    return told + more
+    shown = _words(question.wording, context) if context else ""
+    return told + (f"<details open><summary>Background</summary>{shown}</details>" if context else "")
+
+
+def _words(wording: Wording, text: str) -> str:
+    """Markdown as it looks, its links beside it: the page leads nowhere but back to the household."""
+    if wording.format is Format.PLAIN:
+        return f"<pre>{escape(text)}</pre>"
+    rich = parse(text)
+    links = "".join(f"<li>{escape(rich.under(one))}: <code>{escape(one.detail)}</code></li>" for one in rich.links)
+    return _shown(rich) + (f"<ul>{links}</ul>" if links else "") + _as_written(text)
+
+
+def _shown(rich: RichText) -> str:
+    looks = rich.without(lambda span: span.style is SpanStyle.LINK)
+    return f'<div class="shown" dir="auto">{html_of(looks, headings=False)}</div>'
+
+
+def _as_written(text: str) -> str:
+    return f"<details><summary><small>As it was written</small></summary><pre>{escape(text)}</pre></details>"
 
 
 def _problem(problem: str | None) -> str:

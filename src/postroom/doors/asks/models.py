@@ -50,6 +50,7 @@ class AskedBody(BaseModel):
     question: str
     kind: Literal["text", "choice", "approve", "form"]
     context: str | None
+    format: Literal["plain", "markdown"] = Field(description="Of the question and its context.")
     options: list[OptionBody]
     multiple: bool
     form: dict[str, Any] | None
@@ -108,6 +109,7 @@ def _property(annotated: Any) -> dict[str, Any]:
 _WORDING: Final[dict[str, dict[str, Any]]] = {
     "question": _property(words.QuestionText),
     "context": _property(words.ContextText),
+    "format": _property(words.FormatName),
     "options": _property(words.Options),
     "multiple": _property(words.Multiple),
     "form": _property(words.FormSchema),

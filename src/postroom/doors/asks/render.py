@@ -26,6 +26,7 @@ def _asked(question: Question) -> dict[str, Any]:
         "question": wording.question,
         "kind": str(wording.kind),
         "context": wording.context,
+        "format": str(wording.format),
         "options": [
             {"value": one.value, "label": one.label, "description": one.description} for one in wording.options
         ],

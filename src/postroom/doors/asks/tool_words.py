@@ -87,6 +87,10 @@ _PREVIEW: Final = {
     "anyOf": [{"type": "string", "enum": ["full", "title", "none"]}, _NULL],
     "description": "How much of it a locked screen may show",
 }
+_FORMAT: Final = {
+    "anyOf": [{"type": "string", "enum": ["plain", "markdown"]}, _NULL],
+    "description": "How question and context are written: plain (the default) is shown to the letter",
+}
 _FORM: Final = {
     "anyOf": [{"type": "object"}, _NULL],
     "description": "A flat JSON Schema: an object whose properties are strings, numbers, booleans or choices",
@@ -138,6 +142,7 @@ AllowText = Annotated[Any, WithJsonSchema(_flag("Of a choice: own words count, t
 To = Annotated[Any, WithJsonSchema(_names("A person by name, alias or id, or several: any one of them answers"))]
 Channels = Annotated[Any, WithJsonSchema(_names("Where to show it; by default where the person is reached best"))]
 UrgencyName = Annotated[Any, WithJsonSchema(_URGENCY)]
+FormatName = Annotated[Any, WithJsonSchema(_FORMAT)]
 PreviewName = Annotated[Any, WithJsonSchema(_PREVIEW)]
 Deadline = Annotated[Any, WithJsonSchema(_seconds(30, 2_592_000, "Until when it may be answered; a day by default"))]
 Remind = Annotated[Any, WithJsonSchema(_seconds(30, 2_592_000, "Remind of it once after so long"))]

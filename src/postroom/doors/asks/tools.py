@@ -79,6 +79,7 @@ def _add_ask(server: MCPServer[Any], parts: AskToolParts) -> None:
         wait_seconds: words.Wait = 25,
         resume: words.Resume = None,
         preview: words.PreviewName = None,
+        format: words.FormatName = None,
     ) -> CallToolResult:
         asked = given(
             question=question,
@@ -101,6 +102,7 @@ def _add_ask(server: MCPServer[Any], parts: AskToolParts) -> None:
             wait_seconds=wait_seconds,
             resume=resume,
             preview=preview,
+            format=format,
         )
         return await _question(_ask(parts, call, asked | {"state": state}))
 
@@ -176,6 +178,7 @@ def _add_revise(server: MCPServer[Any], parts: AskToolParts) -> None:
         allow_text: words.AllowText = None,
         default: words.Default = "",
         deadline_seconds: words.Deadline = None,
+        format: words.FormatName = None,
     ) -> CallToolResult:
         changes = given(
             question=question,
@@ -186,6 +189,7 @@ def _add_revise(server: MCPServer[Any], parts: AskToolParts) -> None:
             allow_text=allow_text,
             default=default,
             deadline_seconds=deadline_seconds,
+            format=format,
         )
         return await _question(revised(call, ask_id, changes))
 

@@ -180,6 +180,7 @@ def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
         recipient: Text = "",
         subject: Text = "",
         request_context: RequestContextArgument = None,
+        format: FormatName = None,
     ) -> dict[str, Any]:
         return await butler.remind(
             RemindArguments(
@@ -190,6 +191,7 @@ def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
                 recipient=given(recipient),
                 subject=given(subject),
                 request_context=request_context,
+                format=format,
             )
         )
 

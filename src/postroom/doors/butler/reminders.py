@@ -27,6 +27,7 @@ class RemindArguments:
     recipient: object = None
     subject: object = None
     request_context: object = None
+    format: object = None
 
 
 def plan_reminder(
@@ -41,6 +42,7 @@ def plan_reminder(
         subject=arguments.subject,
         intent="reply" if arguments.request_context is not None else "send",
         request_context=arguments.request_context,
+        format=arguments.format,
     )
     envelope = notify_document(read_arguments(notify, origin_butler=butler, channels=channels))
     work: dict[str, Any] = {**envelope["delivery"], "request_context": envelope.get("request_context")}

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from postroom.domain.answer_attempt import VerdictKind
 from postroom.domain.errors import Code, Refused
+from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import Principal
 from postroom.domain.question import Question
 from postroom.domain.question_states import QuestionStatus
@@ -55,6 +56,15 @@ class QuestionCard:
     @property
     def asker(self) -> str:
         return asker_name(self.question)
+
+    @property
+    def words(self) -> str:
+        """What is asked; of Markdown what reads well by itself."""
+        return plain_words(self.question.wording.question, self.question.wording.format)
+
+    @property
+    def context(self) -> str:
+        return plain_words(self.question.wording.context or "", self.question.wording.format)
 
     @property
     def people(self) -> str:

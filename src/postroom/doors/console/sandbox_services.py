@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.doors.console.sandbox_keys import Key, Toast, web_only
+from postroom.doors.console.sandbox_text import LookedText, slack_looks
 
 Listing = Mapping[str, Any]
 
@@ -46,6 +47,7 @@ class Note:
     message_id: str
     number: int
     text: str
+    looks: Sequence[LookedText]
     at: str
     from_person: bool
     author: str
@@ -113,6 +115,7 @@ def _note(one: Listing, from_person: bool, answers: str | None) -> Note:
         message_id=str(one["message_id"]),
         number=int(one["id"]),
         text=str(one["text"]),
+        looks=slack_looks(one["body"].get("blocks")) or [LookedText(text=str(one["text"]))],
         at=str(one["received_at"]),
         from_person=from_person,
         author=str(one["from_id"] or "") if from_person else "",

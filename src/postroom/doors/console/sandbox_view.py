@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.doors.console.sandbox_keys import Key, Toast, asks_for_reply, key_rows, placeholder, toasts
+from postroom.doors.console.sandbox_text import LookedText, telegram_looks
 
 MOST_SHOWN: Final = 200
 
@@ -21,6 +22,7 @@ class Bubble:
 
     message_id: int
     text: str
+    looks: Sequence[LookedText]
     at: str
     from_person: bool
     reply_to: int | None
@@ -75,6 +77,7 @@ def _bubble(one: Listing, from_person: bool) -> Bubble:
     return Bubble(
         message_id=int(one["message_id"]),
         text=str(one["text"]),
+        looks=telegram_looks(str(one["text"]), one.get("entities")),
         at=str(one["received_at"]),
         from_person=from_person,
         reply_to=one["reply_to_message_id"],

@@ -12,6 +12,7 @@ from postroom.programs.sandbox.keyboards import is_editable, read_markup
 from postroom.programs.sandbox.records import TelegramMessage
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.programs.sandbox.telegram_objects import bot_user, canonical_chat, message_object
+from postroom.programs.sandbox.text_entities import read_entities
 
 TEXT_LIMIT_UTF16 = 4096
 CALLBACK_TEXT_LIMIT = 200
@@ -41,6 +42,7 @@ class BotMethods:
             parse_mode=arguments.text("parse_mode") or None,
             reply_markup=read_markup(arguments),
             bot=bot_name(token),
+            entities=read_entities(arguments),
         )
         return message_object(message, token, replied)
 
@@ -56,13 +58,15 @@ class BotMethods:
         message, markup = self._message(arguments, "message to edit not found"), read_markup(arguments)
         if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
             raise bad_request("message can't be edited")
+        entities = message.entities if text is None else read_entities(arguments)
         text = message.text if text is None else text
-        if (text, markup) == (message.text, message.reply_markup):
+        if (text, entities, markup) == (message.text, message.entities, message.reply_markup):
             raise bad_request(
                 "message is not modified: specified new message content and reply markup are exactly the same as a"
                 " current content and reply markup of the message"
             )
-        return message_object(self._ledger.edit(message, text, markup, now_us=self._clock.now_us()), token)
+        edited = self._ledger.edit(message, text, markup, now_us=self._clock.now_us(), entities=entities)
+        return message_object(edited, token)
 
     def set_message_reaction(self, arguments: Arguments, token: str) -> bool:
         message = self._message(arguments, "message to react not found")

@@ -20,6 +20,7 @@ def message_listing(message: TelegramMessage) -> dict[str, Any]:
         "reactions": list(message.reactions),
         "earlier_texts": list(message.earlier_texts),
         "parse_mode": message.parse_mode,
+        "entities": None if message.entities is None else json.loads(message.entities),
         "reply_markup": None if message.reply_markup is None else json.loads(message.reply_markup),
         "from_name": message.from_name,
         "from_id": message.from_id,

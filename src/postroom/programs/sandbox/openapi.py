@@ -122,6 +122,7 @@ _SCHEMAS: dict[str, Any] = {
             "reactions": {"type": "array", "items": _TEXT},
             "earlier_texts": {"type": "array", "items": _TEXT},
             "parse_mode": _TEXT_OR_NOTHING,
+            "entities": {"type": ["array", "null"], "items": {"type": "object"}},
             "reply_markup": {"type": ["object", "null"]},
             "from_name": _TEXT_OR_NOTHING,
             "from_id": {"type": ["integer", "null"]},

@@ -30,6 +30,7 @@ class TelegramMessage:
     from_id: int | None = None
     bot: str = ""
     """Which of the household's bots it is from, or for."""
+    entities: str | None = field(default=None, repr=False)
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     presses: tuple[Callback, ...] = field(default=(), repr=False)
 

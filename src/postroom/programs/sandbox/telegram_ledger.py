@@ -61,6 +61,7 @@ create index if not exists telegram_callbacks_of_message on telegram_callbacks (
 TELEGRAM_COLUMNS: Final = (
     ("telegram_messages", "from_id", "integer"),
     ("telegram_messages", "bot", "text not null default ''"),
+    ("telegram_messages", "entities", "text"),
     ("telegram_edits", "earlier_markup", "text"),
     ("telegram_edits", "edited_us", "integer"),
     ("telegram_callbacks", "from_id", "integer"),
@@ -76,7 +77,7 @@ _MESSAGE = (
     "  (select * from telegram_edits e where e.message_id = m.message_id order by edit_id)), from_id,"
     f" (select json_group_array(json_array({_CALLBACK})) from (select * from"
     "  (select * from telegram_callbacks c where c.message_id = m.message_id"
-    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot"
+    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot, entities"
 )
 _REACTION = "reaction_id, chat_id, message_id, emoji, from_person, date_us"
 
@@ -99,6 +100,7 @@ class TelegramLedger:
         from_name: str | None = None,
         from_id: int | None = None,
         bot: str = "",
+        entities: str | None = None,
         announce: Announce | None = None,
     ) -> TelegramMessage:
         """
@@ -111,8 +113,11 @@ class TelegramLedger:
                 bot = replied.bot
             cursor = connection.execute(
                 "insert into telegram_messages (chat_id, text, date_us, from_person, from_name, reply_to_message_id,"
-                " parse_mode, reply_markup, from_id, bot) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (chat_id, text, now_us, from_person, from_name, reply_to, parse_mode, reply_markup, from_id, bot),
+                " parse_mode, reply_markup, from_id, bot, entities) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(chat_id, text, now_us, from_person, from_name, reply_to),
+                    *(parse_mode, reply_markup, from_id, bot, entities),
+                ),
             )
             message = _message_by_id(connection, chat_id, cursor.lastrowid or 0)
             assert message is not None  # noqa: S101 - inserted two lines above, in this transaction
@@ -149,15 +154,23 @@ class TelegramLedger:
             row = connection.execute(f"select count(*) from telegram_messages m where {where}", values).fetchone()
         return int(row[0])
 
-    def edit(self, message: TelegramMessage, text: str, reply_markup: str | None, *, now_us: int) -> TelegramMessage:
+    def edit(
+        self,
+        message: TelegramMessage,
+        text: str,
+        reply_markup: str | None,
+        *,
+        now_us: int,
+        entities: str | None = None,
+    ) -> TelegramMessage:
         with self._file.writing() as connection:
             connection.execute(
                 "insert into telegram_edits (message_id, earlier_text, earlier_markup, edited_us) values (?, ?, ?, ?)",
                 (message.message_id, message.text, message.reply_markup, now_us),
             )
             connection.execute(
-                "update telegram_messages set text = ?, reply_markup = ? where message_id = ?",
-                (text, reply_markup, message.message_id),
+                "update telegram_messages set text = ?, reply_markup = ?, entities = ? where message_id = ?",
+                (text, reply_markup, entities, message.message_id),
             )
             edited = _message_by_id(connection, message.chat_id, message.message_id)
         return edited or message
@@ -304,6 +317,7 @@ def _message(row: tuple[Any, ...]) -> TelegramMessage:
         from_id=row[11],
         presses=tuple(_callback(press) for press in json.loads(row[12])),
         bot=row[13],
+        entities=row[14],
     )
 
 

@@ -61,6 +61,8 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
         "date": message.date_us // SECOND_US,
         "text": message.text,
     }
+    if message.entities is not None:
+        shape["entities"] = json.loads(message.entities)
     if replied is not None:
         shape["reply_to_message"] = message_object(replied, token)
     if message.reply_markup is not None:

@@ -67,6 +67,8 @@ class NotifyTask(RosterTable):
     """Of an e-mail."""
     priority: Literal["high", "medium", "low"] | None = None
     """`high`, `medium` or `low`."""
+    format: Literal["plain", "markdown"] | None = None
+    """Of the message: `plain` (the default) or `markdown`."""
 
 
 class Schedule(RosterTable):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from postroom.domain.delivery import Format, Message
+from postroom.domain.plain_words import plain_words
 from postroom.domain.ports import Channel
 
 
@@ -19,11 +20,4 @@ def prepared(channel: Channel, message: Message) -> Sequence[Any]:
     """
     if message.format is Format.PLAIN or str(message.format) in channel.capabilities.formats:
         return channel.prepare(message)
-    return channel.prepare(replace(message, text=_readable(message.text), format=Format.PLAIN))
-
-
-def _readable(text: str) -> str:
-    from postroom.domain.markdown import parse  # costs a plain household nothing
-    from postroom.domain.readable_text import readable
-
-    return readable(parse(text)) if text else text
+    return channel.prepare(replace(message, text=plain_words(message.text, message.format), format=Format.PLAIN))

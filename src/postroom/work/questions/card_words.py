@@ -1,16 +1,20 @@
-"""The words on a card: plain, and without anything that could make them look like others."""
+"""The words on a card, without anything that could make them look like others."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from postroom.domain.approval_question import is_approval
+from postroom.domain.delivery import Format
+from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import OPERATOR
 from postroom.domain.question import APPROVE, Preview, Question, QuestionKind, Wording
 from postroom.domain.question_answer import BY_DEFAULT, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import to_datetime
+from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.form import properties
 
 _UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -28,6 +32,11 @@ def one_line(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def asked_line(question: Question, most: int) -> str:
+    """What is asked, in one line and without markup."""
+    return one_line(plain_words(question.wording.question, question.wording.format), most)
+
+
 def asker_name(question: Question) -> str:
     name = question.asker.partition(":")[2]
     return "Your household" if question.asker == str(OPERATOR) else one_line(name or question.asker, _MOST_SUBJECT)
@@ -43,23 +52,22 @@ def subject(question: Question) -> str:
         return "A question waits for you"
     if is_approval(question):
         return "Approval needed"
-    return f"Question: {one_line(question.wording.question, _MOST_SUBJECT)}"
+    return f"Question: {asked_line(question, _MOST_SUBJECT)}"
 
 
-def asking_words(question: Question, *, listed: bool, how: str) -> str:
+def asking_words(question: Question, *, listed: bool, how: str) -> CardText:
     """What the card says while the question is open; `listed` names the options in the text."""
     if is_hidden(question):
-        return f"{asker_name(question)} has a question for you. Open the console to see and answer it."
+        return CardText(f"{asker_name(question)} has a question for you. Open the console to see and answer it.")
     wording = question.wording
     whole = question.preview is Preview.FULL
-    parts = [
-        _put(question, "asks"),
-        plain(wording.context or "") if whole else "",
+    own_words = [
         options_words(wording) if listed or (whole and any(one.description for one in wording.options)) else "",
         how,
         f"Answer by {moment(question.expires_at_us, question.created_at_us)}.",
     ]
-    return "\n\n".join(part for part in parts if part)
+    context = CardText(plain(wording.context or "") if whole else "", wording.format)
+    return composed(*_put(question, "asks"), context, *map(CardText, own_words))
 
 
 def options_words(wording: Wording) -> str:
@@ -87,17 +95,21 @@ def how_to_reply(wording: Wording) -> str:
             return "Reply to this message with one line for each:\n" + "\n".join(f"{name}: …" for name in names)
 
 
-def closing_words(question: Question) -> str:
+def closing_words(question: Question) -> CardText:
     """The question, and one line that says how it ended."""
     if is_hidden(question):
-        return f"{asker_name(question)} had a question for you.\n\n{ending_line(question)}"
-    return f"{_put(question, 'asked')}\n\n{ending_line(question)}"
+        return CardText(f"{asker_name(question)} had a question for you.\n\n{ending_line(question)}")
+    return composed(*_put(question, "asked"), CardText(ending_line(question)))
 
 
-def _put(question: Question, asks: str) -> str:
+def _put(question: Question, asks: str) -> Sequence[CardText]:
     """Of an approval the household itself says who wants what."""
-    words = plain(question.wording.question)
-    return words if is_approval(question) else f"{asker_name(question)} {asks}:\n{words}"
+    words, who = plain(question.wording.question), f"{asker_name(question)} {asks}:"
+    if is_approval(question):
+        return [CardText(words)]
+    if question.wording.format is Format.PLAIN:
+        return [CardText(f"{who}\n{words}")]
+    return [CardText(who), CardText(words, question.wording.format)]
 
 
 def ending_line(question: Question) -> str:

@@ -14,7 +14,9 @@ from postroom.domain.outgoing import Outgoing, RequestContext
 from postroom.domain.presentation import Presentation, Token
 from postroom.domain.question import Question, QuestionKind, Urgency
 from postroom.work.questions.card_buttons import ButtonMaker, Buttons, console_link
+from postroom.work.questions.card_text import CardText, composed
 from postroom.work.questions.card_words import (
+    asked_line,
     asker_name,
     asking_words,
     closing_words,
@@ -22,7 +24,6 @@ from postroom.work.questions.card_words import (
     how_to_reply,
     is_hidden,
     moment,
-    one_line,
     subject,
 )
 from postroom.work.questions.judge import anywhere
@@ -81,21 +82,22 @@ class CardMaker:
     def ticked(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:
         """The buttons alone, with what is ticked now."""
         buttons = self._buttons(question, shown)
-        return self._edit(question, shown, "", f"ticks:{event_id}", buttons.markup)
+        return self._edit(question, shown, CardText(""), f"ticks:{event_id}", buttons.markup)
 
     def missed(self, question: Question, shown: Presentation, since_us: int, until_us: int) -> Outgoing:
         """The open card, with a line about when presses were lost."""
         away = f"{moment(since_us, question.created_at_us)} to {moment(until_us, question.created_at_us)}"
         line = f"I could not hear you from {away}. If you pressed a button then, please press it again."
         card = self.asking(question, shown).outgoing
-        return self._edit(question, shown, f"{card.message}\n\n{line}", f"missed:{since_us}", card.markup)
+        text = composed(CardText(card.message, card.format), CardText(line))
+        return self._edit(question, shown, text, f"missed:{since_us}", card.markup)
 
     def closing(self, question: Question, shown: Presentation) -> Outgoing:
         return self._edit(question, shown, closing_words(question), f"close:{question.revision}", None)
 
     def over(self, question: Question, shown: Presentation) -> Outgoing:
         """A short reply where the card itself could not be changed."""
-        return self._reply(question, shown, ending_line(question), "over")
+        return self._reply(question, shown, CardText(ending_line(question)), "over")
 
     def letter(self, question: Question, shown: Presentation) -> Outgoing:
         """What was asked and how it ended, to the one who answered where cards stay as they are."""
@@ -108,15 +110,14 @@ class CardMaker:
         `act` tells one reminder from the next.
         """
         until = moment(question.expires_at_us, question.created_at_us)
-        about = "a question" if is_hidden(question) else f"“{one_line(question.wording.question, 200)}”"
-        return self._reply(
-            question, shown, f"{asker_name(question)} still waits for an answer to {about}, by {until}.", act
-        )
+        about = "a question" if is_hidden(question) else f"“{asked_line(question, 200)}”"
+        text = CardText(f"{asker_name(question)} still waits for an answer to {about}, by {until}.")
+        return self._reply(question, shown, text, act)
 
     def own_words(self, question: Question, shown: Presentation, event_id: str) -> Outgoing:
         """A box to reply in, for an answer that is not on a button."""
         box = Markup(force_reply=True, placeholder="Your answer")
-        text = f"Your answer to “{one_line(question.wording.question, 200)}”:"
+        text = CardText(f"Your answer to “{asked_line(question, 200)}”:")
         return replace(self._reply(question, shown, text, f"other:{event_id}"), markup=box)
 
     def _buttons(self, question: Question, shown: Presentation) -> Buttons:
@@ -145,22 +146,25 @@ class CardMaker:
         pressed = self._is_pressed(question, shown) and kind in (QuestionKind.CHOICE, QuestionKind.APPROVE)
         return how_to_reply(question.wording) if ability.inbound and ability.replies and not pressed else ""
 
-    def _edit(self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None) -> Outgoing:
+    def _edit(
+        self, question: Question, shown: Presentation, text: CardText, act: str, markup: Markup | None
+    ) -> Outgoing:
         return replace(self._outgoing(question, shown, text, act, markup), revises=_card_of(shown))
 
-    def _reply(self, question: Question, shown: Presentation, text: str, act: str) -> Outgoing:
+    def _reply(self, question: Question, shown: Presentation, text: CardText, act: str) -> Outgoing:
         outgoing = self._outgoing(question, shown, text, act, None)
         if not (self.ability(shown).threads and shown.provider_ids):
             return outgoing
         return replace(outgoing, intent=Intent.REPLY, context=_in_thread(shown, shown.provider_ids[-1]))
 
     def _outgoing(
-        self, question: Question, shown: Presentation, text: str, act: str, markup: Markup | None
+        self, question: Question, shown: Presentation, text: CardText, act: str, markup: Markup | None
     ) -> Outgoing:
         return Outgoing(
             origin_butler=ORIGIN,
             channel=shown.channel,
-            message=text,
+            message=text.text,
+            format=text.format,
             recipient=shown.address,
             subject=subject(question) if not self.ability(shown).buttons else None,
             idempotency_key=f"ask:{shown.id}:{act}",

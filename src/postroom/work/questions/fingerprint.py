@@ -6,10 +6,9 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from typing import Any
 
-from postroom.domain.question import Wording
+from postroom.domain.question import Wording, wording_object
 
 
 def fingerprint(wording: Wording, people: Iterable[str]) -> str:
@@ -19,7 +18,7 @@ def fingerprint(wording: Wording, people: Iterable[str]) -> str:
     In it: kind, text, context, options, form, recipients, secrecy and default. Not in it: channels, urgency, waiting,
     reminders, state, sessions and the deadline, which may differ when the same thing is asked again.
     """
-    content = {**asdict(wording), "people": sorted(set(people))}
+    content = {**wording_object(wording), "people": sorted(set(people))}
     canonical = json.dumps(_composed(content), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -16,7 +16,7 @@ from postroom.domain.presentation import Presentation, PressedToken, TokenAction
 from postroom.domain.question import Question
 from postroom.domain.question_answer import Assurance
 from postroom.work.questions.asked_people import AskedPeople
-from postroom.work.questions.card_words import answer_words, is_hidden, one_line
+from postroom.work.questions.card_words import answer_words, asked_line, is_hidden, one_line
 from postroom.work.questions.cards import ORIGIN, CardMaker, request_id_of
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import Cards
@@ -160,7 +160,7 @@ class Hearing:
 
     async def _ask_which(self, words: InboundMessage, meant: Sequence[Presentation]) -> None:
         asked = [await self.store.get(one.question_id) for one in meant[:_MOST_LISTED]]
-        lines = [f"• {one_line(one.wording.question, 100)}" for one in asked if one and not is_hidden(one)]
+        lines = [f"• {asked_line(one, 100)}" for one in asked if one and not is_hidden(one)]
         await self._reply(
             words, "\n".join(["Several questions are open. Please reply to the one you mean:", *lines]), "which"
         )

@@ -12,7 +12,17 @@ from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.request import MAX_DEADLINE_SECONDS, MIN_DEADLINE_SECONDS, seconds_of
 from postroom.work.questions.wording_request import check_wording
 
-_REVISABLE: Final = ("question", "context", "options", "form", "multiple", "allow_text", "default", "deadline_seconds")
+_REVISABLE: Final = (
+    "question",
+    "context",
+    "format",
+    "options",
+    "form",
+    "multiple",
+    "allow_text",
+    "default",
+    "deadline_seconds",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +55,7 @@ def _arguments(wording: Wording) -> dict[str, Any]:
         "question": wording.question,
         "kind": str(wording.kind),
         "context": wording.context,
+        "format": str(wording.format),
         "options": options if wording.kind is QuestionKind.CHOICE else None,
         "multiple": wording.multiple,
         "form": wording.form,

@@ -12,7 +12,7 @@ from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_states import PresentationStatus, QuestionStatus
 from postroom.domain.spoken_time import relative
 from postroom.work.questions.answer_words import answer_words
-from postroom.work.questions.card_words import asker_name, one_line
+from postroom.work.questions.card_words import asked_line, asker_name, one_line
 from postroom.work.questions.view import QuestionStory
 
 _MOST: Final = 200
@@ -36,7 +36,7 @@ def sentences(story: QuestionStory, now_us: int) -> Iterator[str]:
 
 
 def _asked(question: Question, now_us: int) -> str:
-    words = one_line(question.wording.question, _MOST)
+    words = asked_line(question, _MOST)
     quoted = f" “{words}”" if words else " a question whose words have been erased"
     people = [person.name for person in question.people]
     each = "" if len(people) == 1 else "; any one of them may answer"

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from postroom.domain.answer_attempt import Said
+from postroom.domain.delivery import Format
 from postroom.domain.fields import Fields, text_problem
+from postroom.domain.notify import MAX_MARKDOWN_CHARACTERS
 from postroom.domain.question import APPROVE_OPTIONS, DENY, Option, QuestionKind, Wording
 from postroom.domain.question_answer import QuestionAnswer
 from postroom.work.questions.form import form_problems
@@ -20,27 +22,35 @@ MAX_OPTIONS: Final = 20
 MAX_LABEL_CHARACTERS: Final = 200
 MAX_DESCRIPTION_CHARACTERS: Final = 1_000
 WORDING_FIELDS: Final = frozenset(
-    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text"}
+    {"question", "kind", "options", "multiple", "form", "context", "default", "secret", "allow_text", "format"}
 )
 
 
 def check_wording(fields: Fields) -> Wording:
     """Complaints go to the fields; what is returned is worth something only when there are none."""
     kind = _kind(fields)
-    context = fields.raw("context")
+    format = Format(fields.choice("format", [*Format], default=Format.PLAIN) or Format.PLAIN)
     wording = Wording(
         kind=kind,
         question=fields.text("question", maximum=MAX_QUESTION_CHARACTERS).strip(),
-        context=None if context is None else fields.text("context", maximum=MAX_CONTEXT_CHARACTERS, blank=True) or None,
+        context=_context(fields, format),
         options=_options(fields, kind),
         multiple=_flag(fields, "multiple", default=False),
         form=_form(fields, kind),
         allow_text=_flag(fields, "allow_text", default=True),
         secret=_flag(fields, "secret", default=False),
+        format=format,
     )
     if wording.multiple and kind is not QuestionKind.CHOICE:
         fields.complain("multiple", "is only for a choice", "not_allowed")
     return _with_default(fields, wording)
+
+
+def _context(fields: Fields, format: Format) -> str | None:
+    if fields.raw("context") is None:
+        return None
+    most = MAX_MARKDOWN_CHARACTERS if format is Format.MARKDOWN else MAX_CONTEXT_CHARACTERS
+    return fields.text("context", maximum=most, blank=True) or None
 
 
 def _kind(fields: Fields) -> QuestionKind:

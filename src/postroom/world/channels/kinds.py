@@ -35,6 +35,7 @@ EMAIL: Final = Capabilities(
 )
 """With a mailbox to read, and a server that proves who wrote; without them nothing is heard."""
 SLACK: Final = Capabilities(
+    formats=BOTH,
     reconciles=True,
     max_units=3000,
     unit="utf16",

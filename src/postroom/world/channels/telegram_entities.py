@@ -68,22 +68,24 @@ def entities(part: RichText) -> list[dict[str, Any]]:
 
 def _lawful(part: RichText) -> list[TextSpan]:
     """Code has nothing in it and stands in nothing but a quote; a quote has no quote in it; a link wins over code."""
-    kept: list[TextSpan] = []
+    done: list[TextSpan] = []
+    around: list[TextSpan] = []  # few, however many spans there are
     for span in part.spans:
-        around = [outer for outer in kept if outer.end > span.start]
+        done += [outer for outer in around if outer.end <= span.start]
+        around = [outer for outer in around if outer.end > span.start]
         styles = {outer.style for outer in around}
         if (span.style is SpanStyle.QUOTE and SpanStyle.QUOTE in styles) or styles & _CODE:
             continue
         if span.style in _CODE and SpanStyle.LINK in styles:
             continue
         if span.style in _CODE:
-            kept = [piece for outer in kept for piece in _around(outer, span)]
-        kept.append(span)
-    return sorted(kept, key=lambda span: (span.start, -span.end))
+            around = [piece for outer in around for piece in _around(outer, span)]
+        around.append(span)
+    return sorted(done + around, key=lambda span: (span.start, -span.end))
 
 
 def _around(outer: TextSpan, code: TextSpan) -> list[TextSpan]:
-    if outer.style is SpanStyle.QUOTE or outer.end <= code.start:
+    if outer.style is SpanStyle.QUOTE:
         return [outer]
     before = TextSpan(outer.start, code.start, outer.style, outer.detail)
     after = TextSpan(code.end, outer.end, outer.style, outer.detail)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postroom.domain.delivery import Format
 from postroom.domain.question import APPROVE_OPTIONS, Option, QuestionKind, Wording
 from postroom.programs.desk.asks.asked import Ask
 from postroom.programs.desk.asks.card import Before, asker_name, labels, message_sheet, question_sheet
@@ -70,3 +71,15 @@ def test_a_message_leaves_by_itself() -> None:
     made = message_sheet("Too late.", LOOK)
 
     assert (made.wait_for_response, made.timeout_seconds) == (False, 2.0)
+
+
+@pytest.mark.requirement("content:questions-formatted")
+def test_markdown_reads_well_on_the_desk_and_is_never_markup_there() -> None:
+    asked = Wording(
+        kind=QuestionKind.TEXT,
+        question="**Ship** <b>it</b>?",
+        context="> see [log](https://ci.example)",
+        format=Format.MARKDOWN,
+    )
+    assert sheet(asked).message == "Ship <b>it</b>?\n\n> see log (https://ci.example)"
+    assert sheet(replace(asked, format=Format.PLAIN)).message.startswith("**Ship**")

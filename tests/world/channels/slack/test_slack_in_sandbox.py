@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from postroom.domain.delivery import Intent, Message, Receipt
+from postroom.domain.delivery import Format, Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, ProviderThrottled, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage, Listened, Press
@@ -265,3 +265,21 @@ async def test_a_place_that_refuses_says_why(sandbox: Sandbox, slack: Slack, add
 async def test_the_credentials_are_tried_without_sending(sandbox: Sandbox, slack: Slack) -> None:
     assert await slack.probe(5.0) == "@postroom in Sandbox"
     assert shown(sandbox) == []
+
+
+@pytest.mark.requirement("content:slack-formatted", "content:no-injection")
+async def test_markdown_is_taken_shown_and_kept_when_only_buttons_change(sandbox: Sandbox, slack: Slack) -> None:
+    source = f"**Ship** [it](https://ci.example/1)?\n\n> q\n\n```\ncode\n```\n{HOSTILE}"
+    receipts = await send(slack, text=source, format=Format.MARKDOWN, markup=CARD)
+    [kept] = shown(sandbox)
+
+    assert kept.text.startswith("Ship it (ci.example)?\nq\ncode\n<!channel> bold &")
+    assert [block["type"] for block in kept.body["blocks"]] == ["rich_text", "actions"]
+    await send(slack, text="", revises=edit(receipts))
+    [now] = shown(sandbox)
+    assert now.body["blocks"] == kept.body["blocks"][:1]
+    await send(slack, text="**Shipped**", format=Format.MARKDOWN, revises=edit(receipts))
+    [then] = shown(sandbox)
+    assert then.body["blocks"][0]["elements"][0]["elements"] == [
+        {"type": "text", "text": "Shipped", "style": {"bold": True}}
+    ]

@@ -60,8 +60,11 @@ async def shown_to_anna(database: Database, store: StoredQuestions, question: Qu
     return (await cards.plan(question.id, ["anna"], [place], NOW))[0]
 
 
-async def test_a_question_comes_back_as_it_was_asked(store: StoredQuestions) -> None:
+@pytest.mark.requirement("content:questions-formatted")
+@pytest.mark.parametrize("format", ["plain", "markdown"])
+async def test_a_question_comes_back_as_it_was_asked(store: StoredQuestions, format: str) -> None:
     question = new_question(
+        format=format,
         idempotency_key="k1",
         context="ünïcode 🚀",
         default="wait",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from postroom.domain.delivery import Format
 from postroom.domain.question import Option, QuestionKind, Wording
 
 
@@ -44,6 +45,7 @@ def _wording(asked: Mapping[str, Any]) -> Wording:
         form=dict(form) if form else None,
         allow_text=asked.get("allow_text") is not False,
         secret=asked.get("secret") is True,
+        format=Format(asked.get("format") or Format.PLAIN),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from postroom.domain.plain_words import plain_words
 from postroom.domain.question import RATHER_NOT, QuestionKind, Wording
 from postroom.programs.desk import drafts
 from postroom.programs.desk.asks.asked import Ask
@@ -94,4 +95,5 @@ def asker_name(asker: str) -> str:
 
 def _message(wording: Wording) -> str:
     described = [f"{one.label}: {one.description}" for one in wording.options if one.description]
-    return "\n\n".join(filter(None, [wording.question, wording.context, "\n".join(described)]))
+    asked = [plain_words(text, wording.format) for text in (wording.question, wording.context) if text]
+    return "\n\n".join(filter(None, [*asked, "\n".join(described)]))

@@ -8,17 +8,21 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
-from postroom.domain.delivery import REPEAT_MARK, Intent, Message
+from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import DeliveryId
+from postroom.domain.markdown import parse
 from postroom.domain.markup import Revision
+from postroom.domain.readable_text import readable
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.slack.address import address, is_message_id
 from postroom.world.channels.slack.blocks import actions, section
 from postroom.world.channels.slack.call import POST, REACT, UPDATE, SlackCall
 from postroom.world.channels.slack.emoji import name_of
+from postroom.world.channels.slack.rich_shown import content, rich_of, rich_parts
 from postroom.world.channels.slack.text import escaped, over, parts, with_mark
+from postroom.world.channels.telegram_text import MISSING
 
 EVENT_TYPE: Final = "postroom_delivery"
 _SENT_ID = re.compile(r"\d{1,12}(\.\d{1,6})?", re.ASCII)
@@ -51,13 +55,10 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
     if not message.text:
         raise ValidationError("message must not be blank")
     _check_text(message.text)
-    pieces = parts(message.text)
-    if message.repeated:
-        pieces = with_mark(pieces, REPEAT_MARK)
     to = {"channel": _address(message)} | where
     bodies = [
-        to | _shown(piece) | _NO_MARKUP | _NO_PREVIEWS | _marked(key, message.delivery_id, number)
-        for number, piece in enumerate(pieces)
+        to | shown | _NO_MARKUP | _NO_PREVIEWS | _marked(key, message.delivery_id, number)
+        for number, shown in enumerate(_contents(message))
     ]
     bodies[-1]["blocks"] += actions(message.markup)
     return tuple(SlackCall(method=POST, body=body) for body in bodies)
@@ -72,11 +73,9 @@ def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
     last = {"channel": channel, "ts": stamps[-1]}
     if not message.text:
         return (SlackCall(method=UPDATE, body=last | {"blocks": under}, keeps_text=True),)
-    *before, end = over(message.text, len(stamps))
-    bodies = [
-        {"channel": channel, "ts": stamp} | _shown(piece) for stamp, piece in zip(stamps[:-1], before, strict=True)
-    ]
-    closing = last | _shown(end)
+    *before, end = _spread(message, len(stamps))
+    bodies = [{"channel": channel, "ts": stamp} | shown for stamp, shown in zip(stamps[:-1], before, strict=True)]
+    closing = last | end
     closing["blocks"] += under
     return tuple(SlackCall(method=UPDATE, body=body | {"parse": "none"}) for body in (closing, *bodies))
 
@@ -87,6 +86,23 @@ def _reaction(message: Message) -> SlackCall:
         raise ValidationError("emoji must be exactly one emoji")
     body = {"channel": _address(message), "timestamp": _thread(message), "name": name_of(emoji)}
     return SlackCall(method=REACT, body=body)
+
+
+def _contents(message: Message) -> list[dict[str, Any]]:
+    if message.format is Format.MARKDOWN:
+        return [content(part) for part in rich_parts(rich_of(message.text), repeated=message.repeated)]
+    pieces = parts(message.text)
+    return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if message.repeated else pieces)]
+
+
+def _spread(message: Message, messages: int) -> list[dict[str, Any]]:
+    """Markdown that is too long for them says its links in words, and loses its middle."""
+    if message.format is Format.PLAIN:
+        return [_shown(piece) for piece in over(message.text, messages)]
+    shown = [content(part) for part in rich_parts(rich_of(message.text))]
+    if len(shown) > messages:
+        return [_shown(piece) for piece in over(readable(parse(message.text)), messages)]
+    return [_shown(MISSING)] * (messages - len(shown)) + shown
 
 
 def _shown(piece: str) -> dict[str, Any]:

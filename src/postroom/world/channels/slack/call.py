@@ -50,5 +50,5 @@ class SlackCall:
 
 def _behind_buttons(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for block in blocks:
-        for element in block.get("elements", ()):
+        for element in block["elements"] if block.get("type") == "actions" else ():
             yield element.get("url") or element["value"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from postroom.domain.delivery import Format
 from postroom.domain.question import (
     Added,
     AskedPerson,
@@ -20,6 +21,7 @@ from postroom.domain.question import (
     Subject,
     Urgency,
     Wording,
+    wording_object,
 )
 from postroom.domain.question_answer import AnsweredBy, Assurance, QuestionAnswer
 from postroom.domain.question_change import QuestionEvent, QuestionEventType
@@ -52,7 +54,7 @@ def changing_columns(question: Question) -> dict[str, Any]:
     return {
         "revision": question.revision,
         "revision_hash": question.revision_hash,
-        "wording": _text(asdict(question.wording)),
+        "wording": _text(wording_object(question.wording)),
         "urgency": str(question.urgency),
         "remind_after": question.remind_after_seconds,
         "escalate_after": question.escalate_after_seconds,
@@ -138,6 +140,7 @@ def _wording(row: Row[Any]) -> Wording:
         **{
             **stored,
             "kind": QuestionKind(stored["kind"]),
+            "format": Format(stored.get("format", Format.PLAIN)),
             "options": tuple(Option(**option) for option in stored["options"]),
             "default": QuestionAnswer(**{**default, "selected": tuple(default["selected"])}) if default else None,
         }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from postroom.programs.sandbox.faces.record import FaceButton
+from postroom.programs.sandbox.faces.slack import rich_block
 from postroom.programs.sandbox.faces.slack.workspace import SlackError
 
 _MOST_BLOCKS: Final = 50
@@ -25,14 +27,14 @@ def checked(blocks: object) -> list[Block]:
         raise SlackError("invalid_blocks_format")
     if len(blocks) > _MOST_BLOCKS or not all(map(_is_sound, blocks)):
         raise SlackError("invalid_blocks")
-    if sum(len(text) for text in _texts(blocks)) > _ALL_TEXT:
+    if sum(len(json.dumps(one, ensure_ascii=False)) for one in blocks if one["type"] != "actions") > _ALL_TEXT:
         raise SlackError("msg_blocks_too_long")
     return blocks
 
 
 def seen(text: str, blocks: Sequence[Block]) -> str:
     """Blocks are shown instead of the text, which is for notifications then."""
-    return unescaped("\n".join(_texts(blocks)) or text)
+    return "\n".join(_texts(blocks)) or unescaped(text)
 
 
 def buttons(blocks: Sequence[Block]) -> list[FaceButton]:
@@ -44,7 +46,11 @@ def unescaped(text: str) -> str:
 
 
 def _texts(blocks: Sequence[Block]) -> Iterator[str]:
-    yield from (block["text"]["text"] for block in blocks if block.get("type") == "section")
+    for block in blocks:
+        if block.get("type") == "section":
+            yield unescaped(block["text"]["text"])
+        elif block.get("type") == "rich_text":
+            yield rich_block.words(block)
 
 
 def _button(element: Block) -> FaceButton:
@@ -56,6 +62,8 @@ def _is_sound(block: Block) -> bool:
     match block.get("type"):
         case "section":
             return _is_text(block.get("text"), _SECTION)
+        case "rich_text":
+            return rich_block.is_sound(block)
         case "actions":
             return _are_elements(block.get("elements"))
         case "divider":
