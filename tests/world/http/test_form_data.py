@@ -10,7 +10,7 @@ import python_multipart
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroom.world.http.form_data import Form, FormFile, form_of
+from postroom.world.http.form_data import FormFile, MultipartForm, form_of
 
 
 def file(name: str, content: bytes, form_field: str = "document") -> FormFile:
@@ -18,7 +18,7 @@ def file(name: str, content: bytes, form_field: str = "document") -> FormFile:
     return FormFile(form_field=form_field, name=name, media_type="text/plain", sha256=digest, content=content)
 
 
-def taken_apart(form: Form) -> tuple[dict[str, bytes], dict[str, tuple[bytes, bytes]]]:
+def taken_apart(form: MultipartForm) -> tuple[dict[str, bytes], dict[str, tuple[bytes, bytes]]]:
     fields: dict[str, bytes] = {}
     files: dict[str, tuple[bytes, bytes]] = {}
 

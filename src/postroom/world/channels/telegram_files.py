@@ -13,7 +13,7 @@ from postroom.domain.errors import ValidationError
 from postroom.world.channels.carried_files import plain_name, plain_type
 from postroom.world.channels.telegram_call import TelegramCall
 from postroom.world.channels.telegram_text import TEXT_LIMIT, utf16_length
-from postroom.world.http.form_data import Form, FormFile, form_of
+from postroom.world.http.form_data import FormFile, MultipartForm, form_of
 
 CAPTION_LIMIT: Final = 1024
 PHOTO_BYTES: Final = 10_000_000
@@ -61,7 +61,7 @@ def is_unfit_photo(call: TelegramCall, status: int, told: Mapping[str, Any]) -> 
     return call.method == PHOTO and status == 400 and any(code in words for code in _UNFIT_PHOTO)
 
 
-def form(call: TelegramCall, file: Attachment, content: bytes) -> Form:
+def form(call: TelegramCall, file: Attachment, content: bytes) -> MultipartForm:
     """Telegram's own reader ends a name at a semicolon, even between quotes."""
     fields = {name: value if isinstance(value, str) else json.dumps(value) for name, value in call.body.items()}
     carried = FormFile(

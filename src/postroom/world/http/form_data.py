@@ -19,15 +19,15 @@ class FormFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class MultipartForm:
     content_type: str
     content: bytes = field(repr=False)
 
 
-def form_of(fields: Mapping[str, str], files: Sequence[FormFile]) -> Form:
+def form_of(fields: Mapping[str, str], files: Sequence[FormFile]) -> MultipartForm:
     boundary = _boundary(fields, files)
     pieces = [*_texts(fields, boundary), *_contents(files, boundary), f"--{boundary}--\r\n".encode()]
-    return Form(content_type=f"multipart/form-data; boundary={boundary}", content=b"".join(pieces))
+    return MultipartForm(content_type=f"multipart/form-data; boundary={boundary}", content=b"".join(pieces))
 
 
 def _boundary(fields: Mapping[str, str], files: Sequence[FormFile]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from postroom.domain.attachment import Attachment
 from postroom.world.channels.carried_files import plain_name, plain_type
 from postroom.world.channels.discord.request import DiscordRequest
-from postroom.world.http.form_data import Form, FormFile, form_of
+from postroom.world.http.form_data import FormFile, MultipartForm, form_of
 
 
 def with_files(request: DiscordRequest, files: Sequence[Attachment]) -> DiscordRequest:
@@ -19,7 +19,7 @@ def with_files(request: DiscordRequest, files: Sequence[Attachment]) -> DiscordR
     return replace(request, body={**(request.body or {}), "attachments": listed}, files=tuple(files))
 
 
-def form(request: DiscordRequest, contents: Sequence[bytes]) -> Form:
+def form(request: DiscordRequest, contents: Sequence[bytes]) -> MultipartForm:
     files = [
         FormFile(
             form_field=f"files[{place}]",

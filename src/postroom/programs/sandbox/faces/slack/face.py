@@ -18,7 +18,7 @@ from postroom.programs.sandbox.faces.slack.envelopes import SlackEnvelopes
 from postroom.programs.sandbox.faces.slack.methods import SlackMethods, stamp
 from postroom.programs.sandbox.faces.slack.objects import event_payload, press_payload
 from postroom.programs.sandbox.faces.slack.socket import SlackSocket
-from postroom.programs.sandbox.faces.slack.uploads import ASK, PUBLISH, ROUTE, SlackUploads
+from postroom.programs.sandbox.faces.slack.uploads import ASK, PUBLISH, ROUTE, OpenUploads
 from postroom.programs.sandbox.faces.slack.workspace import (
     BOT_ID,
     BOT_NAME,
@@ -44,7 +44,7 @@ class SlackFace:
         self._parts = parts
         self._envelopes = SlackEnvelopes()
         self._socket = SlackSocket(self._envelopes, parts.clock, parts.stopping)
-        self._uploads = SlackUploads(parts)
+        self._uploads = OpenUploads(parts)
         methods = SlackMethods(parts.ledger, parts.clock)
         self._reading: dict[str, Method] = {
             "auth.test": methods.auth_test,

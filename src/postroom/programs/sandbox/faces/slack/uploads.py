@@ -32,7 +32,7 @@ class _Upload:
     content: bytes | None = None
 
 
-class SlackUploads:
+class OpenUploads:
     def __init__(self, parts: FaceParts) -> None:
         self._parts = parts
         self._open: OrderedDict[str, _Upload] = OrderedDict()
