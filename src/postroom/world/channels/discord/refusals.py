@@ -85,7 +85,7 @@ def read_refusal(
 
 
 def inner_words(told: Mapping[str, Any]) -> object:
-    """A refused form says "Invalid MultipartForm Body"; what is wrong with which field stands further inside."""
+    """A refused form says "Invalid Form Body"; what is wrong with which field stands further inside."""
     errors, where = told.get("errors"), list[str]()
     for _ in range(10):
         if not isinstance(errors, Mapping) or not errors:
