@@ -575,6 +575,19 @@ CONTENT: Sections = {
         "reminders-formatted": "A reminder keeps its format until it is sent.",
         "bounded-parsing": "Markdown with more signs than can be read in a moment is shown as it was written.",
     },
+    "Files on the channels": {
+        "files-refused-first": "Too many, too large or empty files are refused by name before anything is sent.",
+        "files-same-bytes": "A second try sends the same bytes under the same name, and marks what may be repeated.",
+        "files-no-doubt": "A file that cannot be read, or was not brought whole, leaves no doubt: nothing was sent.",
+        "telegram-files": "Telegram gets pictures as photos and others as documents; a short text is the caption.",
+        "email-files": "A mail carries its files beside its text, under any name, in one mail with one outcome.",
+        "slack-files": "Slack gets the bytes first; only the call that publishes them decides the outcome.",
+        "discord-files": "Discord gets the files with the last part of the text, under the same nonce.",
+        "ntfy-files": "ntfy gets each file as a notification of its own that can be found again.",
+        "webhook-files": "A webhook gets small files in the signed event, with their hashes.",
+        "sandbox-files": "The sandbox takes files on every face, lists and shows them, and its faults spoil them too.",
+        "suite-files": "The channel suite finds a channel that loses, changes, repeats or renames a file.",
+    },
 }
 
 

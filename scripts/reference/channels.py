@@ -30,7 +30,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 _HEADER: Final = (
     *("channel", "send", "reply", "react", "edit", "questions", "hears answers"),
-    *("when an answer of the provider is lost", "receipt", "one message holds"),
+    *("when an answer of the provider is lost", "receipt", "one message holds", "files"),
 )
 _BETWEEN: Final = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 
@@ -59,6 +59,7 @@ def _row(kind: str, can: Capabilities, links: str) -> list[str]:
         _lost_answer(can),
         _said(can.receipt),
         _length(can),
+        _files(can),
     ]
 
 
@@ -93,3 +94,17 @@ def _length(can: Capabilities) -> str:
     if can.max_units is None:
         return "any text"
     return f"{can.max_units:,} {'bytes' if can.unit == 'bytes' else 'characters'}"
+
+
+def _files(can: Capabilities) -> str:
+    if not can.files:
+        return "no"
+    limits = ((can.most_file_bytes, "each"), (can.most_files_bytes, "together"))
+    return ", ".join(f"{_size(most)} {word}" for most, word in limits if most is not None) or "any size"
+
+
+def _size(size: int) -> str:
+    for unit, word in ((1_048_576, "MiB"), (1_000_000, "MB"), (1_024, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {word}"
+    return f"{size:,} bytes"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 from tests.contract.discord_person import DIRECT, PERSON, person_on
+from tests.contract.form_files import form_files
 from tests.world.channels.discord.as_shown import markup, seen
 
 from postroom.domain.delivery import Receipt
@@ -19,6 +20,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.ports import Channel
 from postroom.testing import (
+    FILES,
     TEXT,
     Case,
     FakeProvider,
@@ -42,7 +44,7 @@ ONCE = "Discord brings an event once to a session, and to a new session nothing 
 
 
 def connect(place: Place) -> Discord:
-    return Discord("discord", TOKEN, f"{place.url}/api/v10", now=lambda: NOW)
+    return Discord("discord", TOKEN, f"{place.url}/api/v10", files=FILES, now=lambda: NOW)
 
 
 def accepted(number: int) -> Reply:
@@ -212,6 +214,7 @@ CASE = Case(
         reacts=emoji,
         replies=answered,
         threads=answered,
+        files=form_files,
     ),
     person=person_on(connect),
     more=OWN,

@@ -9,7 +9,7 @@ from email.policy import default as default_policy
 from tests.contract.mail_server import Received, Script
 
 from postroom.domain.errors import DeliveryTimeout, OutcomeUncertain, TargetUnavailable, ValidationError
-from postroom.testing import Case, Place, Proofs, Situation, SmtpWords
+from postroom.testing import FILES, Case, MailServer, Place, Proofs, Situation, SmtpWords
 from postroom.world.channels.email import Email
 from postroom.world.channels.email_message import OutgoingMail
 
@@ -23,7 +23,7 @@ def connect(place: Place) -> Email:
     """A login goes in the clear to this machine only."""
     login = "bot@example.org" if place.host == "127.0.0.1" else None
     security = "tls" if place.tls else "none"
-    return Email(place.host, place.port, security, login, PASSWORD, "bot@example.org", now=lambda: NOW)
+    return Email(place.host, place.port, security, login, PASSWORD, "bot@example.org", files=FILES, now=lambda: NOW)
 
 
 def visible(part: OutgoingMail) -> str:
@@ -39,6 +39,11 @@ def mentions(part: OutgoingMail) -> list[str]:
 
 def answered(taken: Received) -> str:
     return str(taken.parsed()["In-Reply-To"])
+
+
+def attached(provider: MailServer) -> list[tuple[str, bytes]]:
+    parts = [part for one in provider.messages for part in one.parsed().iter_attachments()]
+    return [(str(part.get_filename()), part.get_payload(decode=True)) for part in parts]
 
 
 def _step(name: str, answer: bytes) -> Script:
@@ -92,6 +97,6 @@ CASE = Case(
     secrets=[PASSWORD],
     thread="<abc@example.org>",
     now=lambda: NOW,
-    proofs=Proofs(replies=answered, threads=answered),
+    proofs=Proofs(replies=answered, threads=answered, files=attached),
     more=OWN,
 )

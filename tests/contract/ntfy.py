@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from email.header import decode_header, make_header
 from typing import Any
 
 from tests.contract.ntfy_person import person_on
@@ -18,8 +19,10 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.testing import (
+    FILES,
     TEXT,
     Case,
+    HttpProvider,
     HttpWords,
     Place,
     Proofs,
@@ -45,7 +48,7 @@ MORE_THAN_TEXT = ("markdown", "attach", "click", "icon", "email", "call", "delay
 
 
 def connect(place: Place) -> Ntfy:
-    return Ntfy("ntfy", f"{place.url}/in/a/path", TOKEN, "answers", now=lambda: NOW)
+    return Ntfy("ntfy", f"{place.url}/in/a/path", TOKEN, "answers", files=FILES, now=lambda: NOW)
 
 
 def event(number: int, **more: Any) -> dict[str, Any]:
@@ -111,6 +114,12 @@ OWN = [
     Situation(id="garbage/deeply nested", script=raw_reply(200, b"[" * 100_000), raises=OutcomeUncertain),
 ]
 
+
+def put(provider: HttpProvider) -> list[tuple[str, bytes]]:
+    files = [one for one in provider.messages if one.method == "PUT"]
+    return [(str(make_header(decode_header(one.headers["filename"]))), one.content) for one in files]
+
+
 CASE = Case(
     name="ntfy",
     connect=connect,
@@ -131,6 +140,7 @@ CASE = Case(
     proofs=Proofs(
         reconciles=kept,
         edits=edited,
+        files=put,
         buttons=lambda taken: [action["body"].split()[0] for action in taken.body["actions"]],
     ),
     person=person_on(connect, TOPIC),

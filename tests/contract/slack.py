@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from urllib.parse import parse_qs
 
 from tests.contract.slack_person import DIRECT, PERSON, person_on
 
@@ -18,7 +19,9 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.testing import (
+    FILES,
     Case,
+    HttpProvider,
     HttpWords,
     Place,
     Proofs,
@@ -37,12 +40,13 @@ BOT_TOKEN = "xoxb-4242-canary-bot-token"
 APP_TOKEN = "xapp-4242-canary-app-token"
 NO_NUMBER = "Slack names the wait in Retry-After only"
 EMOJI = {"+1": "👍"}
+_ASK, _UPLOAD = "/files.getUploadURLExternal", "/upload/v1/abc"
 _READ_BACK = ("/conversations.history", "/conversations.replies")
 _MARKUP = re.compile(r"<|>|&(?!(?:amp|lt|gt);)")
 
 
 def connect(place: Place) -> Slack:
-    return Slack("slack", BOT_TOKEN, APP_TOKEN, f"{place.url}/api", now=lambda: NOW)
+    return Slack("slack", BOT_TOKEN, APP_TOKEN, f"{place.url}/api", files=FILES, now=lambda: NOW)
 
 
 def stamp(number: int) -> str:
@@ -50,7 +54,7 @@ def stamp(number: int) -> str:
 
 
 def accepted(number: int) -> Reply:
-    return reply(200, {"ok": True, "channel": DIRECT, "ts": stamp(number)})
+    return reply(200, {"ok": True, "channel": DIRECT, "ts": stamp(number), "files": [{"id": "F1"}]})
 
 
 def no(error: str, *, status: int = 200, headers: str = "", **more: object) -> Reply:
@@ -59,9 +63,23 @@ def no(error: str, *, status: int = 200, headers: str = "", **more: object) -> R
 
 def opened(request: TakenRequest) -> Reply | None:
     """A direct message has to be opened before one can edit or react there."""
+    if request.path.endswith(_ASK):
+        url = f"http://{request.headers['host']}{_UPLOAD}"
+        return reply(200, {"ok": True, "upload_url": url, "file_id": "F1"})
+    if request.path == _UPLOAD:
+        return raw_reply(200, b"OK")
     if not request.path.endswith("/conversations.open"):
         return None
     return reply(200, {"ok": True, "channel": {"id": DIRECT}})
+
+
+def brought(provider: HttpProvider) -> list[tuple[str, bytes]]:
+    """A file counts once it is published."""
+    asked = [parse_qs(one.content.decode()) for one in provider.asides if one.path.endswith(_ASK)]
+    contents = [one.content for one in provider.asides if one.path == _UPLOAD]
+    published = [one for one in provider.messages if one.path.endswith("/files.completeUploadExternal")]
+    assert len(published) == len(asked) == len(contents)
+    return [(one["filename"][0], content) for one, content in zip(asked, contents, strict=True)]
 
 
 def history(request: TakenRequest, taken: Sequence[TakenRequest]) -> Reply | None:
@@ -177,6 +195,7 @@ CASE = Case(
         reacts=lambda taken: EMOJI[taken.body["name"]],
         replies=lambda taken: str(taken.body["thread_ts"]),
         threads=lambda taken: str(taken.body["thread_ts"]),
+        files=brought,
     ),
     person=person_on(connect),
     more=OWN,

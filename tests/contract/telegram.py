@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from tests.contract.bot_api import Reply, Trouble, accepted, raw_reply, refused
+from tests.contract.form_files import form_files
 from tests.contract.telegram_person import person_on
 
 from postroom.domain.errors import (
@@ -15,7 +16,7 @@ from postroom.domain.errors import (
     TargetUnavailable,
     ValidationError,
 )
-from postroom.testing import TEXT, Case, HttpWords, Place, Proofs, Situation, TakenRequest
+from postroom.testing import FILES, TEXT, Case, HttpWords, Place, Proofs, Situation, TakenRequest
 from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_call import TelegramCall
 
@@ -26,7 +27,7 @@ TAKEN_SECONDS = 1.0  # enough for the provider to have read everything, on a bus
 
 
 def connect(place: Place) -> Telegram:
-    return Telegram(TOKEN, place.url, now=lambda: NOW)
+    return Telegram(TOKEN, place.url, files=FILES, now=lambda: NOW)
 
 
 def visible(part: TelegramCall) -> str:
@@ -129,6 +130,7 @@ CASE = Case(
         buttons=tokens,
         reacts=emoji,
         replies=lambda taken: str(taken.body["reply_parameters"]["message_id"]),
+        files=form_files,
     ),
     person=person_on(connect),
     more=OWN,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -10,6 +11,7 @@ from typing import Any
 
 from postroom.domain.errors import OutcomeUncertain, ProviderFailed, TargetUnavailable, ValidationError
 from postroom.testing import (
+    FILES,
     TEXT,
     Case,
     HttpWords,
@@ -39,7 +41,7 @@ def ticking() -> Callable[[], datetime]:
 
 
 def connect(place: Place) -> Webhook:
-    return Webhook("webhook", f"{place.url}/{PATH}?key={PATH}", SECRET, allow_private=True, now=ticking())
+    return Webhook("webhook", f"{place.url}/{PATH}?key={PATH}", SECRET, allow_private=True, files=FILES, now=ticking())
 
 
 def error(status: int, words: str = f"no: {TEXT}, {SECRET}") -> Reply:
@@ -105,6 +107,9 @@ CASE = Case(
         edits=lambda taken: str(sent(taken)["revises"]["ids"][0]),
         reacts=lambda taken: str(sent(taken)["emoji"]),
         replies=lambda taken: str(sent(taken)["thread"]),
+        files=lambda provider: [
+            (one["name"], b64decode(one["data"])) for taken in provider.messages for one in sent(taken)["attachments"]
+        ],
     ),
     more=OWN,
     not_applicable={

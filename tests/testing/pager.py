@@ -6,14 +6,16 @@ import hashlib
 import html
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from postroom.channels.http_call import Answer, HttpCall
 from postroom.channels.retry_after import wait_seconds
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.attachment import Attachment
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import REPEAT_MARK, Intent, Message, Receipt
 from postroom.domain.errors import (
@@ -26,6 +28,7 @@ from postroom.domain.errors import (
 )
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Listened, Press
+from postroom.domain.ports import FileContents
 
 MOST_UNITS = 160
 MOST_BUTTONS = 4
@@ -39,6 +42,7 @@ class Page:
 
     key: str
     body: Mapping[str, Any] = field(repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
 
 
 class Pager:
@@ -53,11 +57,22 @@ class Pager:
         reacts=True,
         replies=True,
         threads=True,
+        files=True,
+        most_files=3,
+        most_file_bytes=1_000,
+        most_files_bytes=1_500,
         inbound=True,
     )
 
-    def __init__(self, url: str, token: str, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._url, self._token, self._now = url, token, now
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        files: FileContents | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._url, self._token, self._files, self._now = url, token, files, now
         self._http = HttpCall("the pager")
 
     def __repr__(self) -> str:
@@ -72,7 +87,11 @@ class Pager:
         if message.repeated:
             texts = [*texts, REPEAT_MARK]
         pages = [self.page(message, number, text) for number, text in enumerate(texts)]
-        return [*pages[:-1], self.last(message, pages[-1])]
+        return [*pages[:-1], replace(self.last(message, pages[-1]), files=self.files(message))]
+
+    def files(self, message: Message) -> tuple[Attachment, ...]:
+        """They go with the last page."""
+        return message.attachments
 
     def check(self, message: Message) -> None:
         if self.address(message.address) is None:
@@ -83,6 +102,13 @@ class Pager:
             raise ValidationError(f"message {problem}")
         if message.markup and len(message.markup.every_button) > MOST_BUTTONS:
             raise ValidationError(f"a page has at most {MOST_BUTTONS} buttons")
+        self.check_files(message.attachments)
+
+    def check_files(self, files: Sequence[Attachment]) -> None:
+        can, sizes = self.capabilities, [one.size for one in files]
+        limits = (can.most_files or 0, can.most_file_bytes or 0, can.most_files_bytes or 0)
+        if any(have > most for have, most in zip((len(files), max(sizes, default=0), sum(sizes)), limits, strict=True)):
+            raise ValidationError("attachments are more than a page can carry")
 
     def pieces(self, text: str) -> Iterator[str]:
         """Whole characters, as many as fit once they are escaped."""
@@ -123,10 +149,15 @@ class Pager:
         return self.read(await self.post(part, timeout_seconds))
 
     async def post(self, part: Page, timeout_seconds: float) -> Answer:
-        content = json.dumps({**part.body, "key": part.key}).encode()
+        files = [await self.file(one) for one in part.files]
+        content = json.dumps({**part.body, "key": part.key, "files": files}).encode()
         return await self._http.request(
             "POST", f"{self._url}/pages", timeout_seconds, body=content, headers=self.headers()
         )
+
+    async def file(self, one: Attachment) -> dict[str, str]:
+        assert self._files is not None
+        return {"name": one.name, "data": b64encode(await self._files.read(one)).decode()}
 
     def headers(self) -> dict[str, str]:
         return {"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from postroom.testing import Case, HttpProvider, HttpWords, Place, Proofs, Reply, TakenRequest, raw_reply, reply
+from postroom.testing import FILES, Case, HttpProvider, HttpWords, Place, Proofs, Reply, TakenRequest, raw_reply, reply
 from tests.testing.pager import Page, Pager
 
 TOKEN = "canary-pager-token"
@@ -37,6 +38,10 @@ def visible(part: Page) -> str:
 
 def mentions(part: Page) -> list[str]:
     return re.findall("<[^>]*", part.body["text"])
+
+
+def arrived(provider: HttpProvider) -> list[tuple[str, bytes]]:
+    return [(file["name"], b64decode(file["data"])) for one in provider.messages for file in one.body["files"]]
 
 
 class PagerPerson:
@@ -92,7 +97,7 @@ def people(channel: type[Pager]) -> Callable[[], AbstractAsyncContextManager[Pag
 
 CASE = Case(
     name="pager",
-    connect=lambda place: Pager(place.url, TOKEN),
+    connect=lambda place: Pager(place.url, TOKEN, files=FILES),
     words=HttpWords(
         accepted=accepted,
         refused=refused,
@@ -119,6 +124,7 @@ CASE = Case(
         reacts=lambda taken: str(taken.body["emoji"]),
         replies=lambda taken: str(taken.body["answers"]),
         threads=lambda taken: str(taken.body["answers"]),
+        files=arrived,
     ),
     person=people(Pager),
 )
@@ -128,6 +134,6 @@ def case_of(channel: type[Pager]) -> Case:
     """The same case for a pager that is not as it should be."""
 
     def connect(place: Place) -> Pager:
-        return channel(place.url, TOKEN)
+        return channel(place.url, TOKEN, files=FILES)
 
     return replace(CASE, connect=connect, person=people(channel))

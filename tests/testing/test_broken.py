@@ -25,6 +25,7 @@ def test_a_channel_that_does_everything_right_passes_everything() -> None:
 
 
 @pytest.mark.requirement("house:channel-suite-bites")
+@pytest.mark.requirement("content:suite-files")
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_channel_fails_exactly_there(name: str) -> None:
     broken = importlib.import_module(f"tests.testing.broken.{name}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from postroom.testing.case import TEXT, Case, HearingChannel, PersonSide, Place, Proofs, Words
+from postroom.testing.held_files import FILES, HeldFiles
 from postroom.testing.http_words import HttpWords
 from postroom.testing.own_words import OwnWords
 from postroom.testing.servers.fake_server import FakeProvider, FakeServer, closed_port
@@ -21,11 +22,13 @@ from postroom.testing.situation import Situation
 from postroom.testing.smtp_words import SmtpWords
 
 __all__ = [
+    "FILES",
     "TEXT",
     "Case",
     "FakeProvider",
     "FakeServer",
     "HearingChannel",
+    "HeldFiles",
     "HttpProvider",
     "HttpWords",
     "MailScript",

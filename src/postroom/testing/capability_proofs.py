@@ -13,6 +13,7 @@ from postroom.domain.ports import Channel
 from postroom.testing.attempt import attempt, connected, ensure_ended
 from postroom.testing.case import Case, OwnProof, Place
 from postroom.testing.check import Check, CheckGroup, Look, ensure
+from postroom.testing.file_proofs import SITUATIONS
 from postroom.testing.read_back import reconciles
 from postroom.testing.sample import choices, message, numbered, revision
 
@@ -109,10 +110,6 @@ async def deletes(case: Case) -> None:
     await _own(case, _given(case.proofs.deletes, "deletes"))
 
 
-async def files(case: Case) -> None:
-    await _own(case, _given(case.proofs.files, "files"))
-
-
 async def inbound(case: Case) -> None:
     ensure(case.person is not None, "it hears people, and the Case gives no `person` who writes")
 
@@ -162,7 +159,7 @@ _PROOFS: Final[Sequence[tuple[str, Callable[[Capabilities], object], str, Look]]
     ("reacts", lambda can: can.reacts, "A reaction arrives.", reacts),
     ("replies", lambda can: can.replies, "A reply names the message it answers.", replies),
     ("threads", lambda can: can.threads, "A reply stays in its thread.", threads),
-    ("files", lambda can: can.files, "A file arrives.", files),
+    *((name, lambda can: can.files, sentence, look) for name, (sentence, look) in SITUATIONS.items()),
     ("inbound", lambda can: can.inbound, "What people write is heard (see below).", inbound),
 )
 

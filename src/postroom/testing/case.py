@@ -82,6 +82,8 @@ class PersonSide(Protocol):
         ...
 
 
+Arrived = tuple[str, bytes]
+"""The name and the bytes of a file, as a provider got them."""
 OwnProof = Callable[[Channel, FakeProvider], Awaitable[None]]
 """Raises AssertionError when the channel cannot do what it declares."""
 
@@ -94,7 +96,8 @@ class Proofs:
     `dedupes`: the key by which the provider knows a second call. `reconciles`: the provider's answer when it is
     asked what it has, given the request and the messages it took; None when the request is no such question.
     `edits`: the id of the message to edit. `buttons`: the tokens. `reacts`: the emoji. `replies` and `threads`: the
-    id of the message that is answered.
+    id of the message that is answered. `files`: given the fake provider, every file it was brought, in order; the
+    channel is connected with `files=FILES`.
     """
 
     dedupes: Callable[[Any], str] | None = None
@@ -105,7 +108,7 @@ class Proofs:
     replies: Callable[[Any], str] | None = None
     threads: Callable[[Any], str] | None = None
     deletes: OwnProof | None = None
-    files: OwnProof | None = None
+    files: Callable[[Any], Sequence[Arrived]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,8 @@ from tests.programs.sandbox.client import Client, letter, send_mail
 from tests.programs.sandbox.conftest import Start
 from tests.programs.sandbox.hand_clock import HandClock
 
+from postroom.programs.sandbox.smtp import MAX_MAIL_BYTES
+
 
 async def test_a_mail_is_kept_with_its_envelope_and_headers(client: Client) -> None:
     await client.mail(
@@ -71,7 +73,7 @@ async def test_any_login_is_welcome_and_none_is_needed(client: Client) -> None:
 
 async def test_a_mail_past_the_limit_is_refused(client: Client) -> None:
     with pytest.raises(smtplib.SMTPException):
-        await client.mail(letter(body=("x" * 70 + "\n") * 160_000))
+        await client.mail(letter(body=("x" * 70 + "\n") * (MAX_MAIL_BYTES // 70)))
 
     assert await client.mails() == []
 

@@ -13,6 +13,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button, Markup, Revision
 from postroom.domain.ports import Channel, Listen, Reconcile
 from postroom.system.settings.shipped import SHIPPED
+from postroom.testing.held_files import HeldFiles
 from postroom.world.channels.apprise.channel import AppriseService
 from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
@@ -24,8 +25,9 @@ from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_text import TEXT_LIMIT
 from postroom.world.channels.webhook.channel import Webhook
 
+FILES = HeldFiles()
 MADE: dict[str, Channel] = {
-    "telegram": Telegram("1:a"),
+    "telegram": Telegram("1:a", files=FILES),
     "email": Email(
         "127.0.0.1",
         25,
@@ -34,10 +36,20 @@ MADE: dict[str, Channel] = {
         None,
         "us@example.org",
         imap=ImapAccount(host="127.0.0.1", user="us", authserv_id="mx.example.org"),
+        files=FILES,
     ),
-    "slack": Slack("slack", "xoxb-1", "xapp-1"),
+    "slack": Slack("slack", "xoxb-1", "xapp-1", files=FILES),
+    "discord": Discord("discord", "a.b.c", files=FILES),
+    "ntfy": Ntfy("ntfy", answers_topic="answers", files=FILES),
+    "webhook": Webhook("webhook", "https://example.org/", files=FILES),
+    "apprise": AppriseService("apprise", "json://example.org/"),
+}
+WITHOUT: dict[str, Channel] = {
+    "telegram": Telegram("1:a"),
+    "email": Email("127.0.0.1", 25, "none", None, None, "us@example.org"),
+    "slack": Slack("slack", "xoxb-1"),
     "discord": Discord("discord", "a.b.c"),
-    "ntfy": Ntfy("ntfy", answers_topic="answers"),
+    "ntfy": Ntfy("ntfy"),
     "webhook": Webhook("webhook", "https://example.org/"),
     "apprise": AppriseService("apprise", "json://example.org/"),
 }
@@ -77,8 +89,33 @@ def test_a_channel_carries_what_its_kind_declares_and_nothing_else(name: str) ->
     assert can.inbound is isinstance(MADE[name], Listen)
     assert (can.buttons, can.edits) == (carries(name, markup=BUTTON), carries(name, revises=EDIT))
     assert (can.deletes, can.reconciles) == (hasattr(MADE[name], "delete"), isinstance(MADE[name], Reconcile))
-    assert not can.files
+    assert can.files is carries(name, attachments=(FILES.hold("a.txt", b"a", "text/plain"),))
     assert bool(can.dedupes_for_seconds) is (name in DEDUPES)
+
+
+@pytest.mark.requirement("content:files-refused-first")
+@each_kind
+def test_too_many_and_too_large_files_are_refused_before_anything_is_sent(name: str) -> None:
+    can, one = KINDS[name], FILES.hold("a.txt", b"a", "text/plain")
+    most = [can.most_file_bytes, can.most_files_bytes]
+
+    assert not any(carries(name, attachments=(replace(one, size=size + 1),)) for size in most if size is not None)
+    assert can.most_files is None or not carries(name, attachments=(one,) * (can.most_files + 1))
+    assert can.files is any(size is not None for size in most)
+
+
+@each_kind
+def test_a_channel_without_files_to_read_from_takes_none(name: str) -> None:
+    message = Message(
+        delivery_id=DeliveryId("0198c0de"),
+        intent=Intent.SEND,
+        address=ADDRESS[name][0],
+        text="Hi",
+        attachments=(FILES.hold("a.txt", b"a"),),
+    )
+
+    with pytest.raises(ValidationError, match="attachments"):
+        WITHOUT[name].prepare(message)
 
 
 def test_every_section_of_the_settings_is_of_a_shipped_kind() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.doors.console.root import ROOT
+from postroom.doors.console.sandbox_files import file_answer, shown_files
 from postroom.doors.console.sandbox_keys import linked
 from postroom.doors.console.sandbox_services import SERVICES, Chosen, ServiceRoom, service_room
 from postroom.doors.console.sandbox_view import MOST_SHOWN, Bubble, Phone, awaited, fingerprint, letters, phone
@@ -19,6 +21,7 @@ from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 EMOJI: Final = ("👍", "❤", "🎉", "😢")
 _LONGEST_MESSAGE: Final = 4096
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class SandboxDoor(Protocol):
@@ -27,6 +30,8 @@ class SandboxDoor(Protocol):
     async def messages(self, path: str) -> list[dict[str, Any]]: ...
 
     async def post(self, path: str, body: Mapping[str, Any]) -> None: ...
+
+    async def file(self, sha256: str) -> bytes | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +62,19 @@ class SandboxPages:
             answered=next((one for one in received if str(one["id"]) == answered), None),
             emojis=EMOJI,
             linked=linked,
+            shown_files=shown_files,
             same_page=f"{ROOT}/sandbox?"
             + urlencode({"chat": shown.chat or "", "service": chosen.service, "place": chosen.place, "seen": seen}),
         )
+
+    async def file(self, visit: Visit) -> Response:
+        """The page that shows a picture has it from here: a browser at another machine does not reach the sandbox."""
+        sha256 = visit.path["sha256"]
+        try:
+            content = await self.door.file(sha256) if _HASH.fullmatch(sha256) else None
+        except TargetUnavailable:
+            content = None
+        return Response(status_code=404) if content is None else file_answer(content)
 
     async def type_message(self, visit: Visit) -> Response:
         text = visit.form.get("text").replace("\r\n", "\n")[:_LONGEST_MESSAGE]
@@ -120,6 +135,7 @@ def sandbox_section(door: SandboxDoor) -> ConsoleSection:
         name="Sandbox",
         pages=(
             ConsolePage("/sandbox", pages.show),
+            ConsolePage("/sandbox/file/{sha256}", pages.file),
             ConsolePage("/sandbox/message", pages.type_message, "POST"),
             ConsolePage("/sandbox/reaction", pages.tap, "POST"),
             ConsolePage("/sandbox/press", pages.press, "POST"),
@@ -142,6 +158,7 @@ _BLANK: Final[Mapping[str, Any]] = {
     "answered": None,
     "emojis": EMOJI,
     "linked": linked,
+    "shown_files": shown_files,
     "same_page": f"{ROOT}/sandbox",
 }
 

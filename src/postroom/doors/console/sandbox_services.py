@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.doors.console.sandbox_files import ShownFile, shown_files
 from postroom.doors.console.sandbox_keys import Key, Toast, web_only
 from postroom.doors.console.sandbox_text import LookedText, slack_looks
 
@@ -58,6 +59,7 @@ class Note:
     keys: Sequence[Key]
     toasts: Sequence[Toast]
     is_gone: bool
+    files: Sequence[ShownFile] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,7 @@ def _note(one: Listing, from_person: bool, answers: str | None) -> Note:
         keys=[key for button in one["buttons"] if (key := _key(button))],
         toasts=_toasts(one["body"].get("presses")),
         is_gone=bool(one["deleted"]),
+        files=shown_files(one),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.doors.console.sandbox_files import ShownFile, shown_files
 from postroom.doors.console.sandbox_keys import Key, Toast, asks_for_reply, key_rows, placeholder, toasts
 from postroom.doors.console.sandbox_text import LookedText, telegram_looks
 
@@ -34,6 +35,7 @@ class Bubble:
     asks_for_reply: bool
     placeholder: str
     from_id: int | None
+    files: Sequence[ShownFile] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,4 +91,5 @@ def _bubble(one: Listing, from_person: bool) -> Bubble:
         asks_for_reply=asks_for_reply(markup),
         placeholder=placeholder(markup),
         from_id=one["from_id"],
+        files=shown_files(one),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
 
 from postroom.domain.fields import text_problem
+from postroom.programs.sandbox.kept_files import GivenFile, given_file, with_room
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -33,8 +34,12 @@ def bad_request(words: str) -> ApiError:
 async def read_arguments(request: web.Request) -> Arguments:
     values: dict[str, Any] = dict(request.query)
     if request.content_type in _FORMS:
-        values.update({name: value for name, value in (await request.post()).items() if isinstance(value, str)})
-    elif request.can_read_body and (body := await request.read()):
+        form = await with_room(request).post()
+        values.update({name: value for name, value in form.items() if isinstance(value, str)})
+        return Arguments(
+            values, {name: given_file(one) for name, one in form.items() if isinstance(one, web.FileField)}
+        )
+    if request.can_read_body and (body := await request.read()):
         values.update(_json_object(body))
     return Arguments(values)
 
@@ -42,6 +47,7 @@ async def read_arguments(request: web.Request) -> Arguments:
 @dataclass(frozen=True, slots=True)
 class Arguments:
     values: Mapping[str, Any]
+    files: Mapping[str, GivenFile] = field(default_factory=dict)
 
     def raw(self, name: str) -> Any:
         return self.values.get(name)

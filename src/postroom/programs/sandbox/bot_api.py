@@ -13,9 +13,11 @@ from aiohttp import web
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.programs.sandbox.arguments import ApiError, Arguments, read_arguments
+from postroom.programs.sandbox.bot_files import BotFiles
 from postroom.programs.sandbox.bot_methods import BotMethods
 from postroom.programs.sandbox.bot_name import bot_name
 from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
+from postroom.programs.sandbox.kept_files import FileShelf, picture_type, shown
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.system.signal import Signal
 
@@ -33,6 +35,7 @@ class BotApi:
         self,
         *,
         ledger: TelegramLedger,
+        files: FileShelf,
         faults: ArmedFaults,
         clock: Clock,
         news: Signal,
@@ -48,9 +51,13 @@ class BotApi:
         self._kinds = DEFAULT_KINDS
         self._readers: dict[str, object] = {}
         methods = BotMethods(ledger, clock)
-        self._reading: dict[str, Method] = {"getme": methods.get_me}
+        self._files = BotFiles(ledger, files, methods, clock)
+        self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
         self._sending: dict[str, Method] = {
             "sendmessage": methods.send_message,
+            "sendphoto": self._files.send_photo,
+            "senddocument": self._files.send_document,
+            "editmessagecaption": methods.edit_message_caption,
             "editmessagetext": methods.edit_message_text,
             "editmessagereplymarkup": methods.edit_message_reply_markup,
             "setmessagereaction": methods.set_message_reaction,
@@ -58,13 +65,22 @@ class BotApi:
         }
 
     def routes(self) -> list[web.RouteDef]:
-        return [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
+        calls = [web.route(verb, "/bot{token}/{method}", self.call) for verb in ("GET", "POST")]
+        return [*calls, web.get("/file/bot{token}/{path:.+}", self.file)]
 
     async def call(self, request: web.Request) -> web.Response:
         try:
             return await self._answer(request, self._checked_token(request), request.match_info["method"].lower())
         except ApiError as error:
             return refusal(error)
+
+    async def file(self, request: web.Request) -> web.Response:
+        try:
+            self._checked_token(request)
+        except ApiError as error:
+            return refusal(error)
+        content = self._files.content(request.match_info["path"])
+        return refusal(ApiError(404, "Not Found")) if content is None else shown(content, picture_type(content))
 
     async def _answer(self, request: web.Request, token: str, method: str) -> web.Response:
         # the whole request is read before a fault shows: a client that was cut off has truly sent it

@@ -15,6 +15,7 @@ from postroom.programs.sandbox.telegram_objects import bot_user, canonical_chat,
 from postroom.programs.sandbox.text_entities import read_entities
 
 TEXT_LIMIT_UTF16 = 4096
+CAPTION_LIMIT_UTF16 = 1024
 CALLBACK_TEXT_LIMIT = 200
 _EMOJI_JOINERS = frozenset("\u200d\ufe0f\u20e3")
 _ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
@@ -31,9 +32,9 @@ class BotMethods:
         return bot_user(token)
 
     def send_message(self, arguments: Arguments, token: str) -> dict[str, Any]:
-        chat_id = _chat(arguments)
+        chat_id = chat_of(arguments)
         text = _message_text(arguments)
-        replied = self._replied(arguments, chat_id)
+        replied = self.replied(arguments, chat_id)
         message = self._ledger.keep(
             chat_id=chat_id,
             text=text,
@@ -50,12 +51,17 @@ class BotMethods:
         text = _message_text(arguments, too_long="MESSAGE_TOO_LONG")
         return self._edit(arguments, token, text)
 
+    def edit_message_caption(self, arguments: Arguments, token: str) -> dict[str, Any]:
+        return self._edit(arguments, token, caption_of(arguments), of_files=True)
+
     def edit_message_reply_markup(self, arguments: Arguments, token: str) -> dict[str, Any]:
         return self._edit(arguments, token, None)
 
-    def _edit(self, arguments: Arguments, token: str, text: str | None) -> dict[str, Any]:
+    def _edit(self, arguments: Arguments, token: str, text: str | None, *, of_files: bool = False) -> dict[str, Any]:
         """Without a text the buttons alone are edited; without buttons there are none any more."""
         message, markup = self._message(arguments, "message to edit not found"), read_markup(arguments)
+        if text is not None and bool(message.files) is not of_files:
+            raise bad_request(f"there is no {'caption' if of_files else 'text'} in the message to edit")
         if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
             raise bad_request("message can't be edited")
         entities = message.entities if text is None else read_entities(arguments)
@@ -88,12 +94,12 @@ class BotMethods:
         return True
 
     def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
-        message = self._ledger.message(_chat(arguments), arguments.integer("message_id", 0))
+        message = self._ledger.message(chat_of(arguments), arguments.integer("message_id", 0))
         if message is None:
             raise bad_request(not_found)
         return message
 
-    def _replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
+    def replied(self, arguments: Arguments, chat_id: str) -> TelegramMessage | None:
         message_id, optional = _reply_target(arguments)
         if not message_id:
             return None
@@ -121,7 +127,7 @@ def _is_symbol(character: str) -> bool:
     return character >= "\u2190" and unicodedata.category(character) in {"So", "Sm"}
 
 
-def _chat(arguments: Arguments) -> str:
+def chat_of(arguments: Arguments) -> str:
     chat_id = canonical_chat(arguments.raw("chat_id"))
     if chat_id is None:
         raise bad_request("chat not found")
@@ -135,6 +141,13 @@ def _message_text(arguments: Arguments, too_long: str = "message is too long") -
     if utf16_units(text) > TEXT_LIMIT_UTF16:
         raise bad_request(too_long)
     return text
+
+
+def caption_of(arguments: Arguments) -> str:
+    caption = arguments.text("caption")
+    if utf16_units(caption) > CAPTION_LIMIT_UTF16:
+        raise bad_request("message caption is too long")
+    return caption
 
 
 def _reply_target(arguments: Arguments) -> tuple[int, bool]:

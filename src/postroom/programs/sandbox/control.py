@@ -11,6 +11,7 @@ from postroom.programs.sandbox import faults as fault_rules
 from postroom.programs.sandbox import inbound
 from postroom.programs.sandbox.faces.face import SandboxFace
 from postroom.programs.sandbox.faults import ArmedFaults
+from postroom.programs.sandbox.kept_files import picture_type, shown
 from postroom.programs.sandbox.keyboards import pressed_data
 from postroom.programs.sandbox.ledger import SandboxLedger
 from postroom.programs.sandbox.listings import callback_listing, mail_listing, message_listing, reaction_listing
@@ -66,6 +67,7 @@ class Control:
             ("GET", "/sandbox/email/messages/{id}/raw", self.raw_email),
             ("GET", "/sandbox/email/inbound", self.email_inbound),
             ("POST", "/sandbox/email/inbound", self.write_email),
+            ("GET", "/sandbox/files/{sha256}", self.file),
             ("DELETE", "/sandbox/messages", self.clear),
             ("GET", "/sandbox/faults", self.list_faults),
             ("POST", "/sandbox/faults", self.arm_fault),
@@ -123,6 +125,12 @@ class Control:
             raise web.HTTPNotFound
         headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
         return web.Response(body=raw, content_type="message/rfc822", headers=headers)
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        content = self._ledger.files.content(request.match_info["sha256"])
+        if content is None:
+            raise web.HTTPNotFound
+        return shown(content, picture_type(content))
 
     async def type_message(self, request: web.Request) -> web.StreamResponse:
         typed = inbound.typed(await read_json(request))

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from typing import Any, Final
 
+from postroom.programs.sandbox.kept_files import FileShelf, files_of_text, files_text
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.records import ReceivedMail, StoredMail
 
@@ -33,17 +35,21 @@ insert into mailbox select cast(strftime('%s', 'now') as integer) where not exis
 """
 """A mailbox that begins anew numbers its mails anew, and says so by its validity."""
 
+EMAIL_COLUMNS: Final = (("emails", "files", "text not null default '[]'"),)
 _COLUMNS = (
-    "email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, thread_references, headers"
+    "email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, thread_references, headers,"
+    " files"
 )
 
 
 class EmailLedger:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
+        self._shelf = FileShelf(file)
 
     def keep(self, mail: ReceivedMail, *, from_person: bool, now_us: int) -> StoredMail:
         """A mail from the person that names no Message-ID gets one, so that it can be answered."""
+        mail = replace(mail, given=(), files=tuple(self._shelf.keep(one) for one in mail.given))
         with self._file.writing() as connection:
             email_id = self._insert(connection, mail, from_person=from_person, now_us=now_us)
             if from_person and mail.message_id is None:
@@ -85,7 +91,7 @@ class EmailLedger:
     def _insert(self, connection: sqlite3.Connection, mail: ReceivedMail, *, from_person: bool, now_us: int) -> int:
         cursor = connection.execute(
             "insert into emails (from_person, sender, recipients, subject, body, message_id, in_reply_to,"
-            " thread_references, headers, raw, received_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " thread_references, headers, raw, received_us, files) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 from_person,
                 mail.sender,
@@ -98,6 +104,7 @@ class EmailLedger:
                 json.dumps(dict(mail.headers)),
                 mail.raw,
                 now_us,
+                files_text(mail.files),
             ),
         )
         assert cursor.lastrowid is not None  # noqa: S101 - an insert that did not raise has a row id
@@ -105,7 +112,7 @@ class EmailLedger:
 
 
 def _stored(row: tuple[Any, ...]) -> StoredMail:
-    email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, references, headers = row
+    email_id, received_us, sender, recipients, subject, body, message_id, in_reply_to, references, headers, files = row
     mail = ReceivedMail(
         sender=sender,
         recipients=tuple(json.loads(recipients)),
@@ -115,5 +122,6 @@ def _stored(row: tuple[Any, ...]) -> StoredMail:
         in_reply_to=in_reply_to,
         references=references,
         headers=json.loads(headers),
+        files=files_of_text(files),
     )
     return StoredMail(email_id=email_id, received_us=received_us, mail=mail)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroom.programs.sandbox.email_ledger import EMAIL_TABLES, EmailLedger
+from postroom.programs.sandbox.email_ledger import EMAIL_COLUMNS, EMAIL_TABLES, EmailLedger
 from postroom.programs.sandbox.faces.ledger import FACE_TABLES, FaceLedger
+from postroom.programs.sandbox.kept_files import FILE_TABLES, FileShelf
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.telegram_ledger import TELEGRAM_COLUMNS, TELEGRAM_TABLES, TelegramLedger
 from postroom.programs.sandbox.update_queue import UPDATE_COLUMNS, UPDATE_TABLES, UpdateQueue
@@ -20,8 +21,11 @@ from postroom.programs.sandbox.update_queue import UPDATE_COLUMNS, UPDATE_TABLES
 class SandboxLedger:
     def __init__(self, path: Path | None = None) -> None:
         self._file = LedgerFile(
-            path, TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FACE_TABLES, (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS)
+            path,
+            TELEGRAM_TABLES + UPDATE_TABLES + EMAIL_TABLES + FACE_TABLES + FILE_TABLES,
+            (*TELEGRAM_COLUMNS, *UPDATE_COLUMNS, *EMAIL_COLUMNS),
         )
+        self.files = FileShelf(self._file)
         self.updates = UpdateQueue(self._file)
         self.telegram = TelegramLedger(self._file)
         self.email = EmailLedger(self._file)
@@ -33,6 +37,7 @@ class SandboxLedger:
         with self._file.writing() as connection:
             self.telegram.clear(connection)
             self.email.clear(connection)
+            self.files.clear(connection)
 
     def close(self) -> None:
         self._file.close()

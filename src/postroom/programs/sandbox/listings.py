@@ -26,6 +26,7 @@ def message_listing(message: TelegramMessage) -> dict[str, Any]:
         "from_id": message.from_id,
         "edits": [edit_listing(edit) for edit in message.edits],
         "presses": [callback_listing(press) for press in message.presses],
+        "attachments": [one.listing() for one in message.files],
     }
 
 
@@ -77,5 +78,6 @@ def mail_listing(stored: StoredMail) -> dict[str, Any]:
         "in_reply_to": mail.in_reply_to,
         "references": mail.references,
         "headers": dict(mail.headers),
+        "attachments": [one.listing() for one in mail.files],
         "received_at": to_text(stored.received_us),
     }

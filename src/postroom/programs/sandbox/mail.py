@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from email.header import decode_header
 from email.message import Message
 
+from postroom.programs.sandbox.kept_files import GivenFile
 from postroom.programs.sandbox.records import ReceivedMail
 
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
@@ -32,6 +33,7 @@ def read_mail(raw: bytes, *, sender: str, recipients: Sequence[str]) -> Received
         references=header(message, "References"),
         headers=all_headers(message),
         raw=raw,
+        given=tuple(_file(part) for part in message.walk() if part.get_content_disposition() == "attachment"),
     )
 
 
@@ -50,12 +52,24 @@ def all_headers(message: Message) -> dict[str, str]:
 
 def body_text(message: Message) -> str:
     """The first plain text; line ends are LF and the last line's own end is left out."""
-    part = next((part for part in message.walk() if part.get_content_type() == "text/plain"), message)
+    part = next((part for part in message.walk() if _is_words(part)), message)
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes):
         return ""
     text = _decode(payload, part.get_content_charset() or "utf-8")
     return text.replace("\r\n", "\n").removesuffix("\n")
+
+
+def _is_words(part: Message) -> bool:
+    return part.get_content_type() == "text/plain" and part.get_content_disposition() != "attachment"
+
+
+def _file(part: Message) -> GivenFile:
+    content = part.get_payload(decode=True)
+    name = decoded(unfolded(part.get_filename("")))
+    return GivenFile(
+        name=name, media_type=part.get_content_type(), content=content if isinstance(content, bytes) else b""
+    )
 
 
 def unfolded(value: object) -> str:

@@ -110,6 +110,7 @@ _WRITTEN = _object(
     closed=True,
 )
 
+_FILES = {"type": "array", "items": {"$ref": "#/components/schemas/File"}}
 _SCHEMAS: dict[str, Any] = {
     "TelegramMessage": _object(
         {
@@ -128,8 +129,12 @@ _SCHEMAS: dict[str, Any] = {
             "from_id": {"type": ["integer", "null"]},
             "edits": {"type": "array", "items": {"$ref": "#/components/schemas/Edit"}},
             "presses": {"type": "array", "items": {"$ref": "#/components/schemas/Callback"}},
+            "attachments": _FILES,
         },
         ["message_id", "chat_id", "text", "date", "reply_to_message_id", "reactions"],
+    ),
+    "File": _object(
+        {"name": _TEXT, "media_type": _TEXT, "size": _NUMBER, "sha256": _TEXT}, ["name", "media_type", "size", "sha256"]
     ),
     "Edit": _object(
         {"text": _TEXT, "reply_markup": {"type": ["object", "null"]}, "edited_at": _TEXT_OR_NOTHING},
@@ -172,6 +177,7 @@ _SCHEMAS: dict[str, Any] = {
             "in_reply_to": _TEXT_OR_NOTHING,
             "references": _TEXT_OR_NOTHING,
             "headers": {"type": "object", "additionalProperties": _TEXT},
+            "attachments": _FILES,
             "received_at": {"type": "string", "format": "date-time"},
         },
         ["id", "from", "to", "subject", "body", "message_id", "in_reply_to", "references", "headers", "received_at"],

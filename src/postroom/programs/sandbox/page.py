@@ -12,6 +12,7 @@ from types import MappingProxyType
 from postroom.domain.time import to_text
 from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage
 from postroom.programs.sandbox.faults import Fault
+from postroom.programs.sandbox.kept_files import SHOWN_TYPES, KeptFile
 from postroom.programs.sandbox.keyboards import keys
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
 
@@ -29,13 +30,14 @@ body { margin: 0 auto; max-width: 72rem; padding: 1rem; }
 ol { display: grid; gap: .75rem; list-style: none; padding: 0; }
 li { border: 1px solid #8888; border-radius: .75rem; padding: .75rem 1rem; }
 li.person { margin-left: 3rem; }
+img { max-height: 16rem; max-width: 100%; }
 .text { margin: .25rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
 .about { font-size: .85rem; margin: 0; overflow-wrap: anywhere; }
 """
 
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 PAGE_HEADERS = {
-    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none';"
+    "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src 'self'; base-uri 'none';"
     " form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -88,7 +90,7 @@ def _note(message: FaceMessage, buttons: Sequence[FaceButton]) -> str:
     notes += [word for word, is_so in (("edited", message.earlier), ("deleted", message.is_deleted)) if is_so]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")
-    return f'<li class="{side}"><p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
+    return f'<li class="{side}">{_files(message.files)}<p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
 
 
 def _bubble(message: TelegramMessage) -> str:
@@ -103,7 +105,7 @@ def _bubble(message: TelegramMessage) -> str:
     notes += [f"answered {press.answer!r}" for press in message.presses if press.answer]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")
-    return f'<li class="{side}"><p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
+    return f'<li class="{side}">{_files(message.files)}<p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
 
 
 def _letter(stored: StoredMail) -> str:
@@ -111,8 +113,18 @@ def _letter(stored: StoredMail) -> str:
     notes = [f"from {mail.sender}", f"to {', '.join(mail.recipients)}", to_text(stored.received_us)]
     return (
         f"<li><h3>{escape(mail.subject) or 'No subject'}</h3>{_about(notes)}"
-        f'<p class="text">{escape(mail.body)}</p></li>'
+        f'<p class="text">{escape(mail.body)}</p>{_files(mail.files)}</li>'
     )
+
+
+def _files(files: Sequence[KeptFile]) -> str:
+    return "".join(_file(one) for one in files)
+
+
+def _file(one: KeptFile) -> str:
+    where, name = f"/sandbox/files/{escape(one.sha256)}", escape(one.name)
+    picture = f'<p><img src="{where}" alt="{name}"></p>' if one.media_type in SHOWN_TYPES else ""
+    return f'{picture}<p class="about">File <a href="{where}" download="{name}">{name}</a>, {one.size:,} bytes</p>'
 
 
 def _about(notes: Sequence[str]) -> str:

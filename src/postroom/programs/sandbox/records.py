@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from postroom.programs.sandbox.kept_files import GivenFile, KeptFile
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
@@ -33,6 +35,8 @@ class TelegramMessage:
     entities: str | None = field(default=None, repr=False)
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     presses: tuple[Callback, ...] = field(default=(), repr=False)
+    files: tuple[KeptFile, ...] = ()
+    """Then the text is their caption."""
 
     @property
     def earlier_texts(self) -> tuple[str, ...]:
@@ -92,6 +96,9 @@ class ReceivedMail:
     references: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     raw: bytes = field(default=b"", repr=False)
+    given: tuple[GivenFile, ...] = field(default=(), repr=False)
+    """Files as they were read; once they are kept, `files` says what they are."""
+    files: tuple[KeptFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

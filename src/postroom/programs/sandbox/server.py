@@ -128,13 +128,16 @@ class Sandbox:
 
     def _parts(self, name: str) -> FaceParts:
         ledger = self.ledger.of_face(name)
-        return FaceParts(ledger=ledger, faults=self.faults, clock=self._clock, stopping=self._stopping)
+        return FaceParts(
+            ledger=ledger, files=self.ledger.files, faults=self.faults, clock=self._clock, stopping=self._stopping
+        )
 
     def _http(self) -> web.AppRunner:
         options = self.options
         application = build_application(
             bot_api=BotApi(
                 ledger=self.ledger.telegram,
+                files=self.ledger.files,
                 faults=self.faults,
                 clock=self._clock,
                 news=self._news,

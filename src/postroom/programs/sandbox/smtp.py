@@ -15,7 +15,7 @@ from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fa
 from postroom.programs.sandbox.logs import silence_smtp
 from postroom.programs.sandbox.mail import read_mail
 
-MAX_MAIL_BYTES = 10 * 1_048_576
+MAX_MAIL_BYTES = 30 * 1_048_576
 IDLE_SECONDS = 300
 HOST_NAME = "sandbox.invalid"
 BANNER = "Postroom SANDBOX, nothing leaves this machine"

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from postroom.domain.time import seconds
+from postroom.programs.sandbox.kept_files import KeptFile, files_of_text, files_text
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.records import Callback, Edit, Reaction, TelegramMessage
 from postroom.programs.sandbox.update_queue import PRESS_LIVES_SECONDS, Announce, UpdateQueue, put
@@ -62,6 +63,7 @@ TELEGRAM_COLUMNS: Final = (
     ("telegram_messages", "from_id", "integer"),
     ("telegram_messages", "bot", "text not null default ''"),
     ("telegram_messages", "entities", "text"),
+    ("telegram_messages", "files", "text not null default '[]'"),
     ("telegram_edits", "earlier_markup", "text"),
     ("telegram_edits", "edited_us", "integer"),
     ("telegram_callbacks", "from_id", "integer"),
@@ -77,7 +79,7 @@ _MESSAGE = (
     "  (select * from telegram_edits e where e.message_id = m.message_id order by edit_id)), from_id,"
     f" (select json_group_array(json_array({_CALLBACK})) from (select * from"
     "  (select * from telegram_callbacks c where c.message_id = m.message_id"
-    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot, entities"
+    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot, entities, files"
 )
 _REACTION = "reaction_id, chat_id, message_id, emoji, from_person, date_us"
 
@@ -101,6 +103,7 @@ class TelegramLedger:
         from_id: int | None = None,
         bot: str = "",
         entities: str | None = None,
+        files: Sequence[KeptFile] = (),
         announce: Announce | None = None,
     ) -> TelegramMessage:
         """
@@ -113,10 +116,10 @@ class TelegramLedger:
                 bot = replied.bot
             cursor = connection.execute(
                 "insert into telegram_messages (chat_id, text, date_us, from_person, from_name, reply_to_message_id,"
-                " parse_mode, reply_markup, from_id, bot, entities) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " parse_mode, reply_markup, from_id, bot, entities, files) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(chat_id, text, now_us, from_person, from_name, reply_to),
-                    *(parse_mode, reply_markup, from_id, bot, entities),
+                    *(parse_mode, reply_markup, from_id, bot, entities, files_text(files)),
                 ),
             )
             message = _message_by_id(connection, chat_id, cursor.lastrowid or 0)
@@ -318,6 +321,7 @@ def _message(row: tuple[Any, ...]) -> TelegramMessage:
         presses=tuple(_callback(press) for press in json.loads(row[12])),
         bot=row[13],
         entities=row[14],
+        files=files_of_text(row[15]),
     )
 
 

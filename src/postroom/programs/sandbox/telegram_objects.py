@@ -8,8 +8,10 @@ import zlib
 from typing import Any
 
 from postroom.domain.time import SECOND_US
+from postroom.programs.sandbox.kept_files import KeptFile
 from postroom.programs.sandbox.records import Callback, Reaction, TelegramMessage, Writer
 
+FILE_ID = "sandbox-file-"
 _CHAT_NUMBER = re.compile(r"-?[1-9][0-9]{0,17}")
 _CHAT_NAME = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}")
 
@@ -59,7 +61,7 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
         "from": {key: sender[key] for key in ("id", "is_bot", "first_name", "username") if key in sender},
         "chat": chat_object(message.chat_id),
         "date": message.date_us // SECOND_US,
-        "text": message.text,
+        **_content(message),
     }
     if message.entities is not None:
         shape["entities"] = json.loads(message.entities)
@@ -70,6 +72,20 @@ def message_object(message: TelegramMessage, token: str, replied: TelegramMessag
     if message.edits:
         shape["edit_date"] = (message.edits[-1].edited_us or message.date_us) // SECOND_US
     return shape
+
+
+def _content(message: TelegramMessage) -> dict[str, Any]:
+    if not message.files:
+        return {"text": message.text}
+    said = {"caption": message.text} if message.text else {}
+    return said | {name: value for one in message.files for name, value in _file(one).items()}
+
+
+def _file(one: KeptFile) -> dict[str, Any]:
+    file = {"file_id": f"{FILE_ID}{one.sha256}", "file_unique_id": one.sha256[:16], "file_size": one.size}
+    if one.is_photo:
+        return {"photo": [file | {"width": 90, "height": 90}]}
+    return {"document": file | {"file_name": one.name, "mime_type": one.media_type}}
 
 
 def typed_object(

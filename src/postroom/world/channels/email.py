@@ -1,8 +1,9 @@
-"""E-mail: plain text over SMTP, one visit to the server for each message."""
+"""E-mail over SMTP, with its files in the same mail: one visit to the server for each message."""
 
 from __future__ import annotations
 
 import ssl
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +11,9 @@ from datetime import UTC, datetime
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.inbound_message import Listened
-from postroom.world.channels.email_message import OutgoingMail, build
+from postroom.domain.ports import FileContents
+from postroom.world.channels.carried_files import check_files, read_file
+from postroom.world.channels.email_message import OutgoingMail, build, with_files
 from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
@@ -36,6 +39,7 @@ class Email:
         imap: ImapAccount | None = None,
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
+        files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         sender = mailbox(from_address)
@@ -46,7 +50,7 @@ class Email:
         if username and security == "none" and not is_this_machine(host):
             raise ValueError("a login needs starttls or tls unless the mail server is on this machine")
         self.name = name
-        self._sender, self._now = sender, now
+        self._sender, self._now, self._files = sender, now, files
         self._server = Server(
             host=host,
             port=port,
@@ -71,10 +75,13 @@ class Email:
         return mailbox(text)
 
     def prepare(self, message: Message) -> Sequence[OutgoingMail]:
+        check_files(message, EMAIL, self._files, empty=True)
         return (build(self._tagged(message), sender=self._sender, now=self._now()),)
 
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
-        await SmtpVisit(self._server).make(part, timeout_seconds)
+        ends_at = time.monotonic() + timeout_seconds
+        mail = await self._whole(part, ends_at) if part.files else part
+        await SmtpVisit(self._server).make(mail, ends_at - time.monotonic())
         return Receipt(part.message_id)
 
     async def probe(self, timeout_seconds: float) -> str:
@@ -87,6 +94,9 @@ class Email:
         """Nothing stays open between two messages; the mailbox does."""
         if self._listening is not None:
             await self._listening.close()
+
+    async def _whole(self, mail: OutgoingMail, ends_at: float) -> OutgoingMail:
+        return with_files(mail, [await read_file(self._files, one, ends_at - time.monotonic()) for one in mail.files])
 
     async def _listen(self, position: int | None, timeout_seconds: float) -> Listened:
         assert self._listening is not None  # noqa: S101 - only then is it a method of ours

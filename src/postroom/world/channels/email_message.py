@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from hashlib import sha256
 from typing import assert_never
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
@@ -18,6 +19,7 @@ from postroom.domain.html_text import html_of
 from postroom.domain.markdown import parse
 from postroom.domain.markup import Markup
 from postroom.domain.readable_text import readable
+from postroom.world.channels.email_files import file_parts
 from postroom.world.channels.email_links import links, private_of
 from postroom.world.channels.mail_header import checked, encoded, message_id
 from postroom.world.channels.mailbox import domain_of, mailbox
@@ -32,13 +34,19 @@ _LEADING_DOT = re.compile(rb"^\.", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingMail:
-    """The envelope and the finished bytes; the bytes hold the message and stay out of `repr`."""
+    """
+    The envelope and the finished bytes; the bytes hold the message and stay out of `repr`.
+
+    With `files` they end before the first of them, and `boundary` is what stands between the parts.
+    """
 
     sender: str
     recipient: str
     message_id: str
     content: bytes = field(repr=False)
     private: tuple[str, ...] = field(repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
+    boundary: str = ""
 
 
 def build(message: Message, *, sender: str, now: datetime) -> OutgoingMail:
@@ -60,15 +68,43 @@ def build(message: Message, *, sender: str, now: datetime) -> OutgoingMail:
         head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
     paragraphs = [*links(message.markup), *([REPEAT_MARK] if message.repeated else [])]
     body = _alternatives(message, paragraphs) if message.format is Format.MARKDOWN else _plain(message, paragraphs)
-    content = "\r\n".join([*head, *body]).encode("ascii")
+    boundary = _boundary(message) if message.attachments else ""
+    content = "\r\n".join([*head, *_opening(boundary), *body]).encode("ascii")
     shown = (readable(parse(message.text)),) if message.format is Format.MARKDOWN else ()
-    private = (message.text, *shown, message.subject or "", *private_of(message.markup))
-    return OutgoingMail(sender=sender, recipient=recipient, message_id=own_id, content=content, private=private)
+    named = tuple(one.name for one in message.attachments)
+    return OutgoingMail(
+        sender=sender,
+        recipient=recipient,
+        message_id=own_id,
+        content=content,
+        private=(message.text, *shown, *named, message.subject or "", *private_of(message.markup)),
+        files=message.attachments,
+        boundary=boundary,
+    )
+
+
+def with_files(mail: OutgoingMail, contents: Sequence[bytes]) -> OutgoingMail:
+    parts = file_parts(mail.boundary, list(zip(mail.files, contents, strict=True)))
+    return replace(mail, content=b"".join([mail.content, *parts]), files=())
 
 
 def as_data(content: bytes) -> bytes:
     """What follows the DATA command: leading dots doubled, closed by the lone dot."""
     return _LEADING_DOT.sub(b"..", content) + b".\r\n"
+
+
+def _opening(boundary: str) -> Iterator[str]:
+    """Of what holds the text and the files; the text comes first."""
+    if boundary:
+        yield f'Content-Type: multipart/mixed; boundary="{boundary}"'
+        yield ""
+        yield f"--{boundary}"
+
+
+def _boundary(message: Message) -> str:
+    """The same for every attempt; of the files' hashes, so that no file can hold it."""
+    about = ":".join([message.delivery_id, message.text, *(one.sha256 for one in message.attachments)])
+    return f"=-{sha256(about.encode()).hexdigest()[:40]}"
 
 
 def _conversation(message: Message) -> Iterator[str]:

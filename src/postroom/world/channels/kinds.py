@@ -8,6 +8,9 @@ from typing import Final
 from postroom.domain.capabilities import Capabilities, KnownChannels, ThreadIdentity
 
 BOTH: Final = ("plain", "markdown")
+_MB: Final = 1_000_000
+_KIB: Final = 1_024
+_MIB: Final = 1_024 * _KIB
 TELEGRAM: Final = Capabilities(
     formats=BOTH,
     max_units=4096,
@@ -16,6 +19,9 @@ TELEGRAM: Final = Capabilities(
     edits=True,
     reacts=True,
     replies=True,
+    files=True,
+    most_files=10,
+    most_file_bytes=50 * _MB,
     inbound=True,
     thread_identity=ThreadIdentity(place=r"-?\d{1,20}|@\w{1,64}", id=r"\d{1,20}", words="<chat_id>:<message_id>"),
     timeout_seconds=15.0,
@@ -27,6 +33,9 @@ EMAIL: Final = Capabilities(
     formats=BOTH,
     replies=True,
     threads=True,
+    files=True,
+    most_files=20,
+    most_files_bytes=18 * _MB,  # on the way it grows by a third and more, and many servers take no more than 25 MB
     inbound=True,
     style="letter",
     timeout_seconds=45.0,
@@ -45,6 +54,9 @@ SLACK: Final = Capabilities(
     reacts=True,
     replies=True,
     threads=True,
+    files=True,
+    most_files=10,
+    most_file_bytes=100 * _MB,  # Slack itself takes a gigabyte; this is held in memory while it is sent
     inbound=True,
     thread_identity=ThreadIdentity(
         place=r"[CDGUW][A-Z0-9]{1,30}",
@@ -67,6 +79,10 @@ DISCORD: Final = Capabilities(
     reacts=True,
     replies=True,
     threads=True,
+    files=True,
+    most_files=10,
+    most_file_bytes=10 * _MIB,
+    most_files_bytes=24 * _MIB,  # a request has at most 25, with the message
     inbound=True,
     thread_identity=ThreadIdentity(place=r"\d{1,20}|user:\d{1,20}", id=r"\d{1,20}", words="<channel_id>:<message_id>"),
     timeout_seconds=15.0,
@@ -81,6 +97,9 @@ NTFY: Final = Capabilities(
     buttons=True,
     most_buttons=3,
     edits=True,
+    files=True,
+    most_files=10,
+    most_file_bytes=15 * _MIB,  # of a server as it is shipped; ntfy.sh takes 2 MB and says so
     inbound=True,
     style="letter",
     timeout_seconds=15.0,
@@ -92,6 +111,10 @@ WEBHOOK: Final = Capabilities(
     edits=True,
     reacts=True,
     replies=True,
+    files=True,
+    most_files=10,
+    most_file_bytes=256 * _KIB,
+    most_files_bytes=_MIB,
 )
 APPRISE: Final = Capabilities(receipt=False)
 KINDS: Final[KnownChannels] = MappingProxyType(

@@ -108,6 +108,8 @@ class SmtpVisit:
             self._say_goodbye()
         except TimeoutError:
             failure = read_loss(self._stage, late=True)
+        except ValidationError as error:
+            failure = error
         except SMTPResponseException as error:
             private = mail.private if mail else ()
             words = provider_words(error.message, secrets=self._secrets, private=private)
@@ -126,8 +128,15 @@ class SmtpVisit:
             return
         self._stage = Stage.ENVELOPE
         await self._smtp.mail(mail.sender)
+        self._check_size(len(mail.content))
         await self._smtp.rcpt(mail.recipient)
         await self._hand_over(as_data(mail.content))
+
+    def _check_size(self, size: int) -> None:
+        """A server may say how much it takes; then nothing has to be carried there to be refused."""
+        most = self._smtp.esmtp_extensions.get("size", "").strip()
+        if most.isascii() and most.isdecimal() and 0 < int(most) < size:
+            raise ValidationError(f"the mail has {size:,} bytes, and the mail server takes at most {int(most):,}")
 
     async def _hand_over(self, data: bytes) -> None:
         """DATA in two steps, because only we can tell the moment between them."""

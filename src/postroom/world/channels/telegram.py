@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Final, assert_never
 from urllib.parse import urlsplit
@@ -25,14 +27,33 @@ from postroom.domain.errors import (
 from postroom.domain.fields import text_problem
 from postroom.domain.inbound_message import Listened
 from postroom.domain.patience import LONGEST_SECONDS, shortened
+from postroom.domain.ports import FileContents
+from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.kinds import TELEGRAM
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.telegram_call import TelegramCall
-from postroom.world.channels.telegram_edit import METHODS, AlreadySo, edit_receipt, edits, is_unchanged
+from postroom.world.channels.telegram_edit import (
+    METHODS,
+    AlreadySo,
+    HasCaption,
+    edit_receipt,
+    edits,
+    is_captioned,
+    is_unchanged,
+    of_caption,
+)
 from postroom.world.channels.telegram_entities import bodies as rich_bodies
+from postroom.world.channels.telegram_files import (
+    PhotoUnfit,
+    as_document,
+    calls_with_files,
+    form,
+    is_unfit_photo,
+    last_words,
+)
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
-from postroom.world.channels.telegram_text import cut, marked, split
+from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
 from postroom.world.channels.telegram_updates import listened
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
@@ -86,18 +107,23 @@ def _texts(message: Message, first_only: Mapping[str, Any]) -> Sequence[Telegram
     if not message.text:
         raise ValidationError("message must not be blank")
     _check_text(message.text)
-    bodies = [{"chat_id": _chat_id(message), **shown} for shown in _shown(message)]
-    bodies[0] |= first_only
+    calls = calls_with_files(message, _shown) if message.attachments else _messages(message)
+    more: list[dict[str, Any]] = [{"chat_id": _chat_id(message)} for _ in calls]
+    more[0] |= first_only
     if message.markup and (under := reply_markup(message.markup, selective=bool(first_only))):
-        bodies[-1]["reply_markup"] = under
-    return tuple(TelegramCall(method="sendMessage", body=body) for body in bodies)
+        more[last_words(calls)]["reply_markup"] = under
+    return tuple(replace(call, body={**call.body, **added}) for call, added in zip(calls, more, strict=True))
 
 
-def _shown(message: Message) -> list[dict[str, Any]]:
+def _messages(message: Message) -> list[TelegramCall]:
+    return [TelegramCall(method="sendMessage", body=shown) for shown in _shown(message, TEXT_LIMIT)]
+
+
+def _shown(message: Message, limit: int) -> list[dict[str, Any]]:
     if message.format is Format.MARKDOWN:
-        return rich_bodies(message)
-    parts = split(with_links(message.text, message.markup))
-    return [{"text": part} for part in (marked(parts, REPEAT_MARK) if message.repeated else parts)]
+        return rich_bodies(message, limit)
+    parts = split(with_links(message.text, message.markup), limit)
+    return [{"text": part} for part in (marked(parts, REPEAT_MARK, limit) if message.repeated else parts)]
 
 
 def _check_text(text: str) -> None:
@@ -153,6 +179,8 @@ def read_refusal(
         return ProviderThrottled(said + shortened(asked), retry_after_seconds=min(asked, LONGEST_SECONDS))
     if status == 401:
         return CredentialsRefused("Telegram does not accept our bot token")
+    if status == 413:
+        return ValidationError("Telegram takes no file of this size (413)")
     if 400 <= status < 500:
         return ValidationError(said)
     return ProviderFailed(said) if status in _BROKE_WHILE_ANSWERING else TargetUnavailable(said)
@@ -175,6 +203,7 @@ class Telegram:
         api_base_url: str = API_BASE_URL,
         *,
         name: str = "telegram",
+        files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not _TOKEN.fullmatch(token):
@@ -185,6 +214,7 @@ class Telegram:
         self.name = name
         self._token = token
         self._base_url = api_base_url.rstrip("/")
+        self._files = files
         self._now = now
         self._http = HttpCall("Telegram")
 
@@ -195,13 +225,20 @@ class Telegram:
         return address(text)
 
     def prepare(self, message: Message) -> Sequence[TelegramCall]:
+        check_files(message, TELEGRAM, self._files)
         return build(message)
 
     async def send(self, part: TelegramCall, timeout_seconds: float) -> Receipt:
+        """Where Telegram says that another method is meant, nothing was done yet, and that one is called."""
+        ends_at = time.monotonic() + timeout_seconds
+        content = None if part.file is None else await read_file(self._files, part.file, timeout_seconds)
         try:
-            return read_receipt(part, await self._call(part, timeout_seconds))
-        except AlreadySo:
-            return edit_receipt(part)
+            return await self._sent(part, content, ends_at)
+        except PhotoUnfit:
+            other = as_document(part)
+        except HasCaption:
+            other = of_caption(part)
+        return await self._sent(other, content, ends_at)
 
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = 5.0
@@ -238,13 +275,28 @@ class Telegram:
     async def close(self) -> None:
         await self._http.close()
 
-    async def _call(self, call: TelegramCall, timeout_seconds: float) -> Mapping[str, Any]:
-        url = f"{self._base_url}/bot{self._token}/{call.method}"
-        answer = await self._http.post(url, call.body, timeout_seconds)
+    async def _sent(self, call: TelegramCall, content: bytes | None, ends_at: float) -> Receipt:
+        try:
+            return read_receipt(call, await self._call(call, ends_at - time.monotonic(), content))
+        except AlreadySo:
+            return edit_receipt(call)
+
+    async def _call(
+        self, call: TelegramCall, timeout_seconds: float, content: bytes | None = None
+    ) -> Mapping[str, Any]:
+        answer = await self._request(call, timeout_seconds, content)
         told = _parse(answer.body)
         if 200 <= answer.status < 300 and told.get("ok") is True:
             return told
         raise self._refusal(call, answer, told)
+
+    async def _request(self, call: TelegramCall, timeout_seconds: float, content: bytes | None) -> HttpAnswer:
+        url = f"{self._base_url}/bot{self._token}/{call.method}"
+        if call.file is None or content is None:
+            return await self._http.post(url, call.body, timeout_seconds)
+        made = form(call, call.file, content)
+        headers = {"Content-Type": made.content_type}
+        return await self._http.request("POST", url, timeout_seconds, body=made.content, headers=headers)
 
     def _refusal(self, call: TelegramCall, answer: HttpAnswer, told: Mapping[str, Any]) -> PostroomError:
         status = answer.status
@@ -257,6 +309,10 @@ class Telegram:
             return AnotherReader("another program reads this bot's messages, or a webhook gets them")
         if call.method in METHODS and is_unchanged(status, told):
             return AlreadySo("Telegram has nothing to change")
+        if is_captioned(call, status, told):
+            return HasCaption("the words stand under a file")
+        if is_unfit_photo(call, status, told):
+            return PhotoUnfit("Telegram makes no picture of this file")
         words = provider_words(told.get("description"), secrets=[self._token], private=call.private)
         return read_refusal(status, told, answer.retry_after, words, self._now())
 

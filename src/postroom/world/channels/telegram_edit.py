@@ -14,18 +14,25 @@ from postroom.world.channels.telegram_entities import spread_bodies
 from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard, with_links
 from postroom.world.channels.telegram_text import spread
 
-METHODS: Final = frozenset({"editMessageText", "editMessageReplyMarkup"})
+METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup"})
 _MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
 _NOT_MODIFIED: Final = "message is not modified"
+_NO_TEXT: Final = "there is no text in the message to edit"
+_AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
+_IN_NO_CAPTION: Final = "link_preview_options"
 
 
 class AlreadySo(ValidationError):
     """The message says just that, so the edit was made before, or there was nothing to change."""
 
 
+class HasCaption(ValidationError):
+    """The words to edit stand under a file."""
+
+
 def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[TelegramCall]:
     """The last part first: it has the buttons, and they are to go at once."""
-    numbers = _numbers(revises)
+    numbers = _texts_of(_numbers(revises), len(message.attachments))
     under = {"reply_markup": _keyboard(message.markup)}
     last: dict[str, Any] = {"chat_id": chat_id, "message_id": numbers[-1]}
     if not message.text:
@@ -36,6 +43,20 @@ def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[T
     ]
     bodies = [last | end | under, *earlier]
     return tuple(TelegramCall(method="editMessageText", body=body) for body in bodies)
+
+
+def _texts_of(numbers: list[int], files: int) -> list[int]:
+    """The files came after the texts, and have nothing to edit; a single file has the text as its caption."""
+    return numbers[: len(numbers) - files] or numbers[:1]
+
+
+def is_captioned(call: TelegramCall, status: int, told: Mapping[str, Any]) -> bool:
+    return call.method == "editMessageText" and status == 400 and _NO_TEXT in str(told.get("description"))
+
+
+def of_caption(call: TelegramCall) -> TelegramCall:
+    body = {_AS_CAPTION.get(name, name): value for name, value in call.body.items() if name != _IN_NO_CAPTION}
+    return TelegramCall(method="editMessageCaption", body=body)
 
 
 def _shown(message: Message, messages: int) -> list[dict[str, Any]]:

@@ -36,9 +36,9 @@ def rich_of(message: Message) -> RichText:
     return rich.followed_by(with_links(rich.text, message.markup))
 
 
-def bodies(message: Message) -> list[dict[str, Any]]:
-    parts = list(fitting(rich_of(message), TEXT_LIMIT, lambda part: len(part.links) <= MOST_ENTITIES))
-    return [body(part) for part in (with_mark(parts, REPEAT_MARK, TEXT_LIMIT) if message.repeated else parts)]
+def bodies(message: Message, limit: int = TEXT_LIMIT) -> list[dict[str, Any]]:
+    parts = list(fitting(rich_of(message), limit, lambda part: len(part.links) <= MOST_ENTITIES))
+    return [body(part) for part in (with_mark(parts, REPEAT_MARK, limit) if message.repeated else parts)]
 
 
 def spread_bodies(message: Message, messages: int) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from postroom.world.http.public_address import refused_as_private
 from postroom.world.http.whole_answer import whole_answer
 
 _JSON = {"Content-Type": "application/json"}
+_MUCH_BYTES = 1_048_576  # written piece by piece, so that the others have their turn
 _NO_HEADERS: CIMultiDictProxy[str] = CIMultiDictProxy(CIMultiDict())
 
 
@@ -94,7 +96,7 @@ class HttpCall:
         trip: _Trip,
     ) -> HttpAnswer:
         async with self._open_session().request(
-            method, url, data=body, headers=headers, allow_redirects=False, trace_request_ctx=trip
+            method, url, data=_paced(body), headers=headers, allow_redirects=False, trace_request_ctx=trip
         ) as response:
             if not 200 <= response.status < 300:
                 # the status alone is a complete refusal, even if its explanation is cut off
@@ -120,6 +122,10 @@ class HttpCall:
             # else the library repeats GET, PUT and DELETE by itself when a kept connection breaks
             self._session._retry_connection = False
         return self._session
+
+
+def _paced(body: bytes | aiohttp.MultipartWriter | None) -> bytes | aiohttp.MultipartWriter | io.BytesIO | None:
+    return io.BytesIO(body) if isinstance(body, bytes) and len(body) > _MUCH_BYTES else body
 
 
 def _departure() -> aiohttp.TraceConfig:

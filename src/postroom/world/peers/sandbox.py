@@ -26,6 +26,18 @@ class HttpSandboxDoor:
     async def post(self, path: str, body: Mapping[str, Any]) -> None:
         await self._ask("POST", path, body)
 
+    async def file(self, sha256: str) -> bytes | None:
+        """None when the sandbox has it no longer."""
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=_TIMEOUT) as http,
+                http.get(f"{self._base_url}files/{sha256}") as response,
+            ):
+                return await response.read() if response.status == 200 else None
+        except (aiohttp.ClientError, TimeoutError) as error:
+            reason = type(error).__name__
+        raise TargetUnavailable(f"the sandbox cannot be reached ({reason})")
+
     async def _ask(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         try:
             async with (

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.contract.bot_api import BotApi, raw_reply, reply
 from postroom.domain.delivery import Intent, Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
+from postroom.testing.held_files import HeldFiles
 from postroom.world.channels.webhook.channel import Webhook
 
 KEY = b"a key of twenty-four byte"
@@ -204,3 +206,27 @@ async def test_without_a_secret_nothing_is_signed_and_the_id_is_there(free_port:
     assert seen[0]["webhook-id"] == ID
     assert seen[0]["webhook-timestamp"] == str(int(NOW.timestamp()))
     assert "webhook-signature" not in seen[0]
+
+
+@pytest.mark.requirement("content:webhook-files")
+async def test_small_files_stand_in_the_signed_event_with_their_hashes(free_port: int) -> None:
+    receiver, files = Receiver(), HeldFiles()
+    file = files.hold('Prüf "bericht".bin', bytes(range(256)))
+    runner = await receiver.start(free_port)
+    channel = Webhook("hook", f"http://127.0.0.1:{free_port}/hook", SECRET, allow_private=True, files=files)
+    [part] = channel.prepare(replace(MESSAGE, attachments=(file,)))
+    await channel.send(part, 5.0)
+    await channel.close()
+    await runner.cleanup()
+
+    assert receiver.forged == 0
+    [event] = receiver.heard
+    [one] = event["data"]["attachments"]
+    content = base64.b64decode(one.pop("data"))
+    assert one == {
+        "name": file.name,
+        "media_type": "application/octet-stream",
+        "size": 256,
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    assert content == bytes(range(256))

@@ -10,7 +10,7 @@ from aiohttp import web
 from postroom.domain.fields import Fields
 from postroom.domain.time import to_text
 from postroom.programs.sandbox.faces.face import SandboxFace
-from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage, PressedKey, Wrote
+from postroom.programs.sandbox.faces.record import KEPT_FILES, FaceButton, FaceMessage, PressedKey, Wrote
 from postroom.programs.sandbox.requests import answer, asked_window, invalid, read_json
 
 _MAX_TEXT: Final = 100_000
@@ -106,7 +106,8 @@ def face_listing(message: FaceMessage, buttons: Sequence[FaceButton]) -> dict[st
         "earlier_texts": list(message.earlier),
         "reactions": list(message.reactions),
         "deleted": message.is_deleted,
-        "body": dict(message.body),
+        "attachments": [one.listing() for one in message.files],
+        "body": {name: value for name, value in message.body.items() if name != KEPT_FILES},
         "received_at": to_text(message.at_us),
     }
 

@@ -14,6 +14,7 @@ from postroom.domain.time import seconds
 from postroom.programs.sandbox.faces.ledger import FaceLedger
 from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage, PressedKey, Wrote
 from postroom.programs.sandbox.faults import HANG_LIMIT_SECONDS, ArmedFaults, Fault, FaultChannel, Mode
+from postroom.programs.sandbox.kept_files import FileShelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class FaceParts:
     """What a face is made of."""
 
     ledger: FaceLedger
+    files: FileShelf
     faults: ArmedFaults
     clock: Clock
     stopping: asyncio.Event

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+from postroom.programs.sandbox.kept_files import KeptFile, files_of
+
+KEPT_FILES: Final = "sandbox_files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,11 @@ class FaceMessage:
     reactions: Sequence[str] = ()
     is_deleted: bool = False
     at_us: int = 0
+
+    @property
+    def files(self) -> tuple[KeptFile, ...]:
+        """Kept with what the service was handed, under a name of our own."""
+        return files_of(self.body.get(KEPT_FILES, ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from postroom.domain.errors import PostroomError
 from postroom.world.channels.apprise.parts import ApprisePart, address, build
 from postroom.world.channels.apprise.trail import Trail
 from postroom.world.channels.apprise.verdict import too_late, verdict
+from postroom.world.channels.carried_files import check_files
 from postroom.world.channels.kinds import APPRISE
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class AppriseService:
         return address(text)
 
     def prepare(self, message: Message) -> Sequence[ApprisePart]:
+        check_files(message, self.capabilities, None)
         return build(message, self._service.limits)
 
     async def send(self, part: ApprisePart, timeout_seconds: float) -> Receipt:

@@ -18,6 +18,7 @@ from postroom.domain.markup import Revision
 from postroom.domain.readable_text import readable
 from postroom.domain.rich_text import RichText
 from postroom.world.channels.discord.components import components, fits_under
+from postroom.world.channels.discord.files import with_files
 from postroom.world.channels.discord.places import address, snowflake
 from postroom.world.channels.discord.request import Act, DiscordRequest
 from postroom.world.channels.discord.rich_shown import rich_of, rich_shown_parts, rich_shown_spread
@@ -59,7 +60,7 @@ def receipt_of(request: DiscordRequest, channel_id: str, message_id: str) -> Rec
 
 
 def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequest]:
-    """Buttons stand under the last part."""
+    """Buttons and files stand under the last part."""
     if not message.text:
         raise ValidationError("message must not be blank")
     parts = _parts(message)
@@ -68,9 +69,10 @@ def _texts(message: Message, first_only: dict[str, Any]) -> Sequence[DiscordRequ
     if under := components(message.markup):
         bodies[-1]["components"] = under
     place = _place(message.address)
-    return tuple(
+    requests = [
         DiscordRequest(act=Act.WRITE, place=place, method="POST", path="messages", body=body) for body in bodies
-    )
+    ]
+    return (*requests[:-1], with_files(requests[-1], message.attachments))
 
 
 def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:

@@ -18,9 +18,12 @@ from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
+from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.discord.building import NO_MENTIONS, build, receipt_of
 from postroom.world.channels.discord.events import inbound_event
+from postroom.world.channels.discord.files import form
 from postroom.world.channels.discord.gateway import Gateway, GatewayNeeds
 from postroom.world.channels.discord.gateway_session import GatewayIntent, GatewayStart
 from postroom.world.channels.discord.places import USER, address, snowflake
@@ -53,6 +56,7 @@ class Discord:
         api_base_url: str = API_BASE_URL,
         *,
         message_content: bool = False,
+        files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         dice: Callable[[], float] = random.random,
         monotonic: Callable[[], float] = time.monotonic,
@@ -61,6 +65,7 @@ class Discord:
         self.name = name
         self._token = bot_token
         self._base_url = api_base_url.rstrip("/")
+        self._files = files
         self._now = now
         self._user_agent = f"DiscordBot ({HOME}, {version('postroom')})"
         self._http = HttpCall("Discord")
@@ -86,14 +91,14 @@ class Discord:
         return address(text)
 
     def prepare(self, message: Message) -> Sequence[DiscordRequest]:
+        check_files(message, DISCORD, self._files)
         return build(message)
 
     async def send(self, part: DiscordRequest, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds
-        channel_id = await self._channel_id(part.place, timeout_seconds)
-        answer = await self._request(
-            part.method, f"channels/{channel_id}/{part.path}", ends_at - time.monotonic(), part.body
-        )
+        contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
+        channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
+        answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
         if not 200 <= answer.status < 300:
             refusal = self._refusal(answer, part.private)
             if isinstance(refusal, ValidationError):
@@ -189,6 +194,16 @@ class Discord:
                 return _told(answer)
             raise self._refusal(answer, [])
         raise TargetUnavailable(reason)
+
+    async def _sent(
+        self, part: DiscordRequest, path: str, contents: Sequence[bytes], timeout_seconds: float
+    ) -> HttpAnswer:
+        if not contents:
+            return await self._request(part.method, path, timeout_seconds, part.body)
+        made = form(part, contents)
+        headers = self._headers(None) | {"Authorization": f"Bot {self._token}", "Content-Type": made.content_type}
+        url = f"{self._base_url}/{path}"
+        return await self._http.request(part.method, url, timeout_seconds, body=made.content, headers=headers)
 
     async def _request(
         self, method: str, path: str, timeout_seconds: float, body: Mapping[str, Any] | None = None

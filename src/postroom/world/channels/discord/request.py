@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from postroom.domain.attachment import Attachment
+
 
 class Act(StrEnum):
     WRITE = "message"
@@ -19,7 +21,8 @@ class DiscordRequest:
     """
     `place` is a channel, or a person whose direct channel is found first; `path` goes on below the channel.
 
-    The body holds the message and stays out of `repr`.
+    The body holds the message and stays out of `repr`. With `files` it goes as a form, and their bytes are read when
+    the request is made.
     """
 
     act: Act
@@ -29,12 +32,14 @@ class DiscordRequest:
     about: str = ""
     """The message that is edited or reacted to."""
     body: Mapping[str, Any] | None = field(default=None, repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
 
     @property
     def private(self) -> list[str]:
-        """What no error may quote: the text, and links and tokens that are as good as an answer."""
+        """What no error may quote: the text, the files' names, and links and tokens that are as good as an answer."""
         body = self.body or {}
-        return [str(body.get("content", "")), *_behind_buttons(body.get("components", []))]
+        named = (one.name for one in self.files)
+        return [str(body.get("content", "")), *named, *_behind_buttons(body.get("components", []))]
 
 
 def _behind_buttons(rows: list[Mapping[str, Any]]) -> Iterator[str]:

@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from postroom.domain.attachment import Attachment
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NtfyCall:
     """
     `sequence_id` names the notification on the person's device: what comes later under the same name replaces it.
 
-    The body holds the message and stays out of `repr`.
+    The body holds the message and stays out of `repr`. With a `file` it goes as headers, for the file is the content.
     """
 
     topic: str
     sequence_id: str
     is_edit: bool = False
     body: Mapping[str, Any] = field(repr=False)
+    file: Attachment | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,11 +16,14 @@ from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.inbound_message import Listened
+from postroom.domain.ports import FileContents
 from postroom.domain.question_answer import Assurance
+from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import NTFY
 from postroom.world.channels.ntfy.actions import TOPIC
 from postroom.world.channels.ntfy.answers import events, parse, read_receipt, read_refusal
 from postroom.world.channels.ntfy.call import NtfyCall
+from postroom.world.channels.ntfy.files import file_headers
 from postroom.world.channels.ntfy.kept import CLOCKS_DIFFER_SECONDS, found, keeps_messages, kept_seconds
 from postroom.world.channels.ntfy.presses import Presses, since
 from postroom.world.channels.ntfy.publish import address, build
@@ -50,6 +54,7 @@ class Ntfy:
         token: str = "",
         answers_topic: str = "",
         *,
+        files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         _check(url, token, answers_topic)
@@ -60,6 +65,7 @@ class Ntfy:
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._answers_topic = answers_topic
         self._presses = Presses(name, Assurance.CHANNEL if token else Assurance.LOW)
+        self._files = files
         self._now = now
         self._http = HttpCall("ntfy")
         self._stream = TopicStream()
@@ -71,18 +77,28 @@ class Ntfy:
         return address(text)
 
     def prepare(self, message: Message) -> Sequence[NtfyCall]:
+        check_files(message, NTFY, self._files)
         calls = build(message, f"{self._url}/{self._answers_topic}" if self._answers_topic else "")
         if any(len(_written(call)) > BODY_BYTES for call in calls):
             raise ValidationError("the message is too long for ntfy with its title and buttons")
         return calls
 
     async def send(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
-        answer = await self._http.request(
-            "POST", f"{self._url}/", timeout_seconds, body=_written(part), headers=self._headers | _JSON
-        )
+        answer = await self._published(part, timeout_seconds)
         if 200 <= answer.status < 300:
             return read_receipt(answer)
         raise self._refusal(answer, part.private)
+
+    async def _published(self, part: NtfyCall, timeout_seconds: float) -> HttpAnswer:
+        if part.file is None:
+            headers = self._headers | _JSON
+            return await self._http.request(
+                "POST", f"{self._url}/", timeout_seconds, body=_written(part), headers=headers
+            )
+        ends_at = time.monotonic() + timeout_seconds
+        content = await read_file(self._files, part.file, timeout_seconds)
+        url, headers = f"{self._url}/{part.topic}", self._headers | file_headers(part, part.file)
+        return await self._http.request("PUT", url, ends_at - time.monotonic(), body=content, headers=headers)
 
     async def find(self, part: NtfyCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         """None only when the server keeps messages for long enough, and knows what a sequence id is."""

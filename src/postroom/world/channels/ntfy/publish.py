@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from postroom.domain.delivery import Intent, Message, Priority
@@ -14,6 +15,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Revision
 from postroom.world.channels.ntfy.actions import TOPIC, actions_of, with_links
 from postroom.world.channels.ntfy.call import NtfyCall
+from postroom.world.channels.ntfy.files import file_bodies
 from postroom.world.channels.ntfy.text import parts_of, spread_over, title_of
 
 _PRIORITIES: Final = {Priority.HIGH: 4, Priority.MEDIUM: 3, Priority.LOW: 2}
@@ -38,10 +40,19 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
     text = with_links(message.text, message.markup)
     if message.revises is not None:
         return _edits(message, message.revises, topic, text, answers_url)
-    parts = parts_of(text, repeated=message.repeated)
-    bodies = [_body(message, topic, part) for part in parts]
+    bodies = [_body(message, topic, part) for part in _parts(message, text)]
     _put_buttons(bodies[-1], message, topic, answers_url)
-    return tuple(_call(message.delivery_id, place, body) for place, body in enumerate(bodies))
+    bodies += file_bodies(message, _body(message, topic, ""))
+    files = [None] * (len(bodies) - len(message.attachments)) + list(message.attachments)
+    calls = [_call(message.delivery_id, place, body) for place, body in enumerate(bodies)]
+    return tuple(replace(call, file=file) for call, file in zip(calls, files, strict=True))
+
+
+def _parts(message: Message, text: str) -> list[str]:
+    """Before files a mark makes no part of its own: it would come where a file was."""
+    parts = parts_of(text)
+    marked = parts_of(text, repeated=True) if message.repeated else parts
+    return parts if message.attachments and len(marked) != len(parts) else marked
 
 
 def sequence_id(delivery_id: DeliveryId, place: int) -> str:
@@ -53,9 +64,8 @@ def _edits(message: Message, revises: Revision, topic: str, text: str, answers_u
     """Published again under the same names; the last part first, for it has the buttons, and they are to go at once."""
     if not revises.provider_ids:
         raise ValidationError("only what was sent to ntfy can be edited")
-    bodies = [
-        _body(message, topic, part) | {"priority": _SILENT} for part in spread_over(text, len(revises.provider_ids))
-    ]
+    messages = max(len(revises.provider_ids) - len(message.attachments), 1)  # the files came after them
+    bodies = [_body(message, topic, part) | {"priority": _SILENT} for part in spread_over(text, messages)]
     _put_buttons(bodies[-1], message, topic, answers_url)
     calls = [_call(revises.delivery_id, place, body, is_edit=True) for place, body in enumerate(bodies)]
     return (calls[-1], *calls[:-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, assert_never
 
 from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
@@ -18,7 +18,7 @@ from postroom.domain.readable_text import readable
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.slack.address import address, is_message_id
 from postroom.world.channels.slack.blocks import actions, section
-from postroom.world.channels.slack.call import POST, REACT, UPDATE, SlackCall
+from postroom.world.channels.slack.call import POST, PUBLISH, REACT, UPDATE, SlackCall
 from postroom.world.channels.slack.emoji import name_of
 from postroom.world.channels.slack.rich_shown import content, rich_of, rich_parts
 from postroom.world.channels.slack.text import escaped, over, parts, with_mark
@@ -51,7 +51,7 @@ def build(message: Message, key: bytes) -> Sequence[SlackCall]:
 
 
 def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[SlackCall]:
-    """Buttons stand under the last part."""
+    """Buttons stand under the last text; the files come after it, each published by itself."""
     if not message.text:
         raise ValidationError("message must not be blank")
     _check_text(message.text)
@@ -61,7 +61,13 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
         for number, shown in enumerate(_contents(message))
     ]
     bodies[-1]["blocks"] += actions(message.markup)
-    return tuple(SlackCall(method=POST, body=body) for body in bodies)
+    return (*(SlackCall(method=POST, body=body) for body in bodies), *_files(message, to))
+
+
+def _files(message: Message, to: dict[str, Any]) -> Iterator[SlackCall]:
+    for place, one in enumerate(message.attachments, 1):
+        is_marked = message.repeated and place == len(message.attachments)
+        yield SlackCall(method=PUBLISH, body=to | ({"initial_comment": REPEAT_MARK} if is_marked else {}), file=one)
 
 
 def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
@@ -69,7 +75,7 @@ def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
     channel, under = revises.conversation or _address(message), actions(message.markup)
-    stamps = _stamps(revises)
+    stamps = _stamps(revises, len(message.attachments))
     last = {"channel": channel, "ts": stamps[-1]}
     if not message.text:
         return (SlackCall(method=UPDATE, body=last | {"blocks": under}, keeps_text=True),)
@@ -89,10 +95,17 @@ def _reaction(message: Message) -> SlackCall:
 
 
 def _contents(message: Message) -> list[dict[str, Any]]:
+    """Before files a mark makes no part of its own: it would come where a file was."""
+    plain = _parts(message, repeated=False)
+    marked = _parts(message, repeated=True) if message.repeated else plain
+    return plain if message.attachments and len(marked) != len(plain) else marked
+
+
+def _parts(message: Message, *, repeated: bool) -> list[dict[str, Any]]:
     if message.format is Format.MARKDOWN:
-        return [content(part) for part in rich_parts(rich_of(message.text), repeated=message.repeated)]
+        return [content(part) for part in rich_parts(rich_of(message.text), repeated=repeated)]
     pieces = parts(message.text)
-    return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if message.repeated else pieces)]
+    return [_shown(piece) for piece in (with_mark(pieces, REPEAT_MARK) if repeated else pieces)]
 
 
 def _spread(message: Message, messages: int) -> list[dict[str, Any]]:
@@ -135,7 +148,9 @@ def _thread(message: Message) -> str:
     return message.thread
 
 
-def _stamps(revises: Revision) -> list[str]:
-    if not revises.provider_ids or not all(_SENT_ID.fullmatch(one) for one in revises.provider_ids):
+def _stamps(revises: Revision, files: int) -> list[str]:
+    """Of the texts: the files came after them, and have nothing to edit."""
+    texts = revises.provider_ids[: len(revises.provider_ids) - files]
+    if not texts or not all(_SENT_ID.fullmatch(one) for one in texts):
         raise ValidationError("only a Slack message can be edited")
-    return list(revises.provider_ids)
+    return list(texts)

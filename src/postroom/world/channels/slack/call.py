@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from postroom.domain.attachment import Attachment
+
 POST: Final = "chat.postMessage"
 UPDATE: Final = "chat.update"
 REACT: Final = "reactions.add"
+PUBLISH: Final = "files.completeUploadExternal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,12 +19,14 @@ class SlackCall:
     """
     One method with its arguments; the arguments hold the message and stay out of `repr`.
 
-    `keeps_text`: an edit of the buttons alone, so the text that stands there has to be fetched first.
+    `keeps_text`: an edit of the buttons alone, so the text that stands there has to be fetched first. `file`: what is
+    uploaded before the call that publishes it.
     """
 
     method: str
     body: Mapping[str, Any] = field(repr=False)
     keeps_text: bool = False
+    file: Attachment | None = field(default=None, repr=False)
 
     @property
     def channel(self) -> str:
@@ -44,8 +49,8 @@ class SlackCall:
 
     @property
     def private(self) -> list[str]:
-        """What no error may quote: the text, and links and tokens that are as good as an answer."""
-        return [self.text, *_behind_buttons(self.body.get("blocks", ()))]
+        """What no error may quote: the text, a file's name, and links and tokens that are as good as an answer."""
+        return [self.text, *([self.file.name] if self.file else []), *_behind_buttons(self.body.get("blocks", ()))]
 
 
 def _behind_buttons(blocks: Sequence[Mapping[str, Any]]) -> Iterator[str]:

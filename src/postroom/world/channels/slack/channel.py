@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,9 +11,12 @@ from typing import Any, Final
 
 import structlog
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.errors import OutcomeUncertain, PostroomError, TargetUnavailable
 from postroom.domain.inbound_message import InboundEvent, Listened
+from postroom.domain.ports import FileContents
+from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import SLACK
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.slack.address import address, is_message_id, is_place, is_user
@@ -26,6 +30,7 @@ from postroom.world.channels.slack.refusals import ReactionStands
 from postroom.world.channels.slack.socket_mode import CONNECT_SECONDS, SocketMode
 from postroom.world.channels.slack.text import PART_LIMIT, shortened
 from postroom.world.channels.slack.threads import SlackThreads
+from postroom.world.channels.slack.uploads import SlackUploads
 from postroom.world.channels.slack.web_api import SlackWebApi, Told, blameless
 
 API_BASE_URL: Final = "https://slack.com/api"
@@ -42,6 +47,7 @@ class Slack:
         app_token: str = "",
         api_base_url: str = API_BASE_URL,
         *,
+        files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not _BOT_TOKEN.fullmatch(bot_token):
@@ -53,6 +59,8 @@ class Slack:
         self._app_token = app_token
         self._key = marking_key(bot_token)
         self._api = SlackWebApi(api_base_url, bot_token, now)
+        self._files = files
+        self._uploads = SlackUploads(api=self._api)
         self._finding = SlackSearch(api=self._api)
         self._threads = SlackThreads()
         self._direct: dict[str, str] = {}
@@ -69,9 +77,12 @@ class Slack:
         return address(text)
 
     def prepare(self, message: Message) -> Sequence[SlackCall]:
+        check_files(message, SLACK, self._files)
         return build(message, self._key)
 
     async def send(self, part: SlackCall, timeout_seconds: float) -> Receipt:
+        if part.file is not None:
+            return await self._publish(part, part.file, timeout_seconds)
         call = await self._ready(part, timeout_seconds)
         try:
             return _receipt(call, await self._api.call(call.method, call.body, timeout_seconds))
@@ -79,7 +90,13 @@ class Slack:
             return _receipt(call, {})
 
     async def find(self, part: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
-        """Edits and reactions change nothing when they are made twice, so they are not looked for."""
+        """
+        Edits and reactions change nothing when they are made twice, so they are not looked for.
+
+        A file carries no mark of ours, and another of the same name may stand there.
+        """
+        if part.file is not None:
+            raise TargetUnavailable("Slack cannot say whether this very file arrived")
         return (
             await blameless(self._find(self._in_thread(part), since, timeout_seconds)) if part.method == POST else None
         )
@@ -143,6 +160,14 @@ class Slack:
     async def _find(self, call: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
         channel = await self._conversation(call.channel, timeout_seconds)
         return await self._finding.find(call, channel, since, timeout_seconds)
+
+    async def _publish(self, part: SlackCall, file: Attachment, timeout_seconds: float) -> Receipt:
+        ends_at = time.monotonic() + timeout_seconds
+        content = await read_file(self._files, file, timeout_seconds)
+        channel = await self._conversation(part.channel, ends_at - time.monotonic())
+        call = self._in_thread(part)
+        call = replace(call, body={**call.body, "channel": channel})
+        return await self._uploads.publish(call, file, content, ends_at - time.monotonic())
 
     async def _ready(self, call: SlackCall, timeout_seconds: float) -> SlackCall:
         """The few calls that need to know more than the message says."""

@@ -58,6 +58,13 @@ SENTENCES: Final[Mapping[str, str]] = {
     "cant_update_message": "this Slack message was written by another and cannot be edited",
     "edit_window_closed": "the time in which this Slack message could be edited is over",
     "invalid_name": "Slack has no emoji of this name",
+    "file_upload_size_restricted": "this Slack workspace takes no file of this size",
+    "file_uploads_disabled": "this Slack workspace takes no files",
+    "file_uploads_except_images_disabled": "this Slack workspace takes no files but pictures",
+    "file_type_not_allowed": "this Slack workspace takes no file of this type",
+    "blocked_file_type": "this Slack workspace takes no file of this type",
+    "file_not_found": "Slack does not know the file that was brought to it",
+    "storage_limit_reached": "this Slack workspace has no room for more files",
     "too_many_emoji": "this Slack message has as many different reactions as Slack allows",
     "too_many_reactions": "this Slack message has as many reactions as Slack allows",
 }
@@ -81,6 +88,15 @@ def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> Postr
     if 200 <= answer.status < 300:
         return _unreadable(told)
     return _by_status(answer.status)
+
+
+def not_uploaded(answer: HttpAnswer, now: datetime) -> PostroomError:
+    """By the place that takes a file's bytes: nothing of it can be seen yet, and only its size is the file's fault."""
+    if answer.status == 429:
+        return _throttled(answer.retry_after, now)
+    if answer.status == 413:
+        return ValidationError("Slack takes no file of this size (413)")
+    return TargetUnavailable(f"Slack did not take the file ({answer.status})")
 
 
 def _throttled(retry_after: str | None, now: datetime) -> PostroomError:

@@ -9,9 +9,11 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from postroom.domain.errors import OutcomeUncertain, TargetUnavailable, ValidationError
-from postroom.world.channels.slack.refusals import refusal
+from postroom.world.channels.slack.refusals import not_uploaded, refusal
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 
+_BYTES: Final = {"Content-Type": "application/octet-stream"}
+_FORM: Final = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
 _JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
 
 Told = Mapping[str, Any]
@@ -45,12 +47,29 @@ class SlackWebApi:
         """Raises one of our errors unless Slack says `ok`; `token` is for the few methods that want another one."""
         headers = _JSON | {"Authorization": f"Bearer {token or self._token}"}
         content = json.dumps(body).encode()
-        url = f"{self.base_url}/{method}"
-        return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
+        return await self._post(f"{self.base_url}/{method}", content, headers, timeout_seconds)
 
     async def ask(self, method: str, body: Mapping[str, Any], timeout_seconds: float, *, token: str = "") -> Told:
         """A question changes nothing, so no answer is only ever "unavailable"."""
         return await _asked(self.call(method, body, timeout_seconds, token=token))
+
+    async def fill_in(self, method: str, fields: Mapping[str, str], timeout_seconds: float) -> Told:
+        """A question by one of the methods that want a form."""
+        headers = _FORM | {"Authorization": f"Bearer {self._token}"}
+        url, content = f"{self.base_url}/{method}", urlencode(fields).encode()
+        return await _asked(self._post(url, content, headers, timeout_seconds))
+
+    async def bring(self, url: str, content: bytes, timeout_seconds: float) -> None:
+        """The bytes of a file to where Slack wants them; our token stays here, for the address is its own."""
+        try:
+            answer = await self._http.request("POST", url, timeout_seconds, body=content, headers=_BYTES)
+        except OutcomeUncertain as error:
+            reason = error.message
+        else:
+            if 200 <= answer.status < 300:
+                return
+            raise not_uploaded(answer, self._now())
+        raise TargetUnavailable(reason)
 
     async def look(self, method: str, query: Mapping[str, Any], timeout_seconds: float) -> Told:
         """A question by one of the methods that want their arguments in the URL."""
@@ -62,6 +81,9 @@ class SlackWebApi:
     async def _get(self, url: str, timeout_seconds: float) -> Told:
         headers = {"Authorization": f"Bearer {self._token}"}
         return self._read(await self._http.request("GET", url, timeout_seconds, headers=headers))
+
+    async def _post(self, url: str, content: bytes, headers: Mapping[str, str], timeout_seconds: float) -> Told:
+        return self._read(await self._http.request("POST", url, timeout_seconds, body=content, headers=headers))
 
     def _read(self, answer: HttpAnswer) -> Told:
         told = _parse(answer.body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -12,9 +13,11 @@ from urllib.parse import SplitResult, urlsplit
 
 from postroom.domain.capabilities import Capabilities
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ports import FileContents
 from postroom.domain.webhook_signature import signed_headers
+from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.kinds import WEBHOOK
-from postroom.world.channels.webhook.event import LONGEST_NAME, WebhookCall, address, build
+from postroom.world.channels.webhook.event import LONGEST_NAME, WebhookCall, address, build, with_files
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.public_address import is_plainly_private, public_only
 from postroom.world.http.refusal import refusal
@@ -79,9 +82,11 @@ class Webhook:
         secret: str = "",
         allow_private: bool = False,
         *,
+        files: FileContents | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.name = name
+        self._files = files
         self._url = checked_url(url, allow_private=allow_private)
         self._secret = checked_secret(secret)
         self._now = now
@@ -94,11 +99,14 @@ class Webhook:
         return address(text)
 
     def prepare(self, message: Message) -> Sequence[WebhookCall]:
+        check_files(message, WEBHOOK, self._files, empty=True)
         return (build(message, self._now()),)
 
     async def send(self, part: WebhookCall, timeout_seconds: float) -> Receipt:
+        ends_at = time.monotonic() + timeout_seconds
+        call = await self._whole(part, ends_at) if part.files else part
         answer = await self._http.request(
-            "POST", self._url, timeout_seconds, body=part.body, headers=self._headers(part)
+            "POST", self._url, ends_at - time.monotonic(), body=call.body, headers=self._headers(call)
         )
         if not 200 <= answer.status < 300:
             raise refusal(SERVICE, answer.status, answer.retry_after, self._now(), ours="signature")
@@ -106,6 +114,9 @@ class Webhook:
 
     async def close(self) -> None:
         await self._http.close()
+
+    async def _whole(self, call: WebhookCall, ends_at: float) -> WebhookCall:
+        return with_files(call, [await read_file(self._files, one, ends_at - time.monotonic()) for one in call.files])
 
     def _headers(self, call: WebhookCall) -> dict[str, str]:
         signed = signed_headers(self._secret, call.id, int(self._now().timestamp()), call.body)

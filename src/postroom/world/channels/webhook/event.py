@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
+from postroom.domain.attachment import Attachment
 from postroom.domain.delivery import REPEAT_MARK, Format, Intent, Message
 from postroom.domain.errors import ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.ids import is_uuid, moment_of
 from postroom.domain.markup import Button, Revision
 from postroom.domain.time import to_text, to_us
+from postroom.world.channels.carried_files import plain_name, plain_type
 from postroom.world.channels.graphemes import is_single
 
 SENT: Final = "message.sent"
@@ -22,10 +26,15 @@ LONGEST_NAME: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookCall:
-    """The id by which a receiver knows a repetition, and the body; the body holds the message and is never shown."""
+    """
+    The id by which a receiver knows a repetition, and the body; the body holds the message and is never shown.
+
+    With `files` it is whole only once their bytes are in it.
+    """
 
     id: str
     body: bytes = field(repr=False)
+    files: tuple[Attachment, ...] = field(default=(), repr=False)
 
 
 def address(text: str) -> str | None:
@@ -40,7 +49,29 @@ def build(message: Message, now: datetime) -> WebhookCall:
         "timestamp": to_text(_accepted_us(message, now)),
         "data": _data(message),
     }
-    return WebhookCall(id=message.delivery_id, body=json.dumps(event, ensure_ascii=False).encode())
+    files = () if message.revises else message.attachments
+    return WebhookCall(id=message.delivery_id, body=_written_event(event), files=files)
+
+
+def with_files(call: WebhookCall, contents: Sequence[bytes]) -> WebhookCall:
+    event = json.loads(call.body)
+    pairs = zip(call.files, contents, strict=True)
+    event["data"]["attachments"] = [_file(one, content) for one, content in pairs]
+    return replace(call, body=_written_event(event), files=())
+
+
+def _file(one: Attachment, content: bytes) -> dict[str, Any]:
+    return {
+        "name": plain_name(one),
+        "media_type": plain_type(one),
+        "size": one.size,
+        "sha256": one.sha256,
+        "data": base64.b64encode(content).decode(),
+    }
+
+
+def _written_event(event: dict[str, Any]) -> bytes:
+    return json.dumps(event, ensure_ascii=False).encode()
 
 
 def _data(message: Message) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from postroom.programs.sandbox.faces.discord.refusal import DiscordRefusal
+from postroom.programs.sandbox.faces.record import KEPT_FILES
 
 LONGEST_TEXT: Final = 2000
 LONGEST_NONCE: Final = 25
@@ -21,7 +22,8 @@ def check_message(body: Mapping[str, Any]) -> None:
         raise DiscordRefusal(50035, field="nonce", problem=_BAD)
     if len(str(nonce or "")) > LONGEST_NONCE:
         raise _too_long("nonce", LONGEST_NONCE)
-    if not (body.get("content") or "").strip() and not body.get("components"):
+    has_more = body.get("components") or body.get(KEPT_FILES)
+    if not (body.get("content") or "").strip() and not has_more:
         raise DiscordRefusal(50006)
 
 

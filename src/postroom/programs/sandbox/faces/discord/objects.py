@@ -29,7 +29,7 @@ def message_object(message: FaceMessage) -> dict[str, Any]:
         "mention_everyone": False,
         "mentions": [BOT] if _calls_the_bot(message.text) else [],
         "mention_roles": [],
-        "attachments": [],
+        "attachments": [_attachment(message, place) for place in range(len(message.files))],
         "embeds": [],
         "pinned": False,
         "type": 19 if message.thread else 0,
@@ -39,6 +39,13 @@ def message_object(message: FaceMessage) -> dict[str, Any]:
     if message.thread:
         told["message_reference"] = {"type": 0, "message_id": message.thread, "channel_id": message.place}
     return told
+
+
+def _attachment(message: FaceMessage, place: int) -> dict[str, Any]:
+    one = message.files[place]
+    url = f"/sandbox/files/{one.sha256}"
+    told = {"id": str(int(message.message_id) + place + 1), "filename": one.name, "size": one.size}
+    return told | {"content_type": one.media_type, "url": url, "proxy_url": url}
 
 
 def created(message: FaceMessage) -> dict[str, Any]:

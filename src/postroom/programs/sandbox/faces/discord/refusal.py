@@ -14,6 +14,7 @@ CODES: Final[Mapping[int, tuple[int, str]]] = {
     10014: (400, "Unknown Emoji"),
     10062: (404, "Unknown interaction"),
     20016: (429, "This action cannot be performed due to slowmode rate limit"),
+    40005: (413, "Request entity too large"),
     40060: (400, "Interaction has already been acknowledged."),
     50001: (403, "Missing Access"),
     50005: (403, "Cannot edit a message authored by another user"),

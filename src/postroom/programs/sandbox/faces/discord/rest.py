@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from postroom.programs.sandbox.faces.discord.presses import DiscordPresses
 from postroom.programs.sandbox.faces.discord.refusal import DiscordRefusal, by_status, slow_down
 from postroom.programs.sandbox.faces.discord.room import Room
 from postroom.programs.sandbox.faces.discord.tokens import token_in
+from postroom.programs.sandbox.faces.discord.uploads import read_form, read_json
 from postroom.programs.sandbox.faces.face import FaceParts, Spoiled
 from postroom.programs.sandbox.faults import FaultChannel
 
@@ -89,7 +89,7 @@ class DiscordRest:
     async def _answer(self, request: web.Request) -> web.Response:
         """The token in the path is all the bot has to show."""
         try:
-            told = await _body(request)
+            told = await self._body(request)
             press = self._presses.answer(request.match_info["interaction"], request.match_info["token"], told)
         except DiscordRefusal as refusal:
             return refusal.answer()
@@ -126,27 +126,22 @@ class DiscordRest:
         if not self._pace.allows():
             return slow_down(self._pace.wait_seconds(), everywhere=True)
         try:
-            answer = await handle(request, await _body(request))
+            answer = await handle(request, await self._body(request))
         except DiscordRefusal as refusal:
             answer = refusal.answer()
         answer.headers.update(self._pace.headers())
         return answer
 
+    async def _body(self, request: web.Request) -> Mapping[str, Any]:
+        if request.content_type == "multipart/form-data":
+            return await read_form(request, self._parts.files)
+        content = await request.read()
+        if not content:
+            return {}
+        if request.content_type != "application/json":
+            raise DiscordRefusal(50035)
+        return read_json(content)
+
 
 def _named(request: web.Request) -> tuple[str, str]:
     return request.match_info["channel"], request.match_info["message"]
-
-
-async def _body(request: web.Request) -> Mapping[str, Any]:
-    content = await request.read()
-    if not content:
-        return {}
-    if request.content_type != "application/json":
-        raise DiscordRefusal(50035)
-    try:
-        told = json.loads(content)
-    except (ValueError, RecursionError):
-        raise DiscordRefusal(50109) from None
-    if not isinstance(told, Mapping):
-        raise DiscordRefusal(50035)
-    return told

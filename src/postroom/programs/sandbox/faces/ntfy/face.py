@@ -106,7 +106,7 @@ class NtfyFace:
         spoiled = Spoiled(self._parts, FaultChannel.NTFY)
         if spoiled.status is not None:
             return errors.of_fault(spoiled.status, spoiled.retry_after)
-        topic, event = await published(request)
+        topic, event = await published(request, self._parts.files)
         if not await spoiled.before(request):
             return web.Response(status=503)
         kept = self._keep(topic, event)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from postroom.domain.time import SECOND_US
 from postroom.programs.sandbox.faces.ntfy import errors
 from postroom.programs.sandbox.faces.ntfy.errors import NtfyRefusal
-from postroom.programs.sandbox.faces.record import FaceMessage
+from postroom.programs.sandbox.faces.record import KEPT_FILES, FaceMessage
 
 KEPT_SECONDS: Final = 43_200
 _NAME: Final = re.compile(r"[A-Za-z0-9]{12}")
@@ -26,7 +26,8 @@ def name_of(number: int) -> str:
 def event_of(message: FaceMessage) -> dict[str, Any]:
     second = message.at_us // SECOND_US
     head = {"id": message.message_id, "time": second, "expires": second + KEPT_SECONDS, "event": "message"}
-    return head | {"topic": message.place} | dict(message.body)
+    said = {name: value for name, value in message.body.items() if name != KEPT_FILES}
+    return head | {"topic": message.place} | said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

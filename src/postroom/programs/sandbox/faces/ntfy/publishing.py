@@ -11,10 +11,14 @@ from aiohttp import web
 
 from postroom.programs.sandbox.faces.ntfy import errors
 from postroom.programs.sandbox.faces.ntfy.errors import NtfyRefusal
+from postroom.programs.sandbox.faces.record import KEPT_FILES
+from postroom.programs.sandbox.kept_files import FileShelf, GivenFile, picture_type, with_room
+from postroom.programs.sandbox.mail import decoded, shown
 
 _TOPIC: Final = re.compile(r"[-_A-Za-z0-9]{1,64}")
 _RESERVED: Final = ("docs", "static", "file", "app", "metrics", "account", "settings", "signup", "login", "v1")
 _LIMIT_BYTES: Final = 4_096
+_FILE_BYTES: Final = 15 * 1_048_576
 _KINDS: Final = ("view", "broadcast", "http", "copy")
 _MOST_ACTIONS: Final = 3
 _PRIORITIES: Final = {"min": 1, "low": 2, "default": 3, "high": 4, "max": 5, "urgent": 5}
@@ -23,12 +27,28 @@ _KEPT: Final = ("title", "click", "icon")
 Event = dict[str, Any]
 
 
-async def published(request: web.Request) -> tuple[str, Event]:
+async def published(request: web.Request, shelf: FileShelf) -> tuple[str, Event]:
     """The topic and the message, as its readers will see it. Raises NtfyRefusal."""
     topic = request.match_info.get("topic")
-    body = await request.read()
-    given = _of_json(body) if topic is None else _of_headers(request, topic, body)
-    return checked(given)
+    name = None if topic is None else _said(request, "Filename")
+    if topic is None or name is None:
+        body = await request.read()
+        return checked(_of_json(body) if topic is None else _of_headers(request, topic, body))
+    return _with_file(request, topic, name, await with_room(request).read(), shelf)
+
+
+def _with_file(request: web.Request, topic: str, name: str, content: bytes, shelf: FileShelf) -> tuple[str, Event]:
+    """A file that is named is the content, whatever it holds; the message is in the headers."""
+    if len(content) > _FILE_BYTES:
+        raise NtfyRefusal(errors.FILE_TOO_LARGE)
+    topic, event = checked(_of_headers(request, topic, b""))
+    if not content:
+        return topic, event
+    kept = shelf.keep(GivenFile(name=name, media_type=picture_type(content) or request.content_type, content=content))
+    said = {} if _said(request, "Message") else {"message": f"You received a file: {name}"}
+    url = f"http://{request.host}/sandbox/files/{kept.sha256}"
+    listed = {"name": name, "type": kept.media_type, "size": kept.size, "url": url}
+    return topic, event | said | {"attachment": listed, KEPT_FILES: [kept.listing()]}
 
 
 def checked(given: Mapping[str, Any]) -> tuple[str, Event]:
@@ -62,12 +82,8 @@ def _of_json(body: bytes) -> Mapping[str, Any]:
 
 
 def _of_headers(request: web.Request, topic: str, body: bytes) -> Mapping[str, Any]:
-    """As headers or in the query, with and without X-."""
-
     def said(name: str) -> str | None:
-        spellings = (f"X-{name}", name)
-        found = [request.headers.get(one) or request.query.get(one.lower()) for one in spellings]
-        return next((one for one in found if one), None)
+        return _said(request, name)
 
     try:
         text = body.decode().strip() or (said("Message") or "")
@@ -85,6 +101,16 @@ def _of_headers(request: web.Request, topic: str, body: bytes) -> Mapping[str, A
         "sequence_id": request.match_info.get("sequence_id") or said("Sequence-ID"),
         "actions": _read_actions(actions) if actions else None,
     }
+
+
+def _said(request: web.Request, name: str) -> str | None:
+    """As a header or in the query, with and without X-; headers may be written as RFC 2047 wants."""
+    for one in (f"X-{name}", name):
+        if found := request.headers.get(one):
+            return decoded(shown(found))
+        if found := request.query.get(one.lower()):
+            return found
+    return None
 
 
 def _read_actions(text: str) -> Any:

@@ -18,6 +18,7 @@ from postroom.programs.sandbox.faces.slack.envelopes import SlackEnvelopes
 from postroom.programs.sandbox.faces.slack.methods import SlackMethods, stamp
 from postroom.programs.sandbox.faces.slack.objects import event_payload, press_payload
 from postroom.programs.sandbox.faces.slack.socket import SlackSocket
+from postroom.programs.sandbox.faces.slack.uploads import ASK, PUBLISH, ROUTE, OpenUploads
 from postroom.programs.sandbox.faces.slack.workspace import (
     BOT_ID,
     BOT_NAME,
@@ -43,6 +44,7 @@ class SlackFace:
         self._parts = parts
         self._envelopes = SlackEnvelopes()
         self._socket = SlackSocket(self._envelopes, parts.clock, parts.stopping)
+        self._uploads = OpenUploads(parts)
         methods = SlackMethods(parts.ledger, parts.clock)
         self._reading: dict[str, Method] = {
             "auth.test": methods.auth_test,
@@ -57,6 +59,7 @@ class SlackFace:
             "chat.delete": methods.delete,
             "reactions.add": methods.react,
             "reactions.remove": methods.unreact,
+            PUBLISH: self._uploads.publish,
         }
 
     @property
@@ -65,7 +68,7 @@ class SlackFace:
 
     def routes(self) -> Sequence[web.RouteDef]:
         calls = [web.route(verb, "/api/{method}", self.call) for verb in ("GET", "POST")]
-        return (*calls, web.get("/slack/socket", self._socket.serve))
+        return (*calls, web.get("/slack/socket", self._socket.serve), web.post(ROUTE, self._uploads.take))
 
     def buttons(self, message: FaceMessage) -> Sequence[FaceButton]:
         return () if message.from_person or message.is_deleted else buttons(message.body.get("blocks") or ())
@@ -100,6 +103,8 @@ class SlackFace:
     async def _answer(self, request: web.Request, method: str, arguments: SlackArguments) -> web.StreamResponse:
         if method == _OPENS_SOCKETS:
             return accepted({"url": self._socket.address(request.host)})
+        if method == ASK:
+            return accepted(self._uploads.ask(arguments, request.host))
         if read := self._reading.get(method):
             return accepted(read(arguments))
         if send := self._sending.get(method):
