@@ -70,12 +70,13 @@ class Revision:
     """
     The delivery that is to say something else now, and the provider's names for its parts, in order.
 
-    `conversation`: where they stand, as the receipt said; None when that is the address.
+    `conversation`: where they stand, as the receipt said; None when that is the address. `deletes`: it is to be gone.
     """
 
     delivery_id: DeliveryId
     provider_ids: tuple[str, ...]
     conversation: str | None = None
+    deletes: bool = False
 
 
 def markup_object(markup: Markup) -> dict[str, Any]:
@@ -114,6 +115,8 @@ def revision_text(revision: Revision | None) -> str | None:
     if revision is None:
         return None
     named = [revision.delivery_id, *revision.provider_ids]
+    if revision.deletes:
+        return json.dumps({"parts": named, "in": revision.conversation, "deletes": True})
     return json.dumps(named if revision.conversation is None else {"parts": named, "in": revision.conversation})
 
 
@@ -121,8 +124,14 @@ def revision_of_text(text: str | None) -> Revision | None:
     if text is None:
         return None
     kept = json.loads(text)
-    (delivery_id, *provider_ids), conversation = (kept["parts"], kept["in"]) if isinstance(kept, dict) else (kept, None)
-    return Revision(delivery_id=DeliveryId(delivery_id), provider_ids=tuple(provider_ids), conversation=conversation)
+    kept = kept if isinstance(kept, dict) else {"parts": kept}
+    delivery_id, *provider_ids = kept["parts"]
+    return Revision(
+        delivery_id=DeliveryId(delivery_id),
+        provider_ids=tuple(provider_ids),
+        conversation=kept.get("in"),
+        deletes=kept.get("deletes", False),
+    )
 
 
 def _button_object(button: Button) -> dict[str, Any]:

@@ -52,6 +52,8 @@ class BotApi:
         self._sending: dict[str, Method] = {
             "sendmessage": methods.send_message,
             "editmessagetext": methods.edit_message_text,
+            "deletemessage": methods.delete_message,
+            "deletemessages": methods.delete_messages,
             "editmessagereplymarkup": methods.edit_message_reply_markup,
             "setmessagereaction": methods.set_message_reaction,
             "answercallbackquery": methods.answer_callback_query,

@@ -32,6 +32,7 @@ class TelegramMessage:
     """Which of the household's bots it is from, or for."""
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     presses: tuple[Callback, ...] = field(default=(), repr=False)
+    is_deleted: bool = False
 
     @property
     def earlier_texts(self) -> tuple[str, ...]:

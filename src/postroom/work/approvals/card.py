@@ -57,7 +57,7 @@ def _wording(action: Action) -> Wording:
     content = action.content
     return Wording(
         kind=QuestionKind.APPROVE,
-        question=f"Approval needed: {action.origin_butler} wants to {content.intent} on {content.channel} "
+        question=f"Approval needed: {action.origin_butler} wants to {_act(content)} on {content.channel} "
         f"to {reveal(content.address)} ({action.risk} risk).\nAction {action.id}",
         context=_shown(action),
         options=(SEND, DO_NOT_SEND),
@@ -70,6 +70,10 @@ def _shown(action: Action) -> str:
     parts = [content.subject or "", _text(content) or content.emoji or "", *_misleading(content)]
     text = reveal("\n\n".join(part for part in parts if part))
     return text if len(text) <= MAX_CONTEXT_CHARACTERS else _TOO_LONG
+
+
+def _act(content: Content) -> str:
+    return str(content.intent) if content.revises is None else "replace the text of a message it sent"
 
 
 def _text(content: Content) -> str:

@@ -94,7 +94,8 @@ class Discord:
         answer = await self._request(
             part.method, f"channels/{channel_id}/{part.path}", ends_at - time.monotonic(), part.body
         )
-        if not 200 <= answer.status < 300:
+        gone = part.act is Act.DELETE and _told(answer).get("code") == _GONE
+        if not 200 <= answer.status < 300 and not gone:
             refusal = self._refusal(answer, part.private)
             if isinstance(refusal, ValidationError):
                 self._direct.pop(part.place, None)
@@ -240,8 +241,8 @@ def _told(answer: HttpAnswer) -> Mapping[str, Any]:
 
 
 def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
-    """A reaction is answered by silence, anything else by the message."""
-    if part.act is Act.REACT:
+    """A reaction and a deletion are answered by silence, anything else by the message."""
+    if part.act in (Act.REACT, Act.DELETE):
         return part.about
     if (number := snowflake(_told(answer).get("id"))) is None:
         raise OutcomeUncertain("Discord accepted the request but named no message")

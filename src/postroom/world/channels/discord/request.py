@@ -11,6 +11,7 @@ from typing import Any
 class Act(StrEnum):
     WRITE = "message"
     EDIT = "edit"
+    DELETE = "delete"
     REACT = "reaction"
 
 
@@ -27,7 +28,7 @@ class DiscordRequest:
     method: str
     path: str
     about: str = ""
-    """The message that is edited or reacted to."""
+    """The message that is edited, deleted or reacted to."""
     body: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property

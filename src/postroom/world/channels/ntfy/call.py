@@ -10,7 +10,8 @@ from typing import Any
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NtfyCall:
     """
-    `sequence_id` names the notification on the person's device: what comes later under the same name replaces it.
+    `sequence_id` names the notification on the person's device: what comes later under the same name replaces it, and
+    a call that `deletes` takes it away (servers from 2.16 on).
 
     The body holds the message and stays out of `repr`.
     """
@@ -18,11 +19,12 @@ class NtfyCall:
     topic: str
     sequence_id: str
     is_edit: bool = False
+    deletes: bool = False
     body: Mapping[str, Any] = field(repr=False)
 
     @property
     def text(self) -> str:
-        return str(self.body["message"])
+        return str(self.body.get("message", ""))
 
     @property
     def private(self) -> list[str]:

@@ -16,7 +16,7 @@ from postroom.domain.markup import Revision
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.slack.address import address, is_message_id
 from postroom.world.channels.slack.blocks import actions, section
-from postroom.world.channels.slack.call import POST, REACT, UPDATE, SlackCall
+from postroom.world.channels.slack.call import DELETE, POST, REACT, UPDATE, SlackCall
 from postroom.world.channels.slack.emoji import name_of
 from postroom.world.channels.slack.text import escaped, over, parts, with_mark
 
@@ -65,6 +65,9 @@ def _posts(message: Message, key: bytes, where: dict[str, Any]) -> Sequence[Slac
 
 def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
     """The last part first: it has the buttons, and they are to go at once."""
+    if revises.deletes:
+        place = revises.conversation or _address(message)
+        return tuple(SlackCall(method=DELETE, body={"channel": place, "ts": one}) for one in _stamps(revises))
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
     channel, under = revises.conversation or _address(message), actions(message.markup)

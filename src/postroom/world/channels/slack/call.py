@@ -8,6 +8,7 @@ from typing import Any, Final
 
 POST: Final = "chat.postMessage"
 UPDATE: Final = "chat.update"
+DELETE: Final = "chat.delete"
 REACT: Final = "reactions.add"
 
 

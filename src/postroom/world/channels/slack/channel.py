@@ -18,11 +18,11 @@ from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.slack.address import address, is_message_id, is_place, is_user
 from postroom.world.channels.slack.blocks import section
 from postroom.world.channels.slack.build import build, marking_key
-from postroom.world.channels.slack.call import POST, REACT, SlackCall
+from postroom.world.channels.slack.call import DELETE, POST, REACT, SlackCall
 from postroom.world.channels.slack.events import PressedIn, inbound_event, pressed_in
 from postroom.world.channels.slack.finding import SlackSearch
 from postroom.world.channels.slack.listening import SlackListening
-from postroom.world.channels.slack.refusals import ReactionStands
+from postroom.world.channels.slack.refusals import MessageGone, ReactionStands
 from postroom.world.channels.slack.socket_mode import CONNECT_SECONDS, SocketMode
 from postroom.world.channels.slack.text import PART_LIMIT, shortened
 from postroom.world.channels.slack.threads import SlackThreads
@@ -76,6 +76,10 @@ class Slack:
         try:
             return _receipt(call, await self._api.call(call.method, call.body, timeout_seconds))
         except ReactionStands:
+            return _receipt(call, {})
+        except MessageGone:
+            if call.method != DELETE:
+                raise
             return _receipt(call, {})
 
     async def find(self, part: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
@@ -185,6 +189,8 @@ def _receipt(call: SlackCall, told: Told) -> Receipt:
     """Of an edit not the message's own name, under which replies are looked for: that belongs to the first delivery."""
     if call.method == REACT:
         return Receipt(f"reaction:{call.channel}:{call.body['timestamp']}", conversation=call.channel)
+    if call.method == DELETE:
+        return Receipt(f"delete:{call.channel}:{call.body['ts']}", conversation=call.channel)
     if call.method != POST:
         return Receipt(f"edit:{call.channel}:{call.body['ts']}", conversation=call.channel)
     stamp, channel = told.get("ts"), told.get("channel")
