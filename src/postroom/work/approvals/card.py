@@ -45,11 +45,16 @@ def approval_question(
         preview=Preview.FULL if may_decide_outside(action.risk, phone) else Preview.TITLE,
         deadline_seconds=left_seconds,
         state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
-        key=f"approval:{action.id}",
+        key=_key(action),
     )
     question = opened(request, id=id, asker=ASKER, people=people, subject=subject_of(action.id), now_us=now_us)
     question = replace(question, expires_at_us=action.expires_at_us)
     return replace(question, next_at_us=next_at(question))
+
+
+def _key(action: Action) -> str:
+    """One question for each text that is to be agreed to."""
+    return f"approval:{action.id}" + (f":{action.requested_at_us}" if action.revised else "")
 
 
 def _wording(action: Action) -> Wording:
