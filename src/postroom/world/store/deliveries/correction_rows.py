@@ -97,6 +97,17 @@ def shown_corrections(connection: Connection, delivery_id: str) -> list[dict[str
     return [shown_correction(one) for one in corrections_of(connection, delivery_id) if one.happened]
 
 
+def corrections_around(connection: Connection, delivery_id: str) -> dict[str, Any]:
+    """`corrections` of the delivery, and what it `corrects` itself, naming the delivery that is meant."""
+    key = select(delivery_requests.c.idempotency_key).where(delivery_requests.c.id == delivery_id)
+    own = connection.execute(key).scalar()
+    about = corrected_by(connection, own) if own is not None else None
+    return {
+        "corrections": shown_corrections(connection, delivery_id),
+        "corrects": shown_correction(about) | {"delivery_id": about.delivery_id} if about else None,
+    }
+
+
 def marks(connection: Connection, delivery_ids: Collection[str]) -> Mapping[str, str]:
     """Of those that were corrected: `revised`, `recalled` or `withdrawn`."""
     found = connection.execute(corrections().where(_rows.delivery_id.in_(list(delivery_ids)))) if delivery_ids else ()

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, case, func, literal_column, not_, select
 
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.figures import Depth, Figures
+from postroom.world.store.deliveries.correction_rows import is_withdrawn
 from postroom.world.store.deliveries.queue_depth import depth
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
@@ -49,7 +50,7 @@ def _counts(window: TimeRange, label: Any) -> Select[Any]:
         [
             func.count().label("deliveries"),
             _counting(_requests.status == str(Status.DELIVERED)).label("delivered"),
-            _counting(_requests.status == str(Status.FAILED)).label("failed"),
+            _counting(and_(_requests.status == str(Status.FAILED), not_(is_withdrawn()))).label("failed"),
             _counting(_requests.status == str(Status.DEAD_LETTERED)).label("dead_lettered"),
             _counting(_requests.calls > 0).label("attempted"),
             _counting(_requests.calls > 1).label("retried"),
