@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,21 +29,21 @@ async def test_a_message_is_revised_and_recalled_and_both_sides_say_so(home: Pat
     async with living(home, QUICK, ports()) as household:
         delivery_id = (await household.notify(message="The train leaves at 8"))["delivery"]["delivery_id"]
 
-        revised = await run(household, "revise", delivery_id, "The train leaves at 9", "--json")
-        edit = json.loads(revised.out)
+        revised = await run(household, "revise", delivery_id, "The train leaves at 9")
+        [edit] = re.findall(r"Delivery ([0-9a-f-]{36})\.", revised.out)
         texts = await household.texts()
         recalled = await run(household, "recall", delivery_id, "--reason", "wrong day")
         again = await run(household, "revise", delivery_id, "The train leaves at 10")
-        original, correction = [(await run(household, "why", one)).out for one in (delivery_id, edit["delivery_id"])]
+        original, correction = [(await run(household, "why", one)).out for one in (delivery_id, edit)]
         trace = (await run(household, "trace", delivery_id, "--json")).out
         [message] = await household.received()
 
-    assert (revised.code, edit["status"], edit["how"], edit["revises"]) == (0, "revised", "edit", delivery_id)
+    assert revised.code == 0 and "revised: The message was edited where it stands." in revised.out
     assert texts == ["The train leaves at 9"]
-    assert recalled.code == 0 and recalled.out.startswith("recalled:")
+    assert recalled.code == 0 and "recalled: The message was deleted" in recalled.out
     assert message["is_deleted"]
     assert again.code == 1 and "recalled before" in again.error
-    assert "operator revised it by an edit" in original and edit["delivery_id"] in original
+    assert "operator revised it by an edit" in original and edit in original
     assert "operator recalled it by deleting it" in original
     assert f"It revises delivery {delivery_id}, as operator asked." in correction
     [shown] = json.loads(trace)["deliveries"]
@@ -60,10 +61,10 @@ async def test_what_was_withdrawn_says_who_did_it(home: Path) -> None:
         status = await household.call("health", "notify_status", {"delivery_id": delivery_id})
         figures = await household.call("messenger", "messenger_delivery_stats", {})
 
-    assert (done.code, done.out.split(":")[0]) == (0, "withdrawn")
+    assert done.code == 0 and "withdrawn: " in done.out
     assert why.startswith("It was not sent: operator withdrew it")
     assert (status["status"], status["error_message"]) == ("error", "withdrawn by operator")
-    assert figures["overall"]["failed_count"] == 0 if "overall" in figures else True
+    assert (figures["total_deliveries"], figures["failed_count"], figures["unfinished_count"]) == (0, 0, 0)
 
 
 async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path) -> None:

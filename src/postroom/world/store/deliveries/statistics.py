@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, case, func, literal_column, not_, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, not_, select
 
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import GroupBy, TimeRange
@@ -46,17 +46,18 @@ def figures(connection: Connection, window: TimeRange, group_by: GroupBy | None)
 
 
 def _counts(window: TimeRange, label: Any) -> Select[Any]:
+    """What its sender took back before it was sent is no delivery, and nobody's failure."""
     return _grouped(
         [
             func.count().label("deliveries"),
             _counting(_requests.status == str(Status.DELIVERED)).label("delivered"),
-            _counting(and_(_requests.status == str(Status.FAILED), not_(is_withdrawn()))).label("failed"),
+            _counting(_requests.status == str(Status.FAILED)).label("failed"),
             _counting(_requests.status == str(Status.DEAD_LETTERED)).label("dead_lettered"),
             _counting(_requests.calls > 0).label("attempted"),
             _counting(_requests.calls > 1).label("retried"),
         ],
         label,
-    ).where(_requests.created_at.between(window.since_us, window.until_us))
+    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(is_withdrawn()))
 
 
 def _latencies(window: TimeRange, label: Any) -> Select[Any]:
