@@ -93,8 +93,8 @@ class Proofs:
 
     `dedupes`: the key by which the provider knows a second call. `reconciles`: the provider's answer when it is
     asked what it has, given the request and the messages it took; None when the request is no such question.
-    `edits`: the id of the message to edit. `buttons`: the tokens. `reacts`: the emoji. `replies` and `threads`: the
-    id of the message that is answered.
+    `edits`: the id of the message to edit; `deletes`: of the one to delete. `buttons`: the tokens. `reacts`: the emoji.
+    `replies` and `threads`: the id of the message that is answered.
     """
 
     dedupes: Callable[[Any], str] | None = None
@@ -104,7 +104,7 @@ class Proofs:
     reacts: Callable[[Any], str] | None = None
     replies: Callable[[Any], str] | None = None
     threads: Callable[[Any], str] | None = None
-    deletes: OwnProof | None = None
+    deletes: Callable[[Any], str] | None = None
     files: OwnProof | None = None
 
 

@@ -102,12 +102,6 @@ class Discord:
             raise refusal
         return receipt_of(part, channel_id, _message_id(part, answer))
 
-    async def delete(self, message_id: str, conversation: str, timeout_seconds: float) -> None:
-        """Takes back what we wrote; that it is gone already is fine."""
-        answer = await self._request("DELETE", f"channels/{conversation}/messages/{message_id}", timeout_seconds)
-        if not 200 <= answer.status < 300 and _told(answer).get("code") != _GONE:
-            raise self._refusal(answer, [])
-
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = PRESS_SECONDS
     ) -> bool:
