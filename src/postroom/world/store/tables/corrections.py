@@ -1,4 +1,4 @@
-"""Corrections of deliveries: who asked for which version, when, and what carries it. Never the words themselves."""
+"""Corrections of deliveries: who asked for which version, when, and what carries it, never the words themselves."""
 
 from __future__ import annotations
 
