@@ -588,6 +588,24 @@ CONTENT: Sections = {
         "sandbox-files": "The sandbox takes files on every face, lists and shows them, and its faults spoil them too.",
         "suite-files": "The channel suite finds a channel that loses, changes, repeats or renames a file.",
     },
+    "Corrections": {
+        "not-yet-sent-is-changed-in-place": "What has not been sent is worded anew in one transaction; its key stays, "
+        "and who made which version when is kept, without the words.",
+        "not-yet-sent-is-withdrawn-in-place": "What has not been sent is withdrawn: failed, not an error; who waits "
+        "hears it.",
+        "what-was-sent-is-edited-or-deleted": "What was sent is edited, or every part of it deleted, by a delivery of "
+        "its own.",
+        "a-correction-in-the-thread": "Where nothing can be changed, a reply in the thread corrects it.",
+        "too-late-is-said": "Where nothing can be done, the answer is too_late and says why.",
+        "being-sent-is-waited-for": "What is being sent is waited for, then corrected as it came out.",
+        "a-correction-is-made-once": "The same call has the same answer; a key stands for one correction.",
+        "the-last-accepted-text-stands": "Of several revisions the last accepted one stands at the end.",
+        "only-its-sender-corrects-a-message": "Its sender, the owner and the operator correct a message; for others it "
+        "does not exist.",
+        "a-revised-text-is-approved-anew": "A new text passes the gate as a new message does; no approval of an old "
+        "text counts for it.",
+        "corrections-are-seen": "why, trace and the console show the corrections of a message, and what one corrects.",
+    },
 }
 
 

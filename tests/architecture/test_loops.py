@@ -16,6 +16,7 @@ NOT_IN_THE_BACKGROUND = {
     ("work/butlers/sessions.py", "wait"): "a caller waits",
     ("work/butlers/sessions.py", "_record"): "one write, until the store has it",
     ("work/delivery/pipeline.py", "_insist"): "one write, until the store has it",
+    ("work/delivery/corrections.py", "_begun"): "a caller waits; looks again when what it saw has moved on",
     ("doors/guard/event_stream.py", "frames"): "a reader's stream",
     ("system/loop.py", "run"): "the one loop",
     ("world/channels/discord/gateway.py", "_live"): "the connection of one who listens, who hears of its end",

@@ -75,6 +75,12 @@ def edited(taken: TakenRequest) -> str:
     return SENT if taken.body["sequence_id"] == sent.sequence_id else ""
 
 
+def deleted(taken: TakenRequest) -> str:
+    first = Message(delivery_id=DELIVERY, intent=Intent.SEND, address=TOPIC, text="before")
+    [sent] = connect(Place(port=1)).prepare(first)
+    return SENT if (taken.method, taken.path) == ("DELETE", f"/{TOPIC}/{sent.sequence_id}") else ""
+
+
 def more_than_text(part: NtfyCall) -> list[str]:
     return [name for name in MORE_THAN_TEXT if name in part.body]
 
@@ -141,6 +147,7 @@ CASE = Case(
         reconciles=kept,
         edits=edited,
         files=put,
+        deletes=deleted,
         buttons=lambda taken: [action["body"].split()[0] for action in taken.body["actions"]],
     ),
     person=person_on(connect, TOPIC),

@@ -191,6 +191,7 @@ CASE = Case(
     proofs=Proofs(
         reconciles=history,
         edits=lambda taken: str(taken.body["ts"]),
+        deletes=lambda taken: str(taken.body["ts"]) if taken.path.endswith("/chat.delete") else "",
         buttons=tokens,
         reacts=lambda taken: EMOJI[taken.body["name"]],
         replies=lambda taken: str(taken.body["thread_ts"]),

@@ -127,6 +127,7 @@ CASE = Case(
     now=lambda: NOW,
     proofs=Proofs(
         edits=lambda taken: str(taken.body["message_id"]),
+        deletes=lambda taken: str(taken.body["message_id"]) if taken.path.endswith("/deleteMessage") else "",
         buttons=tokens,
         reacts=emoji,
         replies=lambda taken: str(taken.body["reply_parameters"]["message_id"]),

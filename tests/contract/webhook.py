@@ -105,6 +105,7 @@ CASE = Case(
     proofs=Proofs(
         dedupes=lambda taken: str(taken.headers["webhook-id"]),
         edits=lambda taken: str(sent(taken)["revises"]["ids"][0]),
+        deletes=lambda taken: str(sent(taken)["revises"]["ids"][0]) if sent(taken)["message"] is None else "",
         reacts=lambda taken: str(sent(taken)["emoji"]),
         replies=lambda taken: str(sent(taken)["thread"]),
         files=lambda provider: [

@@ -29,6 +29,7 @@ PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset({"/v1/asks", "/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
+_CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
 _OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK)
 NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
 
@@ -47,7 +48,7 @@ def answered_by_key(path: str) -> bool:
 
 
 def has_own_key(path: str) -> bool:
-    return path in OWN_KEY or _PAIR.fullmatch(path) is not None
+    return path in OWN_KEY or any(one.fullmatch(path) for one in (_PAIR, _CORRECTION))
 
 
 def api_app(

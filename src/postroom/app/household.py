@@ -24,7 +24,7 @@ from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
 from postroom.app.mcp_port import mcp_app
-from postroom.app.messenger import messenger_parts, sender_status
+from postroom.app.messenger import correction_desk, messenger_parts, sender_status
 from postroom.app.module_context import module_context
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_IMAP, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
@@ -327,8 +327,9 @@ class _Builder:
         approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._asking, self._loops)
         )
-        butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
-        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
+        desk = correction_desk(self._settings, store, plane, self._asking.bells.every.ring, self._mint)
+        butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane), desk))
+        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, desk, approvals)
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)
         self._servers[MESSENGER] = server

@@ -23,6 +23,7 @@ from postroom.doors.butler.notify import Notifier
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
 from postroom.doors.scripts.channel_routes import channel_router
+from postroom.doors.scripts.correction_routes import correction_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
 from postroom.doors.scripts.sending import Sending
@@ -64,6 +65,7 @@ class ScriptDoor:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
         return [
             notify_router(self._sending().notify),
+            correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
@@ -82,6 +84,11 @@ class ScriptDoor:
             clock=self.clock,
             mint=self.mint,
         )
+
+    async def messengers_own(
+        self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float, token: str
+    ) -> dict[str, Any]:
+        return await self.messenger.call(tool, arguments, timeout_seconds, token=token)
 
     async def messengers_tool(self, tool: str, arguments: Mapping[str, Any], token: str) -> dict[str, Any]:
         if not self.settings.approvals_on:

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 
 from postroom.app.butlers import ButlerWorld
 from postroom.app.known_channels import known_channels
+from postroom.doors.switchboard.correction import CorrectionRelay
 from postroom.doors.switchboard.deliver import Deliver
 from postroom.doors.switchboard.route import Router
 from postroom.doors.switchboard.server import Switchboard
@@ -31,6 +32,7 @@ def build_board(world: ButlerWorld, stack: AsyncExitStack, meter: HopMeter) -> S
             channels=known_channels(world.settings),
         ),
         status=StatusRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
+        correction=CorrectionRelay(messenger=messenger, registry=registry, clock=world.clock, mint=world.mint.mint),
         router=Router(
             registry=registry,
             peer_of=world.peers.registered,

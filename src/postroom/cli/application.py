@@ -20,6 +20,14 @@ _LISTED = {
         "notify:notify",
         "Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere.",
     ),
+    "revise": (
+        "correct:revise",
+        "Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not.",
+    ),
+    "recall": (
+        "correct:recall",
+        "Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not.",
+    ),
     "ask": (
         "ask:ask",
         "Ask people; exits with 0 answered, 10 still open, 11 expired, 12 declined, 13 cancelled.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -60,6 +61,11 @@ class Elsewhere:
         status, answer = self._call("POST", "/v1/notify", body, timeout_seconds)
         return answer if "error_class" in answer else self._checked(status, answer)
 
+    def correct(self, path: str, body: dict[str, Any], timeout_seconds: float, key: str | None) -> dict[str, Any]:
+        """The tool's own answer, also when it is an error or too late."""
+        status, answer = self._call("POST", path, body, timeout_seconds, {"Idempotency-Key": key} if key else {})
+        return answer if "error_class" in answer or "revises" in answer else self._checked(status, answer)
+
     def _checked(self, status: int, answer: dict[str, Any]) -> dict[str, Any]:
         if 200 <= status < 300:
             return answer
@@ -68,13 +74,18 @@ class Elsewhere:
         raise ElsewhereError(f"{self.url} answered {status}: {told or 'without a reason'}.")
 
     def _call(
-        self, method: str, path: str, body: dict[str, Any] | None, timeout_seconds: float
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        timeout_seconds: float,
+        more: Mapping[str, str] | None = None,
     ) -> tuple[int, dict[str, Any]]:
         from http.client import HTTPException
         from urllib.error import HTTPError, URLError
         from urllib.request import Request
 
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **(more or {})}
         data = None if body is None else json.dumps(body).encode()
         try:
             request = Request(self.url + path, data=data, headers=headers, method=method)  # noqa: S310  # checked below

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -47,6 +47,8 @@ class ApprovalEventType(StrEnum):
     ACTION_APPROVED = "action_approved"
     ACTION_REJECTED = "action_rejected"
     ACTION_EXPIRED = "action_expired"
+    ACTION_REVISED = "action_revised"  # its text is another one, to be agreed to anew
+    ACTION_WITHDRAWN = "action_withdrawn"
     DECISION_REFUSED = "decision_refused"
     RULE_CREATED = "rule_created"
     RULE_REVOKED = "rule_revoked"
@@ -65,6 +67,7 @@ class Content:
     emoji: str | None
     markup: Markup | None = None
     format: Format = Format.PLAIN
+    revises: DeliveryId | None = None
 
     @property
     def hash(self) -> str:
@@ -83,6 +86,8 @@ class Content:
             parts.append(markup_text(self.markup))
         if self.format is not Format.PLAIN:
             parts.append(f"format:{self.format}")
+        if self.revises is not None:
+            parts.append(f"revises:{self.revises}")
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
     def to_message(self, delivery_id: DeliveryId) -> Message:
@@ -110,6 +115,7 @@ def content_of(new: NewDelivery) -> Content:
         emoji=new.emoji,
         markup=new.markup,
         format=new.format,
+        revises=new.revises.delivery_id if new.revises else None,
     )
 
 
@@ -147,6 +153,7 @@ class Action:
     rule_id: str | None = None
     edited: bool = False
     delivery_status: Status = Status.AWAITING_APPROVAL
+    revised: bool = False  # its sender has worded it anew since it was first parked
 
 
 class ConstraintKind(StrEnum):
@@ -185,6 +192,14 @@ class StandingRule:
         spent = self.max_uses is not None and self.use_count >= self.max_uses
         late = self.expires_at_us is not None and self.expires_at_us <= now_us
         return self.revoked_at_us is None and not spent and not late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkingTerms:
+    """`choose` picks, of the rules that stand, those that agree to the message."""
+
+    parking: Parking
+    choose: Callable[[Sequence[StandingRule]], Sequence[StandingRule]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

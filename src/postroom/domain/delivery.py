@@ -32,13 +32,18 @@ class DeliveryEvent(StrEnum):
     RETRY = "retry"
     REJECT = "reject"  # the error is final
     EXHAUST = "exhaust"  # attempts used up
+    REVISE = "revise"  # taken back to be worded anew, and approved anew where that is needed
+    WITHDRAW = "withdraw"  # its sender, the owner or the operator took it back before it was sent
     HOLD = "hold"  # outcome uncertain, and the policy is not to risk a second copy
 
 
 TRANSITIONS: dict[tuple[Status, DeliveryEvent], Status] = {
     (Status.AWAITING_APPROVAL, DeliveryEvent.APPROVE): Status.PENDING,
     (Status.AWAITING_APPROVAL, DeliveryEvent.REFUSE): Status.FAILED,
+    (Status.AWAITING_APPROVAL, DeliveryEvent.WITHDRAW): Status.FAILED,
     (Status.PENDING, DeliveryEvent.CLAIM): Status.IN_PROGRESS,
+    (Status.PENDING, DeliveryEvent.REVISE): Status.AWAITING_APPROVAL,
+    (Status.PENDING, DeliveryEvent.WITHDRAW): Status.FAILED,
     (Status.IN_PROGRESS, DeliveryEvent.RELEASE): Status.PENDING,
     (Status.IN_PROGRESS, DeliveryEvent.POSTPONE): Status.PENDING,
     (Status.IN_PROGRESS, DeliveryEvent.DELIVER): Status.DELIVERED,
@@ -114,7 +119,7 @@ class Message:
     What a channel is asked to carry, addressed and ready to send.
 
     `repeated`: an earlier call may have brought it already, so the person is shown REPEAT_MARK with it.
-    `revises`: it takes the place of something sent before; without a text, only its buttons do.
+    `revises`: it takes the place of something sent before, or deletes it; without a text, only its buttons do.
     `format`: a channel is given Markdown only when it declares that it shows it.
     `attachments`: a channel is given files only when it declares that it carries them; their bytes are read anew for
     every call, by their hash.

@@ -162,7 +162,8 @@ class Sent:
     """
     A delivery that has arrived: where, for whom, and the provider's names for its parts, in order.
 
-    `conversation`: where they stand, as the receipts said; None when that is the address.
+    `conversation`: where they stand, as the receipts said; None when that is the address. `files`: how many of the
+    last parts are files.
     """
 
     id: DeliveryId
@@ -171,6 +172,7 @@ class Sent:
     address: str
     provider_ids: tuple[str, ...]
     conversation: str | None = None
+    files: int = 0
 
 
 @record

@@ -70,12 +70,15 @@ class Revision:
     """
     The delivery that is to say something else now, and the provider's names for its parts, in order.
 
-    `conversation`: where they stand, as the receipt said; None when that is the address.
+    `conversation`: where they stand, as the receipt said; None when that is the address. `files`: so many of the
+    last parts are files, which have no text to edit. `deletes`: it is to be gone.
     """
 
     delivery_id: DeliveryId
     provider_ids: tuple[str, ...]
     conversation: str | None = None
+    files: int = 0
+    deletes: bool = False
 
 
 def markup_object(markup: Markup) -> dict[str, Any]:
@@ -114,15 +117,23 @@ def revision_text(revision: Revision | None) -> str | None:
     if revision is None:
         return None
     named = [revision.delivery_id, *revision.provider_ids]
-    return json.dumps(named if revision.conversation is None else {"parts": named, "in": revision.conversation})
+    more = {"in": revision.conversation, "files": revision.files or None, "deletes": revision.deletes or None}
+    return json.dumps({"parts": named, **_given(more)} if _given(more) else named)
 
 
 def revision_of_text(text: str | None) -> Revision | None:
     if text is None:
         return None
     kept = json.loads(text)
-    (delivery_id, *provider_ids), conversation = (kept["parts"], kept["in"]) if isinstance(kept, dict) else (kept, None)
-    return Revision(delivery_id=DeliveryId(delivery_id), provider_ids=tuple(provider_ids), conversation=conversation)
+    kept = kept if isinstance(kept, dict) else {"parts": kept}
+    delivery_id, *provider_ids = kept["parts"]
+    return Revision(
+        delivery_id=DeliveryId(delivery_id),
+        provider_ids=tuple(provider_ids),
+        conversation=kept.get("in"),
+        files=kept.get("files", 0),
+        deletes=kept.get("deletes", False),
+    )
 
 
 def _button_object(button: Button) -> dict[str, Any]:

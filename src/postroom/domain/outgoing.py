@@ -28,8 +28,9 @@ class Outgoing:
     """
     What is to be said, to whom and for whom; without a recipient, to the owner.
 
-    `markup` and `revises` are for the household itself: notify.v1, which agents speak, has neither. What
-    `revises` a delivery goes where that one went; without a message it changes the buttons alone.
+    `markup`, `revises`, `deletes` and `follows` are for the household itself: notify.v1, which agents speak, has none
+    of them. What `revises` a delivery goes where that one went; without a message it changes the buttons alone, and
+    with `deletes` the message is to be gone. What `follows` one is a reply to it.
     """
 
     origin_butler: str
@@ -45,5 +46,7 @@ class Outgoing:
     on_uncertain: OnUncertain | None = None
     markup: Markup | None = None
     revises: DeliveryId | None = None
+    deletes: bool = False
+    follows: DeliveryId | None = None
     format: Format = Format.PLAIN
     attachments: tuple[Attachment, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
+from postroom.domain.approval import ParkingTerms
 from postroom.domain.attachment import Attachment
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.capabilities import Capabilities
@@ -218,6 +219,12 @@ class Gate(Protocol):
     async def park(self, new: NewDelivery) -> Inserted:
         """Stored for a person to decide, or as pending when a standing rule has decided."""
         ...
+
+    def terms(self, new: NewDelivery, now_us: int) -> ParkingTerms:
+        """How it would be parked; for one that is stored already and is worded anew."""
+        ...
+
+    def parked_anew(self) -> None: ...
 
 
 class Pace(Protocol):

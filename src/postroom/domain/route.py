@@ -15,6 +15,7 @@ ROUTE_RESPONSE_V1: Final = "route_response.v1"
 NOTIFY_RESPONSE_V1: Final = "notify_response.v1"
 NOTIFY_PROMPT: Final = "Deliver the notify request in the context."
 STATUS_PROMPT: Final = "Say what became of the delivery in the context."
+CORRECTION_PROMPT: Final = "Correct the delivery in the context."
 
 _FIELDS: Final = frozenset(
     {"schema_version", "request_context", "input", "subrequest", "target", "source_metadata", "trace_context"}
@@ -63,6 +64,14 @@ def build_notify_route(*, request_id: str, received_at: str, envelope: Mapping[s
 def build_status_route(*, request_id: str, received_at: str, sender: str, delivery_id: str) -> dict[str, Any]:
     """The route that asks what became of a delivery of the sender's."""
     work = {"prompt": STATUS_PROMPT, "context": {"status_request": {"delivery_id": delivery_id}}}
+    return _to_messenger(request_id, received_at, sender, work)
+
+
+def build_correction_route(
+    *, request_id: str, received_at: str, sender: str, correction: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The route that revises or recalls a delivery of the sender's."""
+    work = {"prompt": CORRECTION_PROMPT, "context": {"correction_request": dict(correction)}}
     return _to_messenger(request_id, received_at, sender, work)
 
 

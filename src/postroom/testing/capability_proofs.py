@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from postroom.domain.capabilities import Capabilities
@@ -107,7 +108,10 @@ def _tokens(count: int) -> list[str]:
 
 
 async def deletes(case: Case) -> None:
-    await _own(case, _given(case.proofs.deletes, "deletes"))
+    """Asked for as an edit is, by a revision that says so."""
+    asked = await _sent(case, message(case, text="", revises=replace(revision(case), deletes=True)))
+    gone = _given(case.proofs.deletes, "deletes")(asked[-1])
+    ensure(gone == case.sent.provider_id, f"the message to delete is {case.sent.provider_id}, and {gone} was named")
 
 
 async def inbound(case: Case) -> None:

@@ -95,9 +95,9 @@ class Proofs:
 
     `dedupes`: the key by which the provider knows a second call. `reconciles`: the provider's answer when it is
     asked what it has, given the request and the messages it took; None when the request is no such question.
-    `edits`: the id of the message to edit. `buttons`: the tokens. `reacts`: the emoji. `replies` and `threads`: the
-    id of the message that is answered. `files`: given the fake provider, every file it was brought, in order; the
-    channel is connected with `files=FILES`.
+    `edits`: the id of the message to edit; `deletes`: of the one to delete. `buttons`: the tokens. `reacts`: the emoji.
+    `replies` and `threads`: the id of the message that is answered. `files`: given the fake provider, every file it
+    was brought, in order; the channel is connected with `files=FILES`.
     """
 
     dedupes: Callable[[Any], str] | None = None
@@ -107,7 +107,7 @@ class Proofs:
     reacts: Callable[[Any], str] | None = None
     replies: Callable[[Any], str] | None = None
     threads: Callable[[Any], str] | None = None
-    deletes: OwnProof | None = None
+    deletes: Callable[[Any], str] | None = None
     files: Callable[[Any], Sequence[Arrived]] | None = None
 
 

@@ -38,6 +38,8 @@ ROUTES: Final = {
     "api /v1/asks/{ask_id}/answer": KEPT,
     "api /v1/asks/{ask_id}/cancel": KEPT,
     "api /v1/asks/{ask_id}/revise": KEPT,
+    "api /v1/deliveries/{delivery_id}/recall": OWN_KEY,
+    "api /v1/deliveries/{delivery_id}/revise": OWN_KEY,
     "api /v1/notify": OWN_KEY,
     "api /v1/people": KEPT,
     "api /v1/people/{person_id}/pair": OWN_KEY,

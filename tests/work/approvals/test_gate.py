@@ -117,7 +117,13 @@ async def gate(database: Database) -> ApprovalGate:
         pytest.param({"intent": Intent.REPLY, "thread": "7"}, False, id="a reply nobody asked for"),
         pytest.param({"intent": Intent.REPLY, "address": "1000", "thread": "7"}, True, id="a reply to the owner"),
         pytest.param({"address": "555", "markup": MARKUP}, False, id="a stranger, with buttons"),
-        pytest.param({"address": "555", "revises": REVISION}, True, id="an edit of what has passed before"),
+        pytest.param({"address": "555", "revises": REVISION}, False, id="an agent's edit is a new text"),
+        pytest.param(
+            {"address": "555", "revises": REVISION, "origin_butler": "questions"}, True, id="the household's own card"
+        ),
+        pytest.param(
+            {"address": "555", "revises": replace(REVISION, deletes=True)}, True, id="a deletion says nothing"
+        ),
     ],
 )
 async def test_who_passes(gate: ApprovalGate, changes: dict[str, Any], passes: bool) -> None:

@@ -88,7 +88,8 @@ def test_a_channel_carries_what_its_kind_declares_and_nothing_else(name: str) ->
     assert (carries(name, Intent.REPLY), carries(name, Intent.REACT)) == (can.replies, can.reacts)
     assert can.inbound is isinstance(MADE[name], Listen)
     assert (can.buttons, can.edits) == (carries(name, markup=BUTTON), carries(name, revises=EDIT))
-    assert (can.deletes, can.reconciles) == (hasattr(MADE[name], "delete"), isinstance(MADE[name], Reconcile))
+    assert can.deletes is carries(name, revises=replace(EDIT, deletes=True))
+    assert can.reconciles is isinstance(MADE[name], Reconcile)
     assert can.files is carries(name, attachments=(FILES.hold("a.txt", b"a", "text/plain"),))
     assert bool(can.dedupes_for_seconds) is (name in DEDUPES)
 

@@ -157,3 +157,13 @@ async def test_no_error_quotes_a_link_or_a_token() -> None:
 
         assert isinstance(error, ValidationError)
         assert "canary" not in str(error) + repr(error) + repr(build(revision(markup=card)))
+
+
+@pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
+def test_a_recall_deletes_every_part() -> None:
+    gone = Revision(delivery_id=DeliveryId("d1"), provider_ids=("76", "77"), deletes=True)
+
+    assert shapes(revision(text="", revises=gone)) == [
+        ("deleteMessage", {"chat_id": 4711, "message_id": 76}),
+        ("deleteMessage", {"chat_id": 4711, "message_id": 77}),
+    ]

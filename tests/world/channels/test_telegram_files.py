@@ -186,10 +186,8 @@ async def test_an_edit_goes_to_the_text_or_to_the_caption() -> None:
         return (400, {"ok": False, "error_code": 400, "description": words}) if "Text" in seen.path else taken(seen)
 
     revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("7", "8", "9"))
-    texts = await sent(message(text="better", revises=revises, attachments=(PICTURE, LOG)))
-    caption = await sent(
-        message(text="better", revises=replace(revises, provider_ids=("7",)), attachments=(LOG,)), captioned
-    )
+    texts = await sent(message(text="better", revises=replace(revises, files=2)))
+    caption = await sent(message(text="better", revises=replace(revises, provider_ids=("7",), files=1)), captioned)
 
     assert [(one.json["message_id"], one.json["text"]) for one in texts] == [(7, "better")]
     assert methods(caption) == ["editMessageText", "editMessageCaption"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -122,3 +123,19 @@ async def test_a_reader_learns_of_another(sandbox: Sandbox, telegram: Telegram) 
             await telegram.updates(None, 0)
     with pytest.raises(AnotherReader):
         await waiting
+
+
+@pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
+async def test_a_message_is_deleted_once_or_twice_and_cannot_be_edited_then(
+    sandbox: Sandbox, telegram: Telegram
+) -> None:
+    sent = await send(telegram)
+    gone = replace(of(sent), deletes=True)
+
+    told = [await send(telegram, text="", revises=gone) for _ in range(2)]
+    with pytest.raises(ValidationError, match="not found"):
+        await send(telegram, text="Too late", revises=of(sent))
+
+    [message] = sandbox.ledger.telegram.messages(from_person=False, chat_id="42", since=None, limit=10)
+    assert message.is_deleted
+    assert told == [(f"delete:42:{sent[0]}",)] * 2

@@ -7,6 +7,7 @@ from typing import Any, Final
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
+from postroom.doors.butler.correction_tools import add_correction_tools
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.notify_tool import add_notify_tools
 from postroom.doors.butler.session_tools import add_route_tool, add_session_tools
@@ -21,6 +22,8 @@ CORE_TOOL_NAMES: Final = (
     "route.execute",
     "notify",
     "notify_status",
+    "revise",
+    "recall",
     "remind",
     "state_get",
     "state_set",
@@ -56,5 +59,6 @@ def add_core_tools(server: MCPServer[Any], one: Butler) -> None:
 
     server.add_tool(status, annotations=ToolAnnotations(read_only_hint=True))
     add_notify_tools(server, one)
+    add_correction_tools(server, one)
     add_state_tools(server, one)
     add_session_tools(server, one)

@@ -18,6 +18,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.ids import is_uuid
 from postroom.domain.time import to_us
 from postroom.doors.console.asking import asked
+from postroom.doors.console.correction_page import can_correct, correction_pages
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.timeline import timeline
@@ -106,10 +107,16 @@ def deliveries_section(reader: DeliveryReader, tools: Tools) -> ConsoleSection:
             bucket=_bucket(around, delivery["channel"]),
             why=why(delivery, file["attempts"], visit.now_us, _around(file, around, most)),
             moments=timeline(file, visit.now_us),
+            can_correct=can_correct(file),
         )
 
     return ConsoleSection(
-        name="Deliveries", pages=(ConsolePage("/deliveries", show_list), ConsolePage("/deliveries/{id}", show_one))
+        name="Deliveries",
+        pages=(
+            ConsolePage("/deliveries", show_list),
+            ConsolePage("/deliveries/{id}", show_one),
+            *correction_pages(tools),
+        ),
     )
 
 
@@ -121,6 +128,8 @@ def _around(file: Mapping[str, Any], now: Surroundings, max_attempts: int) -> Ar
         dead_letter=file["delivery"]["dead_letter"],
         ahead=file["ahead"],
         max_attempts=max_attempts,
+        corrections=file["corrections"],
+        corrects=file["corrects"],
     )
 
 

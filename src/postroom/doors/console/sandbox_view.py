@@ -29,6 +29,7 @@ class Bubble:
     reply_to: int | None
     reactions: Sequence[str]
     is_edited: bool
+    is_deleted: bool
     earlier: Sequence[str]
     keys: Sequence[Sequence[Key]]
     toasts: Sequence[Toast]
@@ -85,6 +86,7 @@ def _bubble(one: Listing, from_person: bool) -> Bubble:
         reply_to=one["reply_to_message_id"],
         reactions=one["reactions"],
         is_edited=bool(one["edits"]),
+        is_deleted=bool(one.get("is_deleted")),
         earlier=one["earlier_texts"],
         keys=key_rows(markup),
         toasts=toasts(one["presses"], *(edit["reply_markup"] for edit in one["edits"]), markup),

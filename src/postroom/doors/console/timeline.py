@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from postroom.domain.approval import ApprovalEventType
+from postroom.domain.correction import How
 from postroom.domain.delivery import Status
 from postroom.domain.inbound_message import NewsKind
 from postroom.domain.time import parse_text
@@ -22,11 +23,19 @@ _DECISIONS: Final = {
     ApprovalEventType.ACTION_APPROVED: ("Approved", "good"),
     ApprovalEventType.ACTION_REJECTED: ("Rejected", "bad"),
     ApprovalEventType.ACTION_EXPIRED: ("Nobody answered in time", "bad"),
+    ApprovalEventType.ACTION_REVISED: ("Parked anew with another text", "ask"),
+    ApprovalEventType.ACTION_WITHDRAWN: ("Withdrawn before a decision", "plain"),
     ApprovalEventType.DECISION_REFUSED: ("A decision came too late", "warn"),
     ApprovalEventType.RULE_CREATED: ("A standing rule was made from it", "plain"),
 }
 
 
+_CORRECTED: Final = {
+    ("revise", True): "Revised before it was sent",
+    ("revise", False): "A revision was asked for",
+    ("recall", True): "Withdrawn before it was sent",
+    ("recall", False): "A recall was asked for",
+}
 _NEWS_TONES: Final = {NewsKind.READ: "good", NewsKind.DELAYED: "wait"}
 
 
@@ -54,6 +63,7 @@ def timeline(file: Row, now_us: int) -> list[TimelineMoment]:
         *_news(file),
         *_dead_letter(file),
         *_replays(file),
+        *_corrections(file),
         *_next(file, now_us),
     ]
     return sorted(moments, key=lambda one: one.at_us)
@@ -179,3 +189,11 @@ def _next(file: Row, now_us: int) -> Iterator[TimelineMoment]:
             detail=delivery["waiting_reason"] or "",
             tone="wait",
         )
+
+
+def _corrections(file: Row) -> Iterator[TimelineMoment]:
+    for one in file.get("corrections", ()):
+        title = _CORRECTED[one["act"], one["how"] == How.IN_PLACE]
+        detail = f"Version {one['version']}, asked for by {one['actor']}" if one["act"] == "revise" else one["actor"]
+        detail += f": {one['reason']}" if one["reason"] else ""
+        yield TimelineMoment(at_us=parse_text(one["at"]), title=title, detail=detail, delivery_id=one["delivery_id"])

@@ -1,4 +1,4 @@
-"""`route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one."""
+"""`route.execute` of the messenger: a route.v1 that carries a notify, delivered, or asks about one or corrects it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
 from postroom.domain.route import parse_route, route_response
+from postroom.doors.messenger.correction_tools import CorrectionDesk
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
 from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.sender_status import SenderStatus
@@ -24,6 +25,7 @@ class Execute:
     plane: Plane
     status: SenderStatus
     clock: Clock
+    corrections: CorrectionDesk
 
     async def execute(self, caller: Principal, payload: object, *, wait_seconds: float) -> dict[str, Any]:
         started = self.clock.now_us()
@@ -32,7 +34,16 @@ class Execute:
             route = parse_route(payload)
             context = route.request_context
             _check_router(caller)
-            if (question := _question(route.context)) is not None:
+            if (correction := _part(route.context, "correction_request")) is not None:
+                told = await self.corrections.correct(
+                    correction,
+                    actor=str(Principal(Role.BUTLER, route.sender)),
+                    sender=route.sender,
+                    wait_seconds=wait_seconds,
+                    request_id=route.request_id,
+                )
+                return route_response(context, told, self._elapsed_ms(started))
+            if (question := _part(route.context, "status_request")) is not None:
                 told = await self.status.answer(route.sender, question.get("delivery_id"))
                 return route_response(context, told, self._elapsed_ms(started))
             envelope = _envelope(route.context)
@@ -56,10 +67,10 @@ class Execute:
         return (self.clock.now_us() - started_us) / 1000
 
 
-def _question(context: object) -> Mapping[str, Any] | None:
-    """The sender asks about a delivery instead of handing one over."""
-    question = context.get("status_request") if isinstance(context, Mapping) else None
-    return question if isinstance(question, Mapping) else None
+def _part(context: object, name: str) -> Mapping[str, Any] | None:
+    """The sender asks about a delivery, or corrects one, instead of handing one over."""
+    part = context.get(name) if isinstance(context, Mapping) else None
+    return part if isinstance(part, Mapping) else None
 
 
 def _envelope(context: object) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@ Who may call which tool of the messenger; the operator may call all of them.
 
     routing          the switchboard alone: it has checked who the sender is
     channel tools    the messenger alone: no other butler reaches people past the switchboard
+    correcting       anyone: the tool itself knows only the caller's own deliveries, and for the owner all of them
     reading          the messenger: what it shows is everybody's messages
     deciding         the owner, and the people `approvals.approvers` names: no token that a model or a program
                      holds agrees to what a model wrote
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from postroom.doors.guard.tool_policy import Rule, approver, butler
+from postroom.doors.guard.tool_policy import Rule, anyone, approver, butler
 
 _MESSENGER: Final = butler("messenger")
 
@@ -39,6 +40,7 @@ READING_TOOL_NAMES: Final = (
     "messenger_queue_depth",
     "messenger_delivery_stats",
 )
+CORRECTING_TOOL_NAMES: Final = ("revise_delivery", "recall_delivery")
 REPAIRING_TOOL_NAMES: Final = ("messenger_dead_letter_replay", "messenger_dead_letter_discard")
 APPROVAL_TOOL_NAMES: Final = (
     "list_pending_actions",
@@ -56,5 +58,6 @@ def rules(approvers: Collection[str]) -> dict[str, Rule]:
         "route.execute": butler("switchboard"),
         **dict.fromkeys(CHANNEL_TOOL_NAMES, _MESSENGER),
         **dict.fromkeys(READING_TOOL_NAMES, _MESSENGER),
+        **dict.fromkeys(CORRECTING_TOOL_NAMES, anyone),
         **dict.fromkeys((*REPAIRING_TOOL_NAMES, *APPROVAL_TOOL_NAMES), approver(approvers)),
     }

@@ -17,6 +17,7 @@ from postroom.doors.guard.tool_policy import Rule, ToolPolicy
 from postroom.doors.messenger.approval_tools import add_approval_tools
 from postroom.doors.messenger.argument_names import ArgumentNames
 from postroom.doors.messenger.channel_tools import ChannelTools, add_channel_tools
+from postroom.doors.messenger.correction_tools import add_correction_tools
 from postroom.doors.messenger.dead_letter_tools import add_dead_letter_tools
 from postroom.doors.messenger.execute import Execute
 from postroom.doors.messenger.health_tools import add_envelope_tools, add_health_tools
@@ -52,6 +53,7 @@ def build_server(parts: MessengerParts, *, more_rules: Mapping[str, Rule] | None
     server = GuardedServer("messenger", policy, description=DESCRIPTION, more=[names])
     _add_route_execute(server, parts)
     add_channel_tools(server, parts.channel_tools)
+    add_correction_tools(server, parts.execute.corrections, parts.verifier)
     add_tracking_tools(server, parts.tracking)
     add_dead_letter_tools(server, parts.dead_letters)
     add_envelope_tools(server, parts.dry_run)

@@ -14,7 +14,13 @@ _BY_CLASS: Final = {
     "target_unavailable": 503,
     "timeout": 503,
 }
-_BY_CODE: Final = {"key_reused": 409, "already_decided": 409, "too_late": 409, "unknown_action": 404}
+_BY_CODE: Final = {
+    "key_reused": 409,
+    "already_decided": 409,
+    "too_late": 409,
+    "unknown_action": 404,
+    "unknown_delivery": 404,
+}
 
 
 def http_answer(answer: Mapping[str, Any]) -> JSONResponse:

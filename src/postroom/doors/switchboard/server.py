@@ -20,6 +20,7 @@ from postroom.doors.guard.caller import caller
 from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.json_body import Text
 from postroom.doors.guard.tool_policy import Rule, any_butler, operator
+from postroom.doors.switchboard.correction import CorrectionRelay
 from postroom.doors.switchboard.deliver import Deliver
 from postroom.doors.switchboard.registry import Registry
 from postroom.doors.switchboard.route import Router
@@ -28,6 +29,7 @@ from postroom.doors.switchboard.status import StatusRelay
 RULES: dict[str, Rule] = {
     "deliver": any_butler,
     "delivery_status": lambda one: one.role is Role.BUTLER,
+    "correct_delivery": lambda one: one.role is Role.BUTLER,
     "route": any_butler,
     "register": lambda one: one.role is Role.BUTLER,
     "butlers_list": any_butler,
@@ -43,6 +45,7 @@ class Switchboard:
 
     deliver: Deliver
     status: StatusRelay
+    correction: CorrectionRelay
     router: Router
     registry: Registry
     endpoint_of: Callable[[str], str | None]
@@ -52,7 +55,7 @@ class Switchboard:
         return OwnOutbound(self.deliver, caller)
 
     def as_peer(self, caller: Principal) -> OwnSwitchboard:
-        return OwnSwitchboard(self.deliver, self.status, caller)
+        return OwnSwitchboard(self, caller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +70,19 @@ class OwnOutbound:
 
 
 class OwnSwitchboard:
-    """The switchboard's own `notify` and `notify_status` need no wire to itself."""
+    """The switchboard's own `notify`, `notify_status`, `revise` and `recall` need no wire to itself."""
 
-    def __init__(self, deliver: Deliver, status: StatusRelay, caller: Principal) -> None:
-        self._deliver = deliver
-        self._status = status
+    def __init__(self, board: Switchboard, caller: Principal) -> None:
+        self._board = board
         self._caller = caller
 
     async def call(self, tool: str, arguments: Mapping[str, Any], timeout_seconds: float) -> dict[str, Any]:
         if tool == "delivery_status":
-            return await self._status.of(self._caller, arguments["delivery_id"])
-        return await self._deliver.deliver(
+            return await self._board.status.of(self._caller, arguments["delivery_id"])
+        if tool == "correct_delivery":
+            correction, patience = arguments["correction"], arguments["wait_seconds"]
+            return await self._board.correction.correct(self._caller, correction, patience)
+        return await self._board.deliver.deliver(
             self._caller,
             arguments["notify_request"],
             request_id=arguments["request_id"],
@@ -114,6 +119,14 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
         """What became of a delivery of the calling butler's own; butlers ask with `notify_status`."""
         return await board.status.of(caller(context, verifier), delivery_id)
 
+    async def correct_delivery(
+        context: Context[Any, Any],
+        correction: dict[str, Any],
+        wait_seconds: Annotated[float, Field(ge=0, le=600)] = 20.0,
+    ) -> dict[str, Any]:
+        """Revise or recall a delivery of the calling butler's own; butlers ask with `revise` and `recall`."""
+        return await board.correction.correct(caller(context, verifier), correction, wait_seconds)
+
     async def route(
         context: Context[Any, Any],
         target_butler: Annotated[str, Field(min_length=1, max_length=64)],
@@ -128,6 +141,7 @@ def _add_traffic(server: MCPServer[Any], board: Switchboard, verifier: Verifier)
 
     server.add_tool(deliver, annotations=ToolAnnotations(open_world_hint=True))
     server.add_tool(delivery_status, annotations=_READS)
+    server.add_tool(correct_delivery, annotations=ToolAnnotations(open_world_hint=True))
     server.add_tool(route)
 
 

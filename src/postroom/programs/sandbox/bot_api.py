@@ -59,6 +59,8 @@ class BotApi:
             "senddocument": self._files.send_document,
             "editmessagecaption": methods.edit_message_caption,
             "editmessagetext": methods.edit_message_text,
+            "deletemessage": methods.delete_message,
+            "deletemessages": methods.delete_messages,
             "editmessagereplymarkup": methods.edit_message_reply_markup,
             "setmessagereaction": methods.set_message_reaction,
             "answercallbackquery": methods.answer_callback_query,

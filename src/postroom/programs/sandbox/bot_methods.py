@@ -17,6 +17,8 @@ from postroom.programs.sandbox.text_entities import read_entities
 TEXT_LIMIT_UTF16 = 4096
 CAPTION_LIMIT_UTF16 = 1024
 CALLBACK_TEXT_LIMIT = 200
+DELETABLE_US = 48 * 3600 * 1_000_000
+MOST_DELETED = 100
 _EMOJI_JOINERS = frozenset("\u200d\ufe0f\u20e3")
 _ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
 _PICTURES = ("\U0001f000", "\U0001faff")
@@ -93,9 +95,31 @@ class BotMethods:
             raise bad_request("query is too old and response timeout expired or query ID is invalid")
         return True
 
+    def delete_message(self, arguments: Arguments, token: str) -> bool:
+        message = self._message(arguments, "message to delete not found")
+        if not self._is_deletable(message):
+            raise bad_request("message can't be deleted for everyone")
+        self._ledger.delete(message, now_us=self._clock.now_us())
+        return True
+
+    def delete_messages(self, arguments: Arguments, token: str) -> bool:
+        """What is not there, or no longer to be deleted, is passed over."""
+        numbers = arguments.structure("message_ids")
+        if not isinstance(numbers, list) or not 1 <= len(numbers) <= MOST_DELETED:
+            raise bad_request("message identifiers are not specified")
+        chat_id = chat_of(arguments)
+        found = [self._ledger.message(chat_id, one) for one in numbers if isinstance(one, int)]
+        for message in found:
+            if message is not None and self._is_deletable(message):
+                self._ledger.delete(message, now_us=self._clock.now_us())
+        return True
+
+    def _is_deletable(self, message: TelegramMessage) -> bool:
+        return self._clock.now_us() - message.date_us <= DELETABLE_US
+
     def _message(self, arguments: Arguments, not_found: str) -> TelegramMessage:
         message = self._ledger.message(chat_of(arguments), arguments.integer("message_id", 0))
-        if message is None:
+        if message is None or message.is_deleted:
             raise bad_request(not_found)
         return message
 
@@ -104,6 +128,7 @@ class BotMethods:
         if not message_id:
             return None
         replied = self._ledger.message(chat_id, message_id)
+        replied = None if replied is not None and replied.is_deleted else replied
         if replied is None and not optional:
             raise bad_request("message to be replied not found")
         return replied

@@ -19,6 +19,7 @@ def message_listing(message: TelegramMessage) -> dict[str, Any]:
         "reply_to_message_id": message.reply_to_message_id,
         "reactions": list(message.reactions),
         "earlier_texts": list(message.earlier_texts),
+        "is_deleted": message.is_deleted,
         "parse_mode": message.parse_mode,
         "entities": None if message.entities is None else json.loads(message.entities),
         "reply_markup": None if message.reply_markup is None else json.loads(message.reply_markup),

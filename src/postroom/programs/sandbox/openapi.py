@@ -122,6 +122,7 @@ _SCHEMAS: dict[str, Any] = {
             "reply_to_message_id": {"type": ["integer", "null"]},
             "reactions": {"type": "array", "items": _TEXT},
             "earlier_texts": {"type": "array", "items": _TEXT},
+            "is_deleted": {"type": "boolean"},
             "parse_mode": _TEXT_OR_NOTHING,
             "entities": {"type": ["array", "null"], "items": {"type": "object"}},
             "reply_markup": {"type": ["object", "null"]},

@@ -102,6 +102,8 @@ def _bubble(message: TelegramMessage) -> str:
         notes.append(f"buttons {', '.join(labels)}")
     if message.edits:
         notes.append("edited")
+    if message.is_deleted:
+        notes.append("deleted")
     notes += [f"answered {press.answer!r}" for press in message.presses if press.answer]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")

@@ -37,6 +37,7 @@ class TelegramMessage:
     presses: tuple[Callback, ...] = field(default=(), repr=False)
     files: tuple[KeptFile, ...] = ()
     """Then the text is their caption."""
+    is_deleted: bool = False
 
     @property
     def earlier_texts(self) -> tuple[str, ...]:

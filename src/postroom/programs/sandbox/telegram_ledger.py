@@ -68,6 +68,7 @@ TELEGRAM_COLUMNS: Final = (
     ("telegram_edits", "edited_us", "integer"),
     ("telegram_callbacks", "from_id", "integer"),
     ("telegram_callbacks", "is_alert", "integer not null default 0"),
+    ("telegram_messages", "deleted_us", "integer"),
 )
 
 _CALLBACK = "callback_id, chat_id, message_id, data, date_us, answer, answered_us, from_id, is_alert"
@@ -79,7 +80,7 @@ _MESSAGE = (
     "  (select * from telegram_edits e where e.message_id = m.message_id order by edit_id)), from_id,"
     f" (select json_group_array(json_array({_CALLBACK})) from (select * from"
     "  (select * from telegram_callbacks c where c.message_id = m.message_id"
-    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot, entities, files"
+    f"  order by callback_id desc limit {_MOST_PRESSES}) order by callback_id)), bot, entities, files, deleted_us"
 )
 _REACTION = "reaction_id, chat_id, message_id, emoji, from_person, date_us"
 
@@ -177,6 +178,13 @@ class TelegramLedger:
             )
             edited = _message_by_id(connection, message.chat_id, message.message_id)
         return edited or message
+
+    def delete(self, message: TelegramMessage, *, now_us: int) -> None:
+        """Gone from the chat; it stays on record that it was there."""
+        with self._file.writing() as connection:
+            connection.execute(
+                "update telegram_messages set deleted_us = ? where message_id = ?", (now_us, message.message_id)
+            )
 
     def react(
         self,
@@ -322,6 +330,7 @@ def _message(row: tuple[Any, ...]) -> TelegramMessage:
         bot=row[13],
         entities=row[14],
         files=files_of_text(row[15]),
+        is_deleted=row[16] is not None,
     )
 
 

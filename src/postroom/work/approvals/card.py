@@ -45,11 +45,16 @@ def approval_question(
         preview=Preview.FULL if may_decide_outside(action.risk, phone) else Preview.TITLE,
         deadline_seconds=left_seconds,
         state=Bound(content_hash=action.content_hash, risk=action.risk).state(),
-        key=f"approval:{action.id}",
+        key=_key(action),
     )
     question = opened(request, id=id, asker=ASKER, people=people, subject=subject_of(action.id), now_us=now_us)
     question = replace(question, expires_at_us=action.expires_at_us)
     return replace(question, next_at_us=next_at(question))
+
+
+def _key(action: Action) -> str:
+    """One question for each text that is to be agreed to."""
+    return f"approval:{action.id}" + (f":{action.requested_at_us}" if action.revised else "")
 
 
 def _wording(action: Action) -> Wording:
@@ -57,7 +62,7 @@ def _wording(action: Action) -> Wording:
     content = action.content
     return Wording(
         kind=QuestionKind.APPROVE,
-        question=f"Approval needed: {action.origin_butler} wants to {content.intent} on {content.channel} "
+        question=f"Approval needed: {action.origin_butler} wants to {_act(content)} on {content.channel} "
         f"to {reveal(content.address)} ({action.risk} risk).\nAction {action.id}",
         context=_shown(action),
         options=(SEND, DO_NOT_SEND),
@@ -70,6 +75,10 @@ def _shown(action: Action) -> str:
     parts = [content.subject or "", _text(content) or content.emoji or "", *_misleading(content)]
     text = reveal("\n\n".join(part for part in parts if part))
     return text if len(text) <= MAX_CONTEXT_CHARACTERS else _TOO_LONG
+
+
+def _act(content: Content) -> str:
+    return str(content.intent) if content.revises is None else "replace the text of a message it sent"
 
 
 def _text(content: Content) -> str:

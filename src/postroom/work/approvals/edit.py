@@ -35,6 +35,8 @@ def edited(action: Action, edits: object, channels: Mapping[str, Channel], known
     fields.refuse_unknown(EDITABLE)
     fields.finish()
     given = {name: fields.raw(name) for name in EDITABLE if isinstance(edits, Mapping) and name in edits}
+    if action.content.revises is not None and "recipient" in given:
+        raise _wrong("edits.recipient", "cannot change: the message stands where it was sent", "is_a_correction")
     content = _content(action, given, channel, known)
     prepared(channel, content.to_message(action.id))
     return Edited(content=content, fields=_changed(action.content, content))
@@ -56,6 +58,7 @@ def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: 
         message=notify.message,
         emoji=notify.emoji,
         markup=before.markup,
+        revises=before.revises,
         format=before.format,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from postroom.domain.approval import Parking, content_of
+from postroom.domain.approval import Parking, ParkingTerms, content_of
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
@@ -15,6 +15,7 @@ from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import ParkingRecord
 from postroom.work.approvals.risk import risk_of
 from postroom.work.approvals.rules import arguments_of, standing
+from postroom.work.questions.cards import ORIGIN as QUESTIONS_ORIGIN
 
 INBOX_ORIGIN: Final = "inbox"
 
@@ -59,7 +60,7 @@ class ApprovalGate:
 
     async def passes(self, new: NewDelivery) -> bool:
         return (
-            new.revises is not None  # the ledger has found the delivery it revises, which has passed here itself
+            self._is_own_revision(new)
             or await self.trust.is_trusted(new.channel, new.address)
             or await self._is_own_copy(new)
             or await self._is_confirmation(new)
@@ -67,7 +68,14 @@ class ApprovalGate:
         )
 
     async def park(self, new: NewDelivery) -> Inserted:
-        content, now_us = content_of(new), new.created_at_us
+        terms = self.terms(new, new.created_at_us)
+        inserted = await self.record.park(new, terms.parking, terms.choose)
+        if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
+            self.signal.ring()
+        return inserted
+
+    def terms(self, new: NewDelivery, now_us: int) -> ParkingTerms:
+        content = content_of(new)
         risk = risk_of(content, self.policy.risk)
         parking = Parking(
             risk=risk,
@@ -75,10 +83,15 @@ class ApprovalGate:
             most_pending=self.policy.most_pending_per_origin,
         )
         choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
-        inserted = await self.record.park(new, parking, choose)
-        if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
-            self.signal.ring()
-        return inserted
+        return ParkingTerms(parking=parking, choose=choose)
+
+    def parked_anew(self) -> None:
+        """People are asked about the new text."""
+        self.signal.ring()
+
+    def _is_own_revision(self, new: NewDelivery) -> bool:
+        """The household edits its own cards, and what is deleted says nothing; an agent's new text is a message."""
+        return new.revises is not None and (new.origin_butler == QUESTIONS_ORIGIN or new.revises.deletes)
 
     async def _is_own_copy(self, new: NewDelivery) -> bool:
         if self.mailboxes is None or new.origin_butler != INBOX_ORIGIN or new.intent is not Intent.SEND:

@@ -25,6 +25,9 @@ def approval(
         return refused
     if action.content.hash != action.content_hash:
         return _refused((actor, now_us), "content_hash", "the stored content is not what was parked", "content_changed")
+    if seen_hash is None and action.revised:
+        told = "is needed: the message was worded anew since it was parked; look at it, and name its hash"
+        return _refused((actor, now_us), "content_hash", told, "hash_required")
     if seen_hash is not None and seen_hash != action.content_hash:
         return _refused(
             (actor, now_us), "content_hash", "is not the hash of what would be sent; look again", "hash_mismatch"

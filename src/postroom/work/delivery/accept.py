@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postroom.domain.breaker import Circuit, Permit
+from postroom.domain.capabilities import Style
 from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
 from postroom.domain.errors import (
     FieldError,
@@ -37,7 +38,7 @@ from postroom.work.delivery.own_order import in_own_order
 from postroom.work.delivery.pipeline import Ready
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.prepared import prepared
-from postroom.work.delivery.revision import resolve_revision
+from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
 
@@ -130,6 +131,22 @@ class Acceptance:
             needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
         )
 
+    def style(self, channel: str) -> Style:
+        return self._channel(channel).capabilities.style
+
+    def check(self, new: NewDelivery) -> None:
+        """Raises ValidationError for what its channel can never carry."""
+        self._prepared(self._channel(new.channel), new)
+
+    async def charge(self, new: NewDelivery, lease_id: str) -> None:
+        """What asks people something counts as a message does; nothing is sent, so no place in flight is kept."""
+        asked = limits.admission(
+            self.policy.limits, lease_id=lease_id, channel=new.channel, intent=Intent.REPLY, address=new.address
+        )
+        if error := limits.refusal(await self.limits.admit(asked), new.channel):
+            raise error
+        await self.limits.release(lease_id)
+
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
         return await in_own_order(outgoing, self.book, self.channels)
@@ -143,14 +160,11 @@ class Acceptance:
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:
-        if outgoing.revises is None:
+        about = outgoing.revises or outgoing.follows
+        if about is None:
             return await resolve_target(outgoing, channel, self.book), None
-        sent = await resolve_revision(outgoing, outgoing.revises, self.sent, self.ledger)
-        if not channel.capabilities.edits:
-            raise ValidationError.of([FieldError("revises", f"{channel.name} cannot edit what was sent", "no_edits")])
-        return Target(sent.address), Revision(
-            delivery_id=sent.id, provider_ids=sent.provider_ids, conversation=sent.conversation
-        )
+        sent = await resolve_revision(outgoing, about, self.sent, self.ledger)
+        return revision_target(outgoing, sent, channel)
 
     def _channel(self, name: str) -> Channel:
         if channel := self.channels.get(name):

@@ -56,6 +56,8 @@ def content_hash(outgoing: Outgoing) -> str:
     parts = [(outgoing.subject or "").strip(), outgoing.message.strip(), (outgoing.emoji or "").strip()]
     if outgoing.markup is not None or outgoing.revises is not None:
         parts += [markup_text(outgoing.markup) or "", outgoing.revises or ""]
+    if outgoing.deletes or outgoing.follows is not None:
+        parts.append(f"deletes:{outgoing.deletes}:follows:{outgoing.follows}")
     if outgoing.format is not Format.PLAIN:
         parts.append(f"format:{outgoing.format}")
     parts += [f"file:{one.sha256}:{one.media_type}:{one.name}" for one in outgoing.attachments]

@@ -33,14 +33,14 @@ class Plane:
             accepted = await self.acceptance.accept(outgoing, request_id=request_id)
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
-        return outcome_of(await self._snapshot(accepted, wait_seconds), request_id=request_id)
+        return outcome_of(await self.snapshot(accepted, wait_seconds), request_id=request_id)
 
     async def stop(self, drain_seconds: float) -> None:
         """Lets the calls that are being made finish, then tells whoever waits for anything else what is known."""
         await self.dispatcher.drain(drain_seconds)
         self.outcomes.let_go()
 
-    async def _snapshot(self, accepted: Accepted, wait_seconds: float) -> Snapshot:
+    async def snapshot(self, accepted: Accepted, wait_seconds: float) -> Snapshot:
         """What is known when the waiting ends; stored is stored, even if the store is away just then."""
         snapshot = accepted.snapshot
         if snapshot.status in TERMINAL or snapshot.status is Status.AWAITING_APPROVAL or wait_seconds <= 0:

@@ -6,8 +6,10 @@ from postroom.domain.delivery import TERMINAL
 from postroom.domain.errors import FieldError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Sent
+from postroom.domain.markup import Revision
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import Ledger, SentRecord
+from postroom.domain.ports import Channel, Ledger, SentRecord
+from postroom.work.delivery.target import Target
 
 
 async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, record: SentRecord, ledger: Ledger) -> Sent:
@@ -19,3 +21,21 @@ async def resolve_revision(outgoing: Outgoing, delivery_id: DeliveryId, record: 
     if waiting is not None and waiting.status not in TERMINAL:
         raise TargetUnavailable("the message to revise has not been delivered yet")
     raise ValidationError.of([FieldError("revises", "names no delivered message of this sender", "unknown_delivery")])
+
+
+def revision_target(outgoing: Outgoing, sent: Sent, channel: Channel) -> tuple[Target, Revision | None]:
+    """Where it stands, and what is to be edited or deleted there; what only follows it is a reply in its thread."""
+    can = channel.capabilities
+    if outgoing.follows is not None:
+        return Target(sent.conversation or sent.address, sent.provider_ids[0] if sent.provider_ids else None), None
+    if not (can.deletes if outgoing.deletes else can.edits):
+        verb = "delete" if outgoing.deletes else "edit"
+        told = FieldError("revises", f"{channel.name} cannot {verb} what was sent", f"no_{verb}s")
+        raise ValidationError.of([told])
+    return Target(sent.address), Revision(
+        delivery_id=sent.id,
+        provider_ids=sent.provider_ids,
+        conversation=sent.conversation,
+        files=sent.files,
+        deletes=outgoing.deletes,
+    )

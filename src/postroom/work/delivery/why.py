@@ -11,6 +11,7 @@ from postroom.domain.delivery import AttemptResult, QuarantineReason, Status
 from postroom.domain.patience import said_so
 from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import SECOND_US, parse_text
+from postroom.work.delivery import corrections_told
 from postroom.work.delivery.afterwards import asked_first, said_later
 from postroom.work.delivery.settlement import ASKS_FIRST
 
@@ -36,7 +37,8 @@ class Around:
     `circuit` is the channel's entry of `messenger_circuit_status`, `throttle_seconds`
     its entry of `provider_throttles`, `approval` a pending action (`status`,
     `expires_at`, `decided_by`, `decided_at`, `reason`), `dead_letter` a row of the
-    dead letters, `ahead` how many earlier deliveries to the same address are open.
+    dead letters, `ahead` how many earlier deliveries to the same address are open, `corrections` what was asked to
+    put it right, and `corrects` the correction that it carries itself.
     """
 
     circuit: Row | None = None
@@ -45,6 +47,8 @@ class Around:
     dead_letter: Row | None = None
     ahead: int | None = None
     max_attempts: int | None = None
+    corrections: Sequence[Row] = ()
+    corrects: Row | None = None
 
 
 def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | None = None) -> str:
@@ -65,7 +69,8 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
             told = _dead_lettered(delivery, attempts, around, now_us)
         case unreachable:
             assert_never(unreachable)
-    return " ".join([*told, *_later(delivery, now_us), *_replayed(delivery)])
+    corrected = corrections_told.told(around.corrections, around.corrects, now_us)
+    return " ".join([*told, *corrected, *_later(delivery, now_us), *_replayed(delivery)])
 
 
 def why_refused(refusal: Row, now_us: int) -> str:
@@ -153,6 +158,8 @@ def _delivered(delivery: Row, attempts: Sequence[Row], now_us: int) -> list[str]
 def _failed(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int) -> list[str]:
     when = relative(_moment(delivery.get("terminal_at") or delivery["updated_at"]), now_us)
     message = _sentence(delivery.get("terminal_error_message") or delivery.get("terminal_error_class") or "no reason")
+    if (withdrawn := corrections_told.withdrawn(around.corrections, now_us)) is not None:
+        return withdrawn
     approval = around.approval
     if approval and approval.get("status") in ("rejected", "expired"):
         if approval["status"] == "expired":

@@ -14,16 +14,18 @@ from postroom.world.channels.telegram_entities import spread_bodies
 from postroom.world.channels.telegram_keyboard import NO_KEYBOARD, keyboard, with_links
 from postroom.world.channels.telegram_text import spread
 
-METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup"})
+DELETE: Final = "deleteMessage"
+METHODS: Final = frozenset({"editMessageText", "editMessageCaption", "editMessageReplyMarkup", DELETE})
 _MESSAGE_ID = re.compile(r"[1-9][0-9]{0,17}")
 _NOT_MODIFIED: Final = "message is not modified"
+_ALREADY_GONE: Final = "message to delete not found"
 _NO_TEXT: Final = "there is no text in the message to edit"
 _AS_CAPTION: Final = {"text": "caption", "entities": "caption_entities"}
 _IN_NO_CAPTION: Final = "link_preview_options"
 
 
 class AlreadySo(ValidationError):
-    """The message says just that, so the edit was made before, or there was nothing to change."""
+    """The message says just that or is gone, so it was done before, or there was nothing to do."""
 
 
 class HasCaption(ValidationError):
@@ -32,7 +34,10 @@ class HasCaption(ValidationError):
 
 def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[TelegramCall]:
     """The last part first: it has the buttons, and they are to go at once."""
-    numbers = _texts_of(_numbers(revises), len(message.attachments))
+    if revises.deletes:
+        gone = [{"chat_id": chat_id, "message_id": number} for number in _numbers(revises)]
+        return tuple(TelegramCall(method=DELETE, body=body) for body in gone)
+    numbers = _texts_of(_numbers(revises), revises.files)
     under = {"reply_markup": _keyboard(message.markup)}
     last: dict[str, Any] = {"chat_id": chat_id, "message_id": numbers[-1]}
     if not message.text:
@@ -41,8 +46,8 @@ def edits(message: Message, revises: Revision, chat_id: int | str) -> Sequence[T
     earlier = [
         {"chat_id": chat_id, "message_id": number, **part} for number, part in zip(numbers[:-1], before, strict=True)
     ]
-    bodies = [last | end | under, *earlier]
-    return tuple(TelegramCall(method="editMessageText", body=body) for body in bodies)
+    edited = [last | end | under, *earlier]
+    return tuple(TelegramCall(method="editMessageText", body=body) for body in edited)
 
 
 def _texts_of(numbers: list[int], files: int) -> list[int]:
@@ -67,11 +72,13 @@ def _shown(message: Message, messages: int) -> list[dict[str, Any]]:
 
 def edit_receipt(call: TelegramCall) -> Receipt:
     """Not the message's own name, under which replies are looked for: that belongs to the delivery that sent it."""
-    return Receipt(f"edit:{call.body['chat_id']}:{call.body['message_id']}")
+    act = "delete" if call.method == DELETE else "edit"
+    return Receipt(f"{act}:{call.body['chat_id']}:{call.body['message_id']}")
 
 
 def is_unchanged(status: int, told: Mapping[str, Any]) -> bool:
-    return status == 400 and _NOT_MODIFIED in str(told.get("description", "")).lower()
+    said = str(told.get("description", "")).lower()
+    return status == 400 and (_NOT_MODIFIED in said or _ALREADY_GONE in said)
 
 
 def _keyboard(markup: Markup | None) -> dict[str, Any]:

@@ -152,10 +152,13 @@ async def test_a_press_is_not_answered_where_no_one_is() -> None:
 async def test_a_message_is_taken_back_once_or_twice(provider: FakeDiscord, channel: Discord) -> None:
     provider.answers = [(204, None), (404, {"code": 10008}), (403, {"code": 50013})]
 
-    await channel.delete("77", "55", 5.0)
-    await channel.delete("77", "55", 5.0)
+    gone = Revision(delivery_id=DeliveryId("d1"), provider_ids=("77",), conversation="55", deletes=True)
+
+    told = [await send(channel, text="", revises=gone) for _ in range(2)]
     with pytest.raises(ValidationError, match="right"):
-        await channel.delete("77", "55", 5.0)
+        await send(channel, text="", revises=gone)
+
+    assert told == [[Receipt("delete:55:77", conversation="55")]] * 2
     assert asked(provider)[0] == ("DELETE", "/channels/55/messages/77")
 
 

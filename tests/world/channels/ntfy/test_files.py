@@ -75,7 +75,7 @@ def test_what_arrived_is_found_again_by_its_name() -> None:
 
 
 def test_an_edit_leaves_the_files_alone() -> None:
-    revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("a", "b", "c"))
+    revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("a", "b", "c"), files=2)
 
     [one] = Ntfy("ntfy").prepare(message(text="better", revises=revises))
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -188,3 +189,23 @@ def test_no_error_may_quote_what_is_behind_a_button() -> None:
     assert call.private == ["Ship it?", "q1:yes", "q1:no", "https://home.example/a", "x"]
     assert "Ship" not in repr(call)
     assert "q1" not in repr(call)
+
+
+@pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
+def test_a_recall_deletes_every_part_where_it_stands() -> None:
+    gone = replace(of("1700000000.000100", "1700000000.000200", conversation="D42"), deletes=True)
+
+    assert [(call.method, call.body) for call in calls(text="", revises=gone)] == [
+        ("chat.delete", {"channel": "D42", "ts": "1700000000.000100"}),
+        ("chat.delete", {"channel": "D42", "ts": "1700000000.000200"}),
+    ]
+
+
+@pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
+def test_a_recall_deletes_a_file_whose_message_slack_did_not_name() -> None:
+    gone = replace(of("1700000000.000100", "file:F1", conversation="D42"), files=1, deletes=True)
+
+    assert [(call.method, call.body) for call in calls(text="", revises=gone)] == [
+        ("chat.delete", {"channel": "D42", "ts": "1700000000.000100"}),
+        ("files.delete", {"file": "F1"}),
+    ]

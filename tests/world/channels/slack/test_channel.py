@@ -189,3 +189,19 @@ async def test_a_person_whose_direct_message_cannot_be_named_is_not_reacted_to(
     with pytest.raises(raises):
         await send(slack, address="U1", intent=Intent.REACT, thread="1.2", emoji="👍")
     assert fake.called("reactions.add") == []
+
+
+@pytest.mark.requirement("content:what-was-sent-is-edited-or-deleted")
+async def test_a_message_that_is_gone_already_is_deleted(fake: FakeSlack, slack: Slack) -> None:
+    gone = Revision(delivery_id=DeliveryId("d0"), provider_ids=("1700000000.000100",), deletes=True)
+    fake.answers["chat.delete"] = [
+        {"ok": True, "channel": "C1", "ts": "1700000000.000100"},
+        {"ok": False, "error": "message_not_found"},
+        {"ok": False, "error": "cant_delete_message"},
+    ]
+
+    told = [await send(slack, text="", revises=gone) for _ in range(2)]
+    with pytest.raises(ValidationError, match="cannot be deleted"):
+        await send(slack, text="", revises=gone)
+
+    assert told == [Receipt("delete:C1:1700000000.000100", conversation="C1")] * 2

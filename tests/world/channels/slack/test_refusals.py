@@ -21,7 +21,7 @@ def said(code: object, status: int = 200, **more: Any) -> Exception:
 def test_a_refused_message_or_recipient_is_final_and_says_why(code: str) -> None:
     error = said(code)
 
-    assert type(error) is ValidationError
+    assert isinstance(error, ValidationError)
     assert str(error) == f"{SENTENCES[code]} ({code})"
 
 

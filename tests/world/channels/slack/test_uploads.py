@@ -141,7 +141,7 @@ async def test_whether_a_file_arrived_is_not_claimed_to_be_known() -> None:
 
 
 def test_an_edit_leaves_the_files_alone() -> None:
-    revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("1700000000.000100", "file:F1"))
+    revises = Revision(delivery_id=DeliveryId("d0"), provider_ids=("1700000000.000100", "file:F1"), files=1)
 
     [one] = Slack("slack", TOKEN).prepare(message(text="better", revises=revises))
 

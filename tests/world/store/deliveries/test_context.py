@@ -47,7 +47,8 @@ async def test_without_approval_and_trouble_there_is_nothing_to_tell(database: D
     row = request_row()
     await write(database, [row])
 
-    assert await around(database, row) == {"approval": None, "circuit": None, "ahead": 0}
+    nothing = {"approval": None, "circuit": None, "ahead": 0, "corrections": [], "corrects": None}
+    assert await around(database, row) == nothing
 
 
 async def test_an_approval_and_a_circuit_are_told_in_the_words_of_their_tools(database: Database) -> None:

@@ -21,7 +21,7 @@ from postroom.domain.delivery import TRANSITIONS
 from postroom.world.store.engine.migrate import NewerDatabase, newest, revision, upgrade
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.engine.sqlite import SqliteDatabase
-from postroom.world.store.migrations.versions import m0001_deliveries
+from postroom.world.store.migrations.versions import m0022_corrections
 from postroom.world.store.tables import SCHEMAS, metadata
 
 ROOT = Path(__file__).parents[4]
@@ -33,7 +33,7 @@ asyncio.run(PostgresDatabase(sys.argv[1]).migrate())
 
 
 def test_the_edges_the_database_guards_are_those_of_the_state_table() -> None:
-    assert set(m0001_deliveries.EDGES) == {(str(before), str(after)) for (before, _), after in TRANSITIONS.items()}
+    assert set(m0022_corrections.EDGES) == {(str(before), str(after)) for (before, _), after in TRANSITIONS.items()}
 
 
 async def test_on_sqlite_migrations_and_tables_agree(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def _edits(message: Message, revises: Revision) -> Sequence[DiscordRequest]:
     if not numbers:
         raise ValidationError("the Discord message to edit must be named by its number")
     place = _place(revises.conversation or message.address)
+    if revises.deletes:
+        return tuple(_delete(place, number) for number in numbers)
     under: dict[str, Any] = {"components": components(message.markup), "allowed_mentions": NO_MENTIONS}
     if not message.text:
         return (_edit(place, numbers[-1], under),)
@@ -113,6 +115,10 @@ def _rich(message: Message) -> RichText:
 def _edit(place: str, number: str, body: dict[str, Any]) -> DiscordRequest:
     path = f"messages/{number}"
     return DiscordRequest(act=Act.EDIT, place=place, method="PATCH", path=path, about=number, body=body)
+
+
+def _delete(place: str, number: str) -> DiscordRequest:
+    return DiscordRequest(act=Act.DELETE, place=place, method="DELETE", path=f"messages/{number}", about=number)
 
 
 def _reaction(message: Message) -> DiscordRequest:

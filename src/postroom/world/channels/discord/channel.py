@@ -99,18 +99,13 @@ class Discord:
         contents = [await read_file(self._files, one, ends_at - time.monotonic()) for one in part.files]
         channel_id = await self._channel_id(part.place, ends_at - time.monotonic())
         answer = await self._sent(part, f"channels/{channel_id}/{part.path}", contents, ends_at - time.monotonic())
-        if not 200 <= answer.status < 300:
+        gone = part.act is Act.DELETE and _told(answer).get("code") == _GONE
+        if not 200 <= answer.status < 300 and not gone:
             refusal = self._refusal(answer, part.private)
             if isinstance(refusal, ValidationError):
                 self._direct.pop(part.place, None)
             raise refusal
         return receipt_of(part, channel_id, _message_id(part, answer))
-
-    async def delete(self, message_id: str, conversation: str, timeout_seconds: float) -> None:
-        """Takes back what we wrote; that it is gone already is fine."""
-        answer = await self._request("DELETE", f"channels/{conversation}/messages/{message_id}", timeout_seconds)
-        if not 200 <= answer.status < 300 and _told(answer).get("code") != _GONE:
-            raise self._refusal(answer, [])
 
     async def answer_press(
         self, callback_id: str, text: str = "", *, alert: bool = False, timeout_seconds: float = PRESS_SECONDS
@@ -255,8 +250,8 @@ def _told(answer: HttpAnswer) -> Mapping[str, Any]:
 
 
 def _message_id(part: DiscordRequest, answer: HttpAnswer) -> str:
-    """A reaction is answered by silence, anything else by the message."""
-    if part.act is Act.REACT:
+    """A reaction and a deletion are answered by silence, anything else by the message."""
+    if part.act in (Act.REACT, Act.DELETE):
         return part.about
     if (number := snowflake(_told(answer).get("id"))) is None:
         raise OutcomeUncertain("Discord accepted the request but named no message")

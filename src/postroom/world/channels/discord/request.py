@@ -13,6 +13,7 @@ from postroom.domain.attachment import Attachment
 class Act(StrEnum):
     WRITE = "message"
     EDIT = "edit"
+    DELETE = "delete"
     REACT = "reaction"
 
 
@@ -30,7 +31,7 @@ class DiscordRequest:
     method: str
     path: str
     about: str = ""
-    """The message that is edited or reacted to."""
+    """The message that is edited, deleted or reacted to."""
     body: Mapping[str, Any] | None = field(default=None, repr=False)
     files: tuple[Attachment, ...] = field(default=(), repr=False)
 

@@ -12,7 +12,8 @@ from postroom.domain.attachment import Attachment
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NtfyCall:
     """
-    `sequence_id` names the notification on the person's device: what comes later under the same name replaces it.
+    `sequence_id` names the notification on the person's device: what comes later under the same name replaces it, and
+    a call that `deletes` takes it away (servers from 2.16 on).
 
     The body holds the message and stays out of `repr`. With a `file` it goes as headers, for the file is the content.
     """
@@ -20,12 +21,13 @@ class NtfyCall:
     topic: str
     sequence_id: str
     is_edit: bool = False
+    deletes: bool = False
     body: Mapping[str, Any] = field(repr=False)
     file: Attachment | None = field(default=None, repr=False)
 
     @property
     def text(self) -> str:
-        return str(self.body["message"])
+        return str(self.body.get("message", ""))
 
     @property
     def private(self) -> list[str]:

@@ -84,6 +84,8 @@ class Ntfy:
         return calls
 
     async def send(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
+        if part.deletes:
+            return await self._delete(part, timeout_seconds)
         answer = await self._published(part, timeout_seconds)
         if 200 <= answer.status < 300:
             return read_receipt(answer)
@@ -137,6 +139,14 @@ class Ntfy:
     async def close(self) -> None:
         await self._http.close()
         await self._stream.close()
+
+    async def _delete(self, part: NtfyCall, timeout_seconds: float) -> Receipt:
+        """The telephones are told to take it away; a server that does not know how answers with a refusal."""
+        url = f"{self._url}/{part.topic}/{part.sequence_id}"
+        answer = await self._http.request("DELETE", url, timeout_seconds, headers=self._headers)
+        if 200 <= answer.status < 300:
+            return Receipt(f"delete:{part.topic}:{part.sequence_id}")
+        raise self._refusal(answer, ())
 
     async def _wait(self, path: str, position: int | None, timeout_seconds: float) -> Listened:
         def is_new(told: Sequence[Mapping[str, Any]]) -> bool:

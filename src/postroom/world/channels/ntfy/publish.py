@@ -36,6 +36,8 @@ def build(message: Message, answers_url: str) -> Sequence[NtfyCall]:
     topic = address(message.address)
     if topic is None:
         raise ValidationError("recipient is not an ntfy topic: 1 to 64 letters, digits, - and _")
+    if message.revises is not None and message.revises.deletes:
+        return _deletes(message.revises, topic)
     _check_text(message)
     text = with_links(message.text, message.markup)
     if message.revises is not None:
@@ -64,11 +66,18 @@ def _edits(message: Message, revises: Revision, topic: str, text: str, answers_u
     """Published again under the same names; the last part first, for it has the buttons, and they are to go at once."""
     if not revises.provider_ids:
         raise ValidationError("only what was sent to ntfy can be edited")
-    messages = max(len(revises.provider_ids) - len(message.attachments), 1)  # the files came after them
+    messages = max(len(revises.provider_ids) - revises.files, 1)  # the files came after them
     bodies = [_body(message, topic, part) | {"priority": _SILENT} for part in spread_over(text, messages)]
     _put_buttons(bodies[-1], message, topic, answers_url)
     calls = [_call(revises.delivery_id, place, body, is_edit=True) for place, body in enumerate(bodies)]
     return (calls[-1], *calls[:-1])
+
+
+def _deletes(revises: Revision, topic: str) -> Sequence[NtfyCall]:
+    if not revises.provider_ids:
+        raise ValidationError("only what was sent to ntfy can be deleted")
+    names = [sequence_id(revises.delivery_id, place) for place in range(len(revises.provider_ids))]
+    return tuple(NtfyCall(topic=topic, sequence_id=name, deletes=True, body={"topic": topic}) for name in names)
 
 
 def _check_text(message: Message) -> None:

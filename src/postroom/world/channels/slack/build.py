@@ -18,7 +18,7 @@ from postroom.domain.readable_text import readable
 from postroom.world.channels.graphemes import is_single
 from postroom.world.channels.slack.address import address, is_message_id
 from postroom.world.channels.slack.blocks import actions, section
-from postroom.world.channels.slack.call import POST, PUBLISH, REACT, UPDATE, SlackCall
+from postroom.world.channels.slack.call import DELETE, DELETE_FILE, FILE_ID, POST, PUBLISH, REACT, UPDATE, SlackCall
 from postroom.world.channels.slack.emoji import name_of
 from postroom.world.channels.slack.rich_shown import content, rich_of, rich_parts
 from postroom.world.channels.slack.text import escaped, over, parts, with_mark
@@ -72,10 +72,12 @@ def _files(message: Message, to: dict[str, Any]) -> Iterator[SlackCall]:
 
 def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
     """The last part first: it has the buttons, and they are to go at once."""
+    if revises.deletes:
+        return tuple(_deletion(one, revises.conversation or _address(message)) for one in revises.provider_ids)
     if message.markup is not None and message.markup.force_reply:
         raise ValidationError("an edit cannot ask for a reply")
     channel, under = revises.conversation or _address(message), actions(message.markup)
-    stamps = _stamps(revises, len(message.attachments))
+    stamps = _stamps(revises)
     last = {"channel": channel, "ts": stamps[-1]}
     if not message.text:
         return (SlackCall(method=UPDATE, body=last | {"blocks": under}, keeps_text=True),)
@@ -84,6 +86,13 @@ def _edits(message: Message, revises: Revision) -> Sequence[SlackCall]:
     closing = last | end
     closing["blocks"] += under
     return tuple(SlackCall(method=UPDATE, body=body | {"parse": "none"}) for body in (closing, *bodies))
+
+
+def _deletion(sent_id: str, place: str) -> SlackCall:
+    """A file of which Slack did not say in which message it stands is deleted itself."""
+    if sent_id.startswith(FILE_ID):
+        return SlackCall(method=DELETE_FILE, body={"file": sent_id.removeprefix(FILE_ID)})
+    return SlackCall(method=DELETE, body={"channel": place, "ts": _stamp(sent_id)})
 
 
 def _reaction(message: Message) -> SlackCall:
@@ -148,9 +157,15 @@ def _thread(message: Message) -> str:
     return message.thread
 
 
-def _stamps(revises: Revision, files: int) -> list[str]:
+def _stamps(revises: Revision) -> list[str]:
     """Of the texts: the files came after them, and have nothing to edit."""
-    texts = revises.provider_ids[: len(revises.provider_ids) - files]
-    if not texts or not all(_SENT_ID.fullmatch(one) for one in texts):
+    texts = revises.provider_ids[: len(revises.provider_ids) - revises.files]
+    if not texts:
         raise ValidationError("only a Slack message can be edited")
-    return list(texts)
+    return [_stamp(one) for one in texts]
+
+
+def _stamp(sent_id: str) -> str:
+    if not _SENT_ID.fullmatch(sent_id):
+        raise ValidationError("only a Slack message can be edited")
+    return sent_id

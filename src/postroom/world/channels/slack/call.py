@@ -10,8 +10,11 @@ from postroom.domain.attachment import Attachment
 
 POST: Final = "chat.postMessage"
 UPDATE: Final = "chat.update"
+DELETE: Final = "chat.delete"
+DELETE_FILE: Final = "files.delete"
 REACT: Final = "reactions.add"
 PUBLISH: Final = "files.completeUploadExternal"
+FILE_ID: Final = "file:"  # before the id of a file, where Slack did not say in which message it stands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,7 @@ class SlackCall:
 
     @property
     def channel(self) -> str:
-        return str(self.body["channel"])
+        return str(self.body.get("channel", ""))
 
     @property
     def thread(self) -> str | None:

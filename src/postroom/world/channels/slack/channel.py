@@ -22,11 +22,11 @@ from postroom.world.channels.provider_words import provider_words
 from postroom.world.channels.slack.address import address, is_message_id, is_place, is_user
 from postroom.world.channels.slack.blocks import section
 from postroom.world.channels.slack.build import build, marking_key
-from postroom.world.channels.slack.call import POST, REACT, SlackCall
+from postroom.world.channels.slack.call import DELETE, DELETE_FILE, FILE_ID, POST, REACT, SlackCall
 from postroom.world.channels.slack.events import PressedIn, inbound_event, pressed_in
 from postroom.world.channels.slack.finding import SlackSearch
 from postroom.world.channels.slack.listening import SlackListening
-from postroom.world.channels.slack.refusals import ReactionStands
+from postroom.world.channels.slack.refusals import MessageGone, ReactionStands
 from postroom.world.channels.slack.socket_mode import CONNECT_SECONDS, SocketMode
 from postroom.world.channels.slack.text import PART_LIMIT, shortened
 from postroom.world.channels.slack.threads import SlackThreads
@@ -87,6 +87,10 @@ class Slack:
         try:
             return _receipt(call, await self._api.call(call.method, call.body, timeout_seconds))
         except ReactionStands:
+            return _receipt(call, {})
+        except MessageGone:
+            if call.method not in (DELETE, DELETE_FILE):
+                raise
             return _receipt(call, {})
 
     async def find(self, part: SlackCall, since: datetime, timeout_seconds: float) -> Receipt | None:
@@ -171,6 +175,8 @@ class Slack:
 
     async def _ready(self, call: SlackCall, timeout_seconds: float) -> SlackCall:
         """The few calls that need to know more than the message says."""
+        if call.method == DELETE_FILE:
+            return call
         if call.method == POST:
             return self._in_thread(call)
         channel = await self._conversation(call.channel, timeout_seconds)
@@ -210,6 +216,10 @@ def _receipt(call: SlackCall, told: Told) -> Receipt:
     """Of an edit not the message's own name, under which replies are looked for: that belongs to the first delivery."""
     if call.method == REACT:
         return Receipt(f"reaction:{call.channel}:{call.body['timestamp']}", conversation=call.channel)
+    if call.method == DELETE_FILE:
+        return Receipt(f"delete:{FILE_ID}{call.body['file']}")
+    if call.method == DELETE:
+        return Receipt(f"delete:{call.channel}:{call.body['ts']}", conversation=call.channel)
     if call.method != POST:
         return Receipt(f"edit:{call.channel}:{call.body['ts']}", conversation=call.channel)
     stamp, channel = told.get("ts"), told.get("channel")

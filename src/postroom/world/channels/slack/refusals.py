@@ -55,6 +55,8 @@ SENTENCES: Final[Mapping[str, str]] = {
     "invalid_blocks": "Slack does not take the message's form",
     "invalid_blocks_format": "Slack does not take the message's form",
     "metadata_too_large": "Slack does not take the message's form",
+    "cant_delete_message": "this Slack message was written by another and cannot be deleted",
+    "compliance_exports_prevent_deletion": "this Slack workspace keeps every message",
     "cant_update_message": "this Slack message was written by another and cannot be edited",
     "edit_window_closed": "the time in which this Slack message could be edited is over",
     "invalid_name": "Slack has no emoji of this name",
@@ -64,6 +66,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "file_type_not_allowed": "this Slack workspace takes no file of this type",
     "blocked_file_type": "this Slack workspace takes no file of this type",
     "file_not_found": "Slack does not know the file that was brought to it",
+    "file_deleted": "the Slack file is gone",
     "storage_limit_reached": "this Slack workspace has no room for more files",
     "too_many_emoji": "this Slack message has as many different reactions as Slack allows",
     "too_many_reactions": "this Slack message has as many reactions as Slack allows",
@@ -77,6 +80,10 @@ _NOT_FOR_US: Final = frozenset({401, 403, 404})  # no message is at fault
 
 class ReactionStands(ValidationError):
     """Our reaction stands there, so it was made before."""
+
+
+class MessageGone(ValidationError):
+    """There is no such message any more; who wanted it gone has what they wanted."""
 
 
 def refusal(answer: HttpAnswer, told: Mapping[str, Any], now: datetime) -> PostroomError:
@@ -108,6 +115,8 @@ def _throttled(retry_after: str | None, now: datetime) -> PostroomError:
 def _by_code(code: str, told: Mapping[str, Any]) -> PostroomError:
     if code == "already_reacted":
         return ReactionStands("the reaction stands there already")
+    if code in ("message_not_found", "file_not_found", "file_deleted"):
+        return MessageGone(f"{SENTENCES[code]} ({code})")
     if code in UNSURE:
         return OutcomeUncertain(f"Slack broke while it had the request ({code}); it may have been carried out")
     if code in CREDENTIALS:

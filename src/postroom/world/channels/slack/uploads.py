@@ -13,10 +13,9 @@ from postroom.domain.delivery import Receipt
 from postroom.domain.errors import OutcomeUncertain, TargetUnavailable
 from postroom.world.channels.carried_files import plain_name
 from postroom.world.channels.slack.address import is_message_id
-from postroom.world.channels.slack.call import SlackCall
+from postroom.world.channels.slack.call import FILE_ID, SlackCall
 from postroom.world.channels.slack.web_api import SlackWebApi, Told
 
-FILE: Final = "file:"
 _ASK: Final = "files.getUploadURLExternal"
 
 
@@ -59,7 +58,7 @@ def receipt(file_id: str, channel: str, told: Told) -> Receipt:
     if not any(one.get("id") == file_id for one in listed):
         raise OutcomeUncertain("Slack accepted the file and did not say that it shows it")
     stamps = [stamp for one in listed for stamp in _stamps(one.get("shares"), channel)]
-    return Receipt(stamps[0] if stamps else f"{FILE}{file_id}", conversation=channel)
+    return Receipt(stamps[0] if stamps else f"{FILE_ID}{file_id}", conversation=channel)
 
 
 def _stamps(shares: Any, channel: str) -> list[str]:

@@ -21,6 +21,7 @@ from postroom.world.channels.graphemes import is_single
 
 SENT: Final = "message.sent"
 REVISED: Final = "message.revised"
+RECALLED: Final = "message.recalled"
 LONGEST_NAME: Final = 200
 
 
@@ -45,7 +46,7 @@ def address(text: str) -> str | None:
 
 def build(message: Message, now: datetime) -> WebhookCall:
     event = {
-        "type": REVISED if message.revises else SENT,
+        "type": _type(message.revises),
         "timestamp": to_text(_accepted_us(message, now)),
         "data": _data(message),
     }
@@ -72,6 +73,12 @@ def _file(one: Attachment, content: bytes) -> dict[str, Any]:
 
 def _written_event(event: dict[str, Any]) -> bytes:
     return json.dumps(event, ensure_ascii=False).encode()
+
+
+def _type(revises: Revision | None) -> str:
+    if revises is None:
+        return SENT
+    return RECALLED if revises.deletes else REVISED
 
 
 def _data(message: Message) -> dict[str, Any]:

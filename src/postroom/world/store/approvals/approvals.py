@@ -19,7 +19,7 @@ from postroom.domain.approval import (
     StandingRule,
     content_of,
 )
-from postroom.domain.approval_question import DecisionTried, attempt_by, ended_by, subject_of, verdict_on
+from postroom.domain.approval_question import DecisionTried, attempt_by, bound_of, ended_by, subject_of, verdict_on
 from postroom.domain.delivery import DeliveryEvent, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Inserted, NewDelivery
@@ -123,6 +123,8 @@ class StoredApprovals:
             row = connection.execute(steps.locked(pending_actions.c.id == action_id)).first()
             if row is None or row.status != str(ActionStatus.PENDING) or row.asked_at is not None:
                 return False
+            if (bound := bound_of(question)) is None or bound.content_hash != row.content_hash:
+                return False  # it was worded anew since the question was written, and is asked about next
             connection.execute(update(pending_actions).where(pending_actions.c.id == action_id).values(asked_at=now_us))
             insert_question(connection, question)
             opened = QuestionEventType.OPENED

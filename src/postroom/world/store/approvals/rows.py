@@ -20,14 +20,25 @@ from postroom.domain.approval import (
 )
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.ids import DeliveryId
-from postroom.domain.markup import markup_of_text
+from postroom.domain.markup import markup_of_text, revision_of_text
 from postroom.world.store.tables.approvals import approval_events, approval_rules, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.delivery_columns import read_format
 
 _CONTENT: Final = [
     delivery_requests.c[name]
-    for name in ("channel", "intent", "address", "thread", "message_content", "subject", "emoji", "markup", "format")
+    for name in (
+        "channel",
+        "intent",
+        "address",
+        "thread",
+        "message_content",
+        "subject",
+        "emoji",
+        "markup",
+        "format",
+        "revises",
+    )
 ]
 
 
@@ -39,6 +50,7 @@ def actions() -> Select[Any]:
         *_CONTENT,
         delivery.request_id,
         delivery.request_envelope,
+        delivery.created_at.label("delivery_created_at"),
         delivery.status.label("delivery_status"),
     ).join(delivery_requests, delivery.id == pending_actions.c.id)
 
@@ -61,6 +73,7 @@ def action_of(row: Any) -> Action:
         rule_id=row.approval_rule_id,
         edited=bool(row.edited),
         delivery_status=Status(row.delivery_status),
+        revised=row.requested_at > row.delivery_created_at,
     )
 
 
@@ -75,6 +88,7 @@ def content_of_row(row: Any) -> Content:
         emoji=row.emoji,
         markup=markup_of_text(row.markup),
         format=read_format(row.format),
+        revises=revision.delivery_id if (revision := revision_of_text(row.revises)) else None,
     )
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, func, select, text
 
 from postroom.domain.notification import Notification, Preferences
 from postroom.domain.time import to_text
+from postroom.world.store.deliveries.correction_rows import corrections_around
 from postroom.world.store.inbox.rows import notification_of, read_preferences
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import circuit_states, delivery_requests
@@ -22,6 +23,7 @@ def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict
         "approval": approval_of(connection, delivery_id),
         "circuit": _circuit(connection, channel),
         "ahead": _ahead(connection, delivery_id),
+        **corrections_around(connection, delivery_id),
     }
 
 

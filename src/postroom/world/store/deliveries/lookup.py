@@ -12,6 +12,7 @@ from postroom.domain.address_folding import folded
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
 from postroom.world.store.deliveries.archive import archived, archived_of
+from postroom.world.store.deliveries.correction_rows import marks
 from postroom.world.store.deliveries.search import SUMMARY
 from postroom.world.store.deliveries.trace import readable
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
@@ -49,6 +50,8 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> F
         .limit(query.page.limit + 1)
     )
     rows = [readable(row) for row in connection.execute(wanted).mappings()]
+    marked = marks(connection, [row["delivery_id"] for row in rows])
+    rows = [row | {"mark": marked.get(row["delivery_id"])} for row in rows]
     if len(rows) > query.page.limit:
         return FoundDeliveries(rows=rows[:-1], before=rows[-2]["delivery_id"], unfinished=False)
     if not needs_reading:

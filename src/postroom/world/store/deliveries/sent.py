@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, or_, select
 
+from postroom.domain.attachment import attachments_of_text
 from postroom.domain.delivery import Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Sent
@@ -42,4 +43,5 @@ def sent(connection: Connection, delivery_id: DeliveryId) -> Sent | None:
         address=row["address"],
         provider_ids=tuple(row.provider_delivery_id for row in received),
         conversation=next((row.conversation for row in received if row.conversation is not None), None),
+        files=len(attachments_of_text(row["attachments"])),
     )

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, func, literal_column, not_, select
 
 from postroom.domain.delivery import Status
 from postroom.domain.enquiry import GroupBy, TimeRange
 from postroom.domain.figures import Depth, Figures
+from postroom.world.store.deliveries.correction_rows import is_withdrawn
 from postroom.world.store.deliveries.queue_depth import depth
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.deliveries import delivery_attempts, delivery_requests
@@ -45,6 +46,7 @@ def figures(connection: Connection, window: TimeRange, group_by: GroupBy | None)
 
 
 def _counts(window: TimeRange, label: Any) -> Select[Any]:
+    """What its sender took back before it was sent is no delivery, and nobody's failure."""
     return _grouped(
         [
             func.count().label("deliveries"),
@@ -55,7 +57,7 @@ def _counts(window: TimeRange, label: Any) -> Select[Any]:
             _counting(_requests.calls > 1).label("retried"),
         ],
         label,
-    ).where(_requests.created_at.between(window.since_us, window.until_us))
+    ).where(_requests.created_at.between(window.since_us, window.until_us), not_(is_withdrawn()))
 
 
 def _latencies(window: TimeRange, label: Any) -> Select[Any]:

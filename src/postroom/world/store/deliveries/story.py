@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select, text
 
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.archive import archived
+from postroom.world.store.deliveries.correction_rows import corrections_around
 from postroom.world.store.deliveries.trace import trace
 from postroom.world.store.tables.approvals import approval_events, pending_actions
 from postroom.world.store.tables.deliveries import delivery_requests
@@ -33,6 +34,7 @@ def delivery_file(connection: Connection, delivery_id: str) -> dict[str, Any] | 
         "approval": _approval(connection, delivery_id),
         "approval_events": _approval_events(connection, delivery_id),
         "ahead": _ahead(connection, delivery_id, row["order_key"]),
+        **corrections_around(connection, delivery_id),
     }
 
 

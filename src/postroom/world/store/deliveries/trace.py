@@ -12,6 +12,7 @@ from sqlalchemy import Connection, RowMapping, Select, or_, select
 from postroom.domain.markup import revision_of_text
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.archive import archived_of, hops_of, request_behind
+from postroom.world.store.deliveries.correction_rows import corrections_around
 from postroom.world.store.tables.deliveries import (
     delivery_attempts,
     delivery_dead_letter,
@@ -61,6 +62,7 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     deliveries = [archived_delivery(record) for record in records]
     deliveries += [
         _as_traced(row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None))
+        | _corrected(connection, row["id"])
         for row in rows
     ]
     logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
@@ -89,6 +91,11 @@ def _as_traced(row: Kept, attempts: Any, receipts: Any, news: Any, letter: Any) 
         "news": news,
         "dead_letter": letter,
     }
+
+
+def _corrected(connection: Connection, delivery_id: str) -> dict[str, Any]:
+    """Nothing for nearly all."""
+    return {name: value for name, value in corrections_around(connection, delivery_id).items() if value}
 
 
 def _kept(connection: Connection, table: Any, order: Any, request_id: str) -> dict[str, list[dict[str, Any]]]:

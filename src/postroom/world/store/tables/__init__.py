@@ -5,6 +5,7 @@ from postroom.world.store.tables import archive as archive
 from postroom.world.store.tables import butlers as butlers
 from postroom.world.store.tables import console_sessions as console_sessions
 from postroom.world.store.tables import contacts as contacts
+from postroom.world.store.tables import corrections as corrections
 from postroom.world.store.tables import deliveries as deliveries
 from postroom.world.store.tables import email_confirmations as email_confirmations
 from postroom.world.store.tables import idempotency_keys as idempotency_keys

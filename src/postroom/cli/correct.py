@@ -1,0 +1,85 @@
+"""`postroom revise` and `postroom recall`: correct a message from the shell."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from postroom.cli.elsewhere import elsewhere, path_of
+from postroom.cli.output import Home, Json, complain, say, say_json
+from postroom.domain.errors import InternalError
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import from_process
+
+_MARGIN_SECONDS = 20.0
+
+Identifier = Annotated[str, typer.Argument(metavar="ID", help="The delivery, as `postroom notify` printed it.")]
+Key = Annotated[str | None, typer.Option("--key", help="Correct once for this key, however often it is called.")]
+Wait = Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")]
+
+
+def revise(
+    identifier: Identifier,
+    message: Annotated[str, typer.Argument(metavar="TEXT", help="What it is to say; - reads standard input.")],
+    subject: Annotated[str | None, typer.Option("--subject")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="Of the text: plain or markdown.")] = None,
+    key: Key = None,
+    wait_seconds: Wait = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Give a message another text: in place, by an edit, or by a correction in its thread; exits with 1 when not."""
+    text = sys.stdin.read() if message == "-" else message
+    asked = {"message": text, "subject": subject, "format": format}
+    _correct("revise", identifier, asked, key, wait_seconds, home, json)
+
+
+def recall(
+    identifier: Identifier,
+    reason: Annotated[str | None, typer.Option("--reason", help="Kept with it; not shown to the recipient.")] = None,
+    key: Key = None,
+    wait_seconds: Wait = None,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Take a message back: withdraw it, delete it, or say in its thread to disregard it; exits with 1 when not."""
+    _correct("recall", identifier, {"reason": reason}, key, wait_seconds, home, json)
+
+
+def _correct(
+    act: str,
+    identifier: str,
+    asked: dict[str, Any],
+    key: str | None,
+    wait_seconds: float | None,
+    home: str | None,
+    json: bool,
+) -> None:
+    given = {name: value for name, value in {**asked, "wait_seconds": wait_seconds}.items() if value is not None}
+    answer = _answer(act, identifier, given, key, home)
+    failed = answer["status"] in ("error", "too_late")
+    if json:
+        say_json(answer)
+    elif failed:
+        complain(f"Not corrected: {answer.get('error_message') or answer.get('message')}")
+    else:
+        say(f"{answer['status']}: {answer['message']} Delivery {answer['delivery_id']}.")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> dict[str, Any]:
+    """As the operator of this household, or as the caller whose token POSTROOM_TOKEN is."""
+    settings, _ = from_process({"home": home})
+    patience = given.get("wait_seconds", settings.delivery.notify_wait_seconds) + _MARGIN_SECONDS
+    if (there := elsewhere(settings, home)) is not None:
+        return there.correct(path_of("deliveries", identifier, act), given, patience, key)
+    from postroom.cli.household_peer import call
+
+    named = {"delivery_id": identifier, **given} | ({"idempotency_key": key} if key else {})
+    try:
+        return call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience)
+    except InternalError as error:
+        raise SettingsError(f"The messenger cannot do this: {error.message}.") from None

@@ -1,0 +1,75 @@
+"""`postroom revise` and `postroom recall`, and what `postroom why` says of both sides afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.app.living import QUICK, Living, living
+from tests.cli.command import Done, postroom_beside
+from tests.services.ports import free_port
+
+
+def ports() -> dict[str, dict[str, int]]:
+    return {"ports": {"messenger": free_port()}}
+
+
+async def run(household: Living, *arguments: str) -> Done:
+    """The command reads where the messenger is from its settings, as always."""
+    file = household.settings.home / "postroom.toml"
+    file.write_text(f"[ports]\nmessenger = {household.settings.ports.messenger}\n")
+    return await postroom_beside(*arguments)
+
+
+@pytest.mark.requirement("content:corrections-are-seen")
+async def test_a_message_is_revised_and_recalled_and_both_sides_say_so(home: Path) -> None:
+    async with living(home, QUICK, ports()) as household:
+        delivery_id = (await household.notify(message="The train leaves at 8"))["delivery"]["delivery_id"]
+
+        revised = await run(household, "revise", delivery_id, "The train leaves at 9")
+        [edit] = re.findall(r"Delivery ([0-9a-f-]{36})\.", revised.out)
+        texts = await household.texts()
+        recalled = await run(household, "recall", delivery_id, "--reason", "wrong day")
+        again = await run(household, "revise", delivery_id, "The train leaves at 10")
+        original, correction = [(await run(household, "why", one)).out for one in (delivery_id, edit)]
+        trace = (await run(household, "trace", delivery_id, "--json")).out
+        [message] = await household.received()
+
+    assert revised.code == 0 and "revised: The message was edited where it stands." in revised.out
+    assert texts == ["The train leaves at 9"]
+    assert recalled.code == 0 and "recalled: The message was deleted" in recalled.out
+    assert message["is_deleted"]
+    assert again.code == 1 and "recalled before" in again.error
+    assert "operator revised it by an edit" in original and edit in original
+    assert "operator recalled it by deleting it" in original
+    assert f"It revises delivery {delivery_id}, as operator asked." in correction
+    [shown] = json.loads(trace)["deliveries"]
+    assert [one["act"] for one in shown["corrections"]] == ["revise", "recall"]
+    assert "wrong day" not in message["text"]
+
+
+@pytest.mark.requirement("content:corrections-are-seen")
+async def test_what_was_withdrawn_says_who_did_it(home: Path) -> None:
+    async with living(home, QUICK, ports(), {"approvals": {"enabled": True, "ask_owner": False}}) as household:
+        delivery_id = (await household.notify(recipient="4242"))["delivery"]["delivery_id"]
+
+        done = await run(household, "recall", delivery_id)
+        why = (await run(household, "why", delivery_id)).out
+        status = await household.call("health", "notify_status", {"delivery_id": delivery_id})
+        figures = await household.call("messenger", "messenger_delivery_stats", {})
+
+    assert done.code == 0 and "withdrawn: " in done.out
+    assert why.startswith("It was not sent: operator withdrew it")
+    assert (status["status"], status["error_message"]) == ("error", "withdrawn by operator")
+    assert (figures["total_deliveries"], figures["failed_count"], figures["unfinished_count"]) == (0, 0, 0)
+
+
+async def test_an_id_that_names_nothing_is_refused_in_one_sentence(home: Path) -> None:
+    async with living(home, QUICK, ports()) as household:
+        done = await run(household, "recall", "00000000-0000-7000-8000-000000000000")
+
+    assert done.code == 1
+    assert "names no delivery of yours" in done.error
