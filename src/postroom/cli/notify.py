@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -40,6 +41,9 @@ def notify(
     ] = None,
     priority: Annotated[str | None, typer.Option("--priority", help="high, medium or low.")] = None,
     format: Annotated[str | None, typer.Option("--format", help="Of the message: plain or markdown.")] = None,
+    attach: Annotated[
+        list[Path] | None, typer.Option("--attach", help="A file that goes with it; may be given several times.")
+    ] = None,
     wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
     home: Home = None,
     roster: Roster = None,
@@ -69,8 +73,14 @@ def notify(
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
             raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
+        if attach:
+            from postroom.cli.attach import upload_there
+
+            asked["attachments"] = upload_there(there, attach)
         answer = there.notify({"to": recipient, **asked}, patience)
     else:
+        if attach:
+            asked["attachments"] = _taken_here(overrides, attach, butler or _BUTLER)
         answer = _here(settings, overrides, butler or _BUTLER, {"recipient": recipient, **asked}, patience)
     failed = answer["status"] == "error"
     if json:
@@ -81,6 +91,13 @@ def notify(
         say(_sentence(answer))
     if failed:
         raise typer.Exit(1)
+
+
+def _taken_here(overrides: Mapping[str, str | None], files: list[Path], butler: str) -> list[dict[str, str]]:
+    from postroom.cli.attach import take_here
+    from postroom.system.settings.load import from_process
+
+    return take_here(from_process(overrides)[0], files, butler)
 
 
 def _here(

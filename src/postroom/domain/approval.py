@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from postroom.domain.attachment import Attachment, attachments_text
 from postroom.domain.delivery import Format, Intent, Message, Status
 from postroom.domain.errors import FieldError
 from postroom.domain.ids import DeliveryId
@@ -65,6 +66,7 @@ class Content:
     emoji: str | None
     markup: Markup | None = None
     format: Format = Format.PLAIN
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -83,6 +85,8 @@ class Content:
             parts.append(markup_text(self.markup))
         if self.format is not Format.PLAIN:
             parts.append(f"format:{self.format}")
+        if self.attachments:
+            parts.append(f"files:{attachments_text(self.attachments)}")
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
     def to_message(self, delivery_id: DeliveryId) -> Message:
@@ -96,6 +100,7 @@ class Content:
             thread=self.thread,
             markup=self.markup,
             format=self.format,
+            attachments=self.attachments,
         )
 
 
@@ -110,6 +115,7 @@ def content_of(new: NewDelivery) -> Content:
         emoji=new.emoji,
         markup=new.markup,
         format=new.format,
+        attachments=new.attachments,
     )
 
 

@@ -116,6 +116,20 @@ class MessagesSettings(SettingsSection):
     """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
     mark_repeats: bool = True
     """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
+    outbox: tuple[Path, ...] = ()
+    """Folders below which callers may name files to attach; relative to the data directory."""
+    files: str = "files"
+    """Where attached files are kept: a folder, relative to the data directory, or s3://BUCKET/PREFIX."""
+    file_megabytes_per_day: Positive = 1000
+    """How much one caller may hand in within a day."""
+    s3_endpoint_url: str = ""
+    """The S3-compatible server; empty: Amazon's."""
+    s3_region: str = ""
+    """Its region; empty: what the environment says."""
+    s3_access_key: Secret = Secret("")
+    """Empty: what the environment says; the secret one likewise."""
+    s3_secret_key: Secret = Secret("")
+    """The other half of it."""
 
 
 class ApprovalSettings(SettingsSection):

@@ -57,6 +57,7 @@ def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: 
         emoji=notify.emoji,
         markup=before.markup,
         format=before.format,
+        attachments=before.attachments,
     )
 
 

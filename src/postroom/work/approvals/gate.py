@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from postroom.domain.approval import Parking, content_of
+from postroom.domain.approval import Parking, StandingRule, content_of
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
 from postroom.system.signal import Signal
 from postroom.work.approvals.policy import ApprovalPolicy
-from postroom.work.approvals.record import ParkingRecord
-from postroom.work.approvals.risk import risk_of
+from postroom.work.approvals.record import Choose, ParkingRecord
+from postroom.work.approvals.risk import always_asks, risk_of
 from postroom.work.approvals.rules import arguments_of, standing
 
 INBOX_ORIGIN: Final = "inbox"
+
+
+def _no_rule(_rules: Sequence[StandingRule]) -> Sequence[StandingRule]:
+    return ()
 
 
 class Trust(Protocol):
@@ -58,6 +63,8 @@ class ApprovalGate:
     signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
 
     async def passes(self, new: NewDelivery) -> bool:
+        if new.attachments and always_asks(content_of(new)):
+            return False
         return (
             new.revises is not None  # the ledger has found the delivery it revises, which has passed here itself
             or await self.trust.is_trusted(new.channel, new.address)
@@ -74,7 +81,9 @@ class ApprovalGate:
             expires_at_us=now_us + self.policy.expiry_us,
             most_pending=self.policy.most_pending_per_origin,
         )
-        choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
+        choose: Choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
+        if always_asks(content):
+            choose = _no_rule
         inserted = await self.record.park(new, parking, choose)
         if inserted.created and inserted.snapshot.status is Status.AWAITING_APPROVAL:
             self.signal.ring()
