@@ -8,7 +8,7 @@ from typing import assert_never
 
 from postroom.app.household_key import household_key
 from postroom.app.own_channel import own_channel
-from postroom.domain.ports import Channel
+from postroom.domain.ports import Channel, FileContents
 from postroom.system.settings import SettingsError
 from postroom.system.settings.accounts import (
     Account,
@@ -34,10 +34,10 @@ from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.webhook.channel import Webhook
 
 
-def account_channel(account: Account, home: Path) -> Channel:
+def account_channel(account: Account, home: Path, files: FileContents | None = None) -> Channel:
     """Raises SettingsError for credentials that cannot be any; its sentence never repeats them."""
     try:
-        return _made(account, home)
+        return _made(account, home, files)
     except ValueError as error:
         raise SettingsError(f"{section_name(account)}: {error}.") from None
 
@@ -53,11 +53,11 @@ def answers_topic(home: Path, name: str) -> str:
     return f"postroom-{hmac.digest(key, name.encode(), 'sha256').hex()[:24]}"
 
 
-def _made(account: Account, home: Path) -> Channel:
+def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
     name, options = account.name, account.options
     match options:
         case ChannelSettings():
-            return own_channel(name, options)
+            return own_channel(name, options, files)
         case TelegramSettings() | TelegramAccount():
             return Telegram(options.token.reveal(), options.api_base_url, name=name)
         case EmailSettings() | EmailAccount():

@@ -263,7 +263,7 @@ class _Builder:
         return butler
 
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
-        channels = build_channels(self._settings, sandbox)
+        channels = build_channels(self._settings, sandbox, store.files)
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )

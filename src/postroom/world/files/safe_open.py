@@ -39,10 +39,14 @@ def opened_below(folder: Path, parts: Sequence[str]) -> Iterator[OutboxFile]:
     so whatever is moved meanwhile, what is read lies below the outbox.
     """
     descriptor, owner = _walked(folder, parts)
-    with os.fdopen(descriptor, "rb", buffering=0) as source:
+    try:
         seen = os.fstat(descriptor)
         _check(seen, owner)
         os.set_blocking(descriptor, True)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    with os.fdopen(descriptor, "rb", buffering=0) as source:
         yield OpenedFile(source=source, seen=seen)
 
 
