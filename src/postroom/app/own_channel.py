@@ -57,7 +57,7 @@ def own_channel(name: str, settings: ChannelSettings, files: FileContents | None
     factory = _factory(name, settings.factory)
     options = {option: value.reveal() for option, value in settings.options.items()}
     said = _said(name, factory)
-    given: dict[str, Any] = {**options, "files": files} if said and said.files and files else options
+    given: dict[str, Any] = {**options, "files": files} if said and said.files else options
     try:
         channel = factory(**given)
     except (TypeError, ValueError) as error:

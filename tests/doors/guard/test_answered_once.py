@@ -39,6 +39,7 @@ ROUTES: Final = {
     "api /v1/asks/{ask_id}/cancel": KEPT,
     "api /v1/asks/{ask_id}/revise": KEPT,
     "api /v1/notify": OWN_KEY,
+    "api /v1/uploads": OWN_KEY,
     "api /v1/people": KEPT,
     "api /v1/people/{person_id}/pair": OWN_KEY,
     "api /v1/approvals/{action_id}/approve": KEPT,
