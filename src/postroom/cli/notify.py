@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from postroom.cli.elsewhere import elsewhere
+from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.channel_names import AUTO
 from postroom.domain.nearest import did_you_mean
@@ -73,15 +73,10 @@ def notify(
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
             raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
-        if attach:
-            from postroom.cli.attach import upload_there
-
-            asked["attachments"] = upload_there(there, attach)
-        answer = there.notify({"to": recipient, **asked}, patience)
+        answer = there.notify({"to": recipient, **asked, **_uploaded(there, attach)}, patience)
     else:
-        if attach:
-            asked["attachments"] = _taken_here(overrides, attach, butler or _BUTLER)
-        answer = _here(settings, overrides, butler or _BUTLER, {"recipient": recipient, **asked}, patience)
+        asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
+        answer = _here(settings, overrides, butler or _BUTLER, asked, patience)
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
@@ -93,11 +88,21 @@ def notify(
         raise typer.Exit(1)
 
 
-def _taken_here(overrides: Mapping[str, str | None], files: list[Path], butler: str) -> list[dict[str, str]]:
+def _uploaded(there: Elsewhere, files: list[Path] | None) -> dict[str, Any]:
+    if not files:
+        return {}
+    from postroom.cli.attach import upload_there
+
+    return {"attachments": upload_there(there, files)}
+
+
+def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, butler: str) -> dict[str, Any]:
+    if not files:
+        return {}
     from postroom.cli.attach import take_here
     from postroom.system.settings.load import from_process
 
-    return take_here(from_process(overrides)[0], files, butler)
+    return {"attachments": take_here(from_process(overrides)[0], files, butler)}
 
 
 def _here(

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from postroom.domain.file_ports import OutboxRefusal
-from postroom.work.files.outbox_path import Place, places
+from postroom.work.files.outbox_path import OutboxPlace, places
 
-OUTBOX = [Path("/srv/outbox"), Path("/home/ann/out")]
+OUTBOX = [Path("/srv/outbox"), Path("/srv/ann/out")]
 
 
 def test_an_absolute_path_names_its_folder_and_another_may_lie_below_any() -> None:
-    assert places("/home/ann/out/a/b.txt", OUTBOX) == [Place(OUTBOX[1], ("a", "b.txt"))]
-    assert places("a/b.txt", OUTBOX) == [Place(one, ("a", "b.txt")) for one in OUTBOX]
+    assert places("/srv/ann/out/a/b.txt", OUTBOX) == [OutboxPlace(OUTBOX[1], ("a", "b.txt"))]
+    assert places("a/b.txt", OUTBOX) == [OutboxPlace(one, ("a", "b.txt")) for one in OUTBOX]
 
 
 @pytest.mark.requirement("content:files-outbox-only")

@@ -13,12 +13,12 @@ _OUTSIDE: Final = "is not below an outbox folder of yours"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutboxPlace:
     folder: Path
     parts: tuple[str, ...]
 
 
-def places(path: str, outbox: Sequence[Path]) -> list[Place]:
+def places(path: str, outbox: Sequence[Path]) -> list[OutboxPlace]:
     """Where to look, in order. An absolute path names its folder; another may lie below any of them."""
     if not outbox:
         raise OutboxRefusal("cannot be used: no outbox folder is set for you; upload the file", "no_outbox")
@@ -35,8 +35,8 @@ def places(path: str, outbox: Sequence[Path]) -> list[Place]:
     return wanted
 
 
-def _below(asked: PurePosixPath, folder: Path) -> Place | None:
+def _below(asked: PurePosixPath, folder: Path) -> OutboxPlace | None:
     if not asked.is_absolute():
-        return Place(folder, asked.parts)
+        return OutboxPlace(folder, asked.parts)
     root = PurePosixPath(folder)
-    return Place(folder, asked.relative_to(root).parts) if asked.is_relative_to(root) else None
+    return OutboxPlace(folder, asked.relative_to(root).parts) if asked.is_relative_to(root) else None

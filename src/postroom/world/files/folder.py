@@ -1,4 +1,4 @@
-"""Files in a folder, each under the hash of its bytes: `ab/cdef…`. The folder may be shared by many machines."""
+"""Files in a folder, which many machines may share, each under the hash of its bytes: `ab/cdef…`."""
 
 from __future__ import annotations
 
