@@ -59,17 +59,18 @@ def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
         case ChannelSettings():
             return own_channel(name, options, files)
         case TelegramSettings() | TelegramAccount():
-            return Telegram(options.token.reveal(), options.api_base_url, name=name)
+            return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files)
         case EmailSettings() | EmailAccount():
-            return _email(name, options)
+            return _email(name, options, files)
         case NtfyAccount():
             topic = options.answers_topic.reveal() or answers_topic(home, name)
-            return Ntfy(name, options.url.reveal(), options.token.reveal(), topic)
+            return Ntfy(name, options.url.reveal(), options.token.reveal(), topic, files=files)
         case SlackAccount():
-            return Slack(name, options.bot_token.reveal(), options.app_token.reveal(), options.api_base_url)
+            bot, app = options.bot_token.reveal(), options.app_token.reveal()
+            return Slack(name, bot, app, options.api_base_url, files=files)
         case DiscordAccount():
             token, words = options.bot_token.reveal(), options.message_content
-            return Discord(name, token, options.api_base_url, message_content=words)
+            return Discord(name, token, options.api_base_url, message_content=words, files=files)
         case WebhookAccount():
             return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private)
         case AppriseAccount():
@@ -78,7 +79,7 @@ def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
             assert_never(options)
 
 
-def _email(name: str, options: EmailSettings | EmailAccount) -> Email:
+def _email(name: str, options: EmailSettings | EmailAccount, files: FileContents | None) -> Email:
     if isinstance(options, EmailAccount) and mailbox(options.address) is None:
         raise ValueError("address must be a single e-mail address")
     return Email(
@@ -90,6 +91,7 @@ def _email(name: str, options: EmailSettings | EmailAccount) -> Email:
         options.sender,
         name=name,
         imap=_imap(options),
+        files=files,
     )
 
 

@@ -20,7 +20,10 @@ def build_channels(
     if sandbox is None:
         return {account.name: account_channel(account, settings.home, files) for account in settings.accounts}
     kinds = account_kinds(settings)
-    return {name: sandbox_channel(name, kinds[name], sandbox, settings.home) for name in configured_channels(settings)}
+    return {
+        name: sandbox_channel(name, kinds[name], sandbox, settings.home, files)
+        for name in configured_channels(settings)
+    }
 
 
 def owner_of(settings: Settings) -> Owner:
