@@ -606,6 +606,27 @@ CONTENT: Sections = {
         "text counts for it.",
         "corrections-are-seen": "why, trace and the console show the corrections of a message, and what one corrects.",
     },
+    "Files": {
+        "files-one-source": "Each attachment has exactly one of path, upload_id and data; what is wrong is named as it "
+        "was written.",
+        "files-outbox-only": "A path counts only below the caller's outbox folders, and never by way of .. or a dot.",
+        "files-opened-safely": "A path is opened without following a link; hard links, pipes, folders and foreign "
+        "files are refused, and a swap leads nowhere else.",
+        "files-secrets-stay": "A file that looks like a private key or a known token is refused.",
+        "files-type-by-content": "The bytes say what a file is; a declared type or a name that contradicts is refused.",
+        "files-limits-first": "How many files and bytes are too many is said before anything is stored, by the "
+        "channel's own limits and ours.",
+        "files-by-hash": "Bytes are kept under their hash, once, and are checked whenever they are read.",
+        "files-uploads": "POST /v1/uploads takes one file of a sender; it goes with one message of that sender within "
+        "an hour.",
+        "files-same-key": "The same key with the same files is the same delivery; with another file it is refused.",
+        "files-in-approvals": "Who decides sees name, size, type, hash and the beginning of each file; what was "
+        "approved is what is sent.",
+        "files-dangerous-ask": "A file raises the risk by one step; archives and programs always wait for a person.",
+        "files-not-executed": "No page of the console runs anything in a file.",
+        "files-pruned": "Bytes go when no upload and no delivery needs them, and never before.",
+        "files-elsewhere": "Many machines share a folder, or a store that speaks S3.",
+    },
 }
 
 

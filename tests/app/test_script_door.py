@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from postroom.app.files import file_taking
 from postroom.app.script_door import ScriptDoor
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint
@@ -170,6 +171,7 @@ async def door_for_programs(household: Living) -> AsyncIterator[str]:
             clock=SystemClock(),
             mint=IdMint(),
             channels=KINDS,
+            files=file_taking(household.settings, store, (), SystemClock(), IdMint()),
         )
         app = FastAPI()
         for router in door.routers():

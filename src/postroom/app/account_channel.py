@@ -8,7 +8,7 @@ from typing import assert_never
 
 from postroom.app.household_key import household_key
 from postroom.app.own_channel import own_channel
-from postroom.domain.ports import Channel
+from postroom.domain.ports import Channel, FileContents
 from postroom.system.settings import SettingsError
 from postroom.system.settings.accounts import (
     Account,
@@ -34,10 +34,10 @@ from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.webhook.channel import Webhook
 
 
-def account_channel(account: Account, home: Path) -> Channel:
+def account_channel(account: Account, home: Path, files: FileContents | None = None) -> Channel:
     """Raises SettingsError for credentials that cannot be any; its sentence never repeats them."""
     try:
-        return _made(account, home)
+        return _made(account, home, files)
     except ValueError as error:
         raise SettingsError(f"{section_name(account)}: {error}.") from None
 
@@ -53,23 +53,24 @@ def answers_topic(home: Path, name: str) -> str:
     return f"postroom-{hmac.digest(key, name.encode(), 'sha256').hex()[:24]}"
 
 
-def _made(account: Account, home: Path) -> Channel:
+def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
     name, options = account.name, account.options
     match options:
         case ChannelSettings():
-            return own_channel(name, options)
+            return own_channel(name, options, files)
         case TelegramSettings() | TelegramAccount():
-            return Telegram(options.token.reveal(), options.api_base_url, name=name)
+            return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files)
         case EmailSettings() | EmailAccount():
-            return _email(name, options)
+            return _email(name, options, files)
         case NtfyAccount():
             topic = options.answers_topic.reveal() or answers_topic(home, name)
-            return Ntfy(name, options.url.reveal(), options.token.reveal(), topic)
+            return Ntfy(name, options.url.reveal(), options.token.reveal(), topic, files=files)
         case SlackAccount():
-            return Slack(name, options.bot_token.reveal(), options.app_token.reveal(), options.api_base_url)
+            bot, app = options.bot_token.reveal(), options.app_token.reveal()
+            return Slack(name, bot, app, options.api_base_url, files=files)
         case DiscordAccount():
             token, words = options.bot_token.reveal(), options.message_content
-            return Discord(name, token, options.api_base_url, message_content=words)
+            return Discord(name, token, options.api_base_url, message_content=words, files=files)
         case WebhookAccount():
             return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private)
         case AppriseAccount():
@@ -78,7 +79,7 @@ def _made(account: Account, home: Path) -> Channel:
             assert_never(options)
 
 
-def _email(name: str, options: EmailSettings | EmailAccount) -> Email:
+def _email(name: str, options: EmailSettings | EmailAccount, files: FileContents | None) -> Email:
     if isinstance(options, EmailAccount) and mailbox(options.address) is None:
         raise ValueError("address must be a single e-mail address")
     return Email(
@@ -90,6 +91,7 @@ def _email(name: str, options: EmailSettings | EmailAccount) -> Email:
         options.sender,
         name=name,
         imap=_imap(options),
+        files=files,
     )
 
 

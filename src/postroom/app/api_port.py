@@ -20,6 +20,8 @@ from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
+from postroom.doors.scripts.upload_body import MOST_UPLOAD_BYTES
+from postroom.doors.scripts.upload_routes import UPLOADS
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
 from postroom.work.inbox.confirmation import PATH as CONFIRM
@@ -27,7 +29,9 @@ from postroom.work.questions.links import PATH as ASK_LINK
 
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
-OWN_KEY: Final = frozenset({"/v1/asks", "/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
+OWN_KEY: Final = frozenset(
+    {"/v1/asks", "/v1/intents", "/v1/notify", UPLOADS}
+)  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
 _OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK)
@@ -102,6 +106,7 @@ def api_app(
         public=public,
         own_doors=own_doors,
         without_referrer=(ASK_LINK,),
+        streamed={UPLOADS: MOST_UPLOAD_BYTES},
         hosts=hosts,
         origins=origins,
     )

@@ -124,4 +124,5 @@ async def approving(
             mint=mint,
             released=plane.dispatcher.wake,
             decided=asking.bells.every.ring,
+            files=store.files,
         )

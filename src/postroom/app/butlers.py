@@ -23,6 +23,7 @@ from postroom.system.roster.config import ButlerConfig
 from postroom.system.roster.endpoints import Endpoints
 from postroom.system.settings import Settings
 from postroom.work.butlers.scheduler import Scheduler
+from postroom.work.files.taking import FileTaking
 from postroom.world.store.butlers.appointments import StoredAppointments
 from postroom.world.store.butlers.state import StoredState
 from postroom.world.store.engine.database import Database
@@ -39,6 +40,7 @@ class ButlerWorld:
     clock: Clock
     mint: IdMint
     environment: Mapping[str, str]
+    files: FileTaking
 
 
 def build_butler(
@@ -56,6 +58,7 @@ def build_butler(
         outbound=outbound,
         switchboard=switchboard,
         default_wait_seconds=world.settings.delivery.notify_wait_seconds,
+        files=world.files,
     )
 
     async def by_appointment(arguments: Mapping[str, Any]) -> Outcome:

@@ -7,18 +7,23 @@ from typing import Final
 from postroom.app.account_channel import account_channel
 from postroom.app.known_channels import account_kinds, configured_channels
 from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
-from postroom.domain.ports import Channel
+from postroom.domain.ports import Channel, FileContents
 from postroom.system.settings import Owner, Settings
 
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
 
 
-def build_channels(settings: Settings, sandbox: SandboxAddress | None) -> dict[str, Channel]:
+def build_channels(
+    settings: Settings, sandbox: SandboxAddress | None, files: FileContents | None = None
+) -> dict[str, Channel]:
     """Raises SettingsError for credentials that cannot be any."""
     if sandbox is None:
-        return {account.name: account_channel(account, settings.home) for account in settings.accounts}
+        return {account.name: account_channel(account, settings.home, files) for account in settings.accounts}
     kinds = account_kinds(settings)
-    return {name: sandbox_channel(name, kinds[name], sandbox, settings.home) for name in configured_channels(settings)}
+    return {
+        name: sandbox_channel(name, kinds[name], sandbox, settings.home, files)
+        for name in configured_channels(settings)
+    }
 
 
 def owner_of(settings: Settings) -> Owner:

@@ -117,9 +117,13 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         questions_section(questions),
         inbox_desk(database, world.inbox, questions),
         approvals_desk(
-            settings, tools, world.approvals, Approvers(settings.approvals.approvers, world.store.household)
+            settings,
+            tools,
+            world.approvals,
+            Approvers(settings.approvals.approvers, world.store.household),
+            world.store.files,
         ),
-        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools),
+        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools),
         people_desk(world.settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring),

@@ -8,7 +8,7 @@ from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing
 from postroom.app.store import OpenedStore
-from postroom.domain.ports import Clock
+from postroom.domain.ports import Clock, FileContents
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
@@ -39,7 +39,11 @@ def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> Co
 
 
 def approvals_desk(
-    settings: Settings, tools: Tools, approvals: Approvals | None, approvers: Collection[str]
+    settings: Settings,
+    tools: Tools,
+    approvals: Approvals | None,
+    approvers: Collection[str],
+    files: FileContents,
 ) -> ConsoleSection:
     """Straight to the work when the messenger runs in this process; over its tools when it does not."""
     is_on, may_decide = settings.approvals_on, approver(approvers)
@@ -48,7 +52,7 @@ def approvals_desk(
         decisions = OwnDecisions(approvals=approvals, may_decide=may_decide)
     known = known_channels(settings)
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
-    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters)
+    pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters, files=files)
     rules = RulePages(standing=decisions, is_on=is_on, channels=sorted(known))
     return approvals_section(pages, rules, may_decide)
 

@@ -20,6 +20,7 @@ from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
+from postroom.app.files import file_taking
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
@@ -215,6 +216,7 @@ class _Builder:
             clock=self._clock,
             mint=self._mint,
             environment=self._environment,
+            files=file_taking(self._settings, store, self._roster, self._clock, self._mint),
         )
         for config in sorted(mine, key=lambda one: one.name != MESSENGER):
             if config.name == MESSENGER:
@@ -261,7 +263,7 @@ class _Builder:
         return butler
 
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
-        channels = build_channels(self._settings, sandbox)
+        channels = build_channels(self._settings, sandbox, store.files)
         plane = await self._stack.enter_async_context(
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
@@ -301,7 +303,7 @@ class _Builder:
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:
-        door = await script_door(self._settings, store, self._peers, self._clock, self._mint)
+        door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store)]
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from postroom.domain.capabilities import UNDECLARED, Capabilities
 from postroom.domain.delivery import Message, Receipt
-from postroom.domain.ports import Channel, Probe
+from postroom.domain.ports import Channel, FileContents, Probe
 from postroom.system.settings import SettingsError
 from postroom.system.settings.accounts import ChannelSettings
 
@@ -48,17 +48,23 @@ class UndeclaredProbe(Undeclared):
         return who
 
 
-def own_channel(name: str, settings: ChannelSettings) -> Channel:
-    """Whoever writes the settings may run code here; nobody else can name a factory."""
+def own_channel(name: str, settings: ChannelSettings, files: FileContents | None = None) -> Channel:
+    """
+    Whoever writes the settings may run code here; nobody else can name a factory.
+
+    One that says it carries files is given the way to their bytes as `files`.
+    """
     factory = _factory(name, settings.factory)
     options = {option: value.reveal() for option, value in settings.options.items()}
+    said = _said(name, factory)
+    given: dict[str, Any] = {**options, "files": files} if said and said.files else options
     try:
-        channel = factory(**options)
+        channel = factory(**given)
     except (TypeError, ValueError) as error:
         raise SettingsError(f"channels.{name}: {settings.factory} does not take these options ({error}).") from None
     if getattr(channel, "name", None) != name:
         raise SettingsError(f"channels.{name}: {settings.factory} makes a channel of another name.")
-    return _declaring(name, channel, _said(name, factory) or UNDECLARED)
+    return _declaring(name, channel, said or UNDECLARED)
 
 
 def declared(name: str, settings: ChannelSettings) -> Capabilities:

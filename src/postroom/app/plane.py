@@ -11,6 +11,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry
 
 from postroom.app.approvals import build_gate
+from postroom.app.files import carried_files
 from postroom.app.known_channels import known_channels
 from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
@@ -96,6 +97,7 @@ def build_plane(
         clock=clock,
         meter=meter,
         mint=mint.mint,
+        files=carried_files(store, clock),
         gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)

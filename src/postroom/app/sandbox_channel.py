@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from postroom.app.account_channel import answers_topic
-from postroom.domain.ports import Channel
+from postroom.domain.ports import Channel, FileContents
 from postroom.domain.web_address import in_url, web_address
 from postroom.programs.sandbox.bot_name import sandbox_token
 from postroom.programs.sandbox.faces.known import FACES
@@ -51,21 +51,23 @@ class SandboxAddress:
         return f"imap://{in_url(self.host)}:{self.imap_port}"
 
 
-def sandbox_channel(name: str, kind: str, sandbox: SandboxAddress, home: Path) -> Channel:
+def sandbox_channel(
+    name: str, kind: str, sandbox: SandboxAddress, home: Path, files: FileContents | None = None
+) -> Channel:
     url = sandbox.bot_api_url
     match kind:
         case "telegram":
-            return Telegram(sandbox_token("" if name == kind else name), url, name=name)
+            return Telegram(sandbox_token("" if name == kind else name), url, name=name, files=files)
         case "email":
             sender = "postroom@sandbox.example" if name == kind else f"{name}@sandbox.example"
             imap = _imap(sandbox, sender)
-            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name, imap=imap)
+            return Email(sandbox.host, sandbox.smtp_port, "none", None, None, sender, name=name, imap=imap, files=files)
         case "ntfy":
-            return Ntfy(name, f"{url}/ntfy", answers_topic=answers_topic(home, name))
+            return Ntfy(name, f"{url}/ntfy", answers_topic=answers_topic(home, name), files=files)
         case "slack":
-            return Slack(name, *_SLACK_TOKENS, f"{url}/api")
+            return Slack(name, *_SLACK_TOKENS, f"{url}/api", files=files)
         case "discord":
-            return Discord(name, _DISCORD_TOKEN, f"{url}/api/v10")
+            return Discord(name, _DISCORD_TOKEN, f"{url}/api/v10", files=files)
         case _:
             raise ValueError(f"the sandbox has no face for {kind}")
 

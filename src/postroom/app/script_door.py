@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from fastapi import APIRouter
 
 from postroom.app.accounts import Accounts
 from postroom.app.address_book import Approvers
+from postroom.app.files import file_taking
 from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.ledger_view import LedgerView
 from postroom.app.parts import SWITCHBOARD
@@ -27,8 +28,10 @@ from postroom.doors.scripts.correction_routes import correction_router
 from postroom.doors.scripts.delivery_routes import delivery_router
 from postroom.doors.scripts.notify_routes import notify_router
 from postroom.doors.scripts.sending import Sending
-from postroom.system.roster.config import MESSENGER
+from postroom.doors.scripts.upload_routes import upload_router
+from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.settings import Settings
+from postroom.work.files.taking import FileTaking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
@@ -37,7 +40,9 @@ Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
 
 
-async def script_door(settings: Settings, store: OpenedStore, peers: Peers, clock: Clock, mint: IdMint) -> ScriptDoor:
+async def script_door(
+    settings: Settings, store: OpenedStore, peers: Peers, clock: Clock, mint: IdMint, roster: Iterable[ButlerConfig]
+) -> ScriptDoor:
     return ScriptDoor(
         settings=settings,
         store=store,
@@ -47,6 +52,7 @@ async def script_door(settings: Settings, store: OpenedStore, peers: Peers, cloc
         clock=clock,
         mint=mint,
         channels=known_channels(settings),
+        files=file_taking(settings, store, roster, clock, mint),
     )
 
 
@@ -60,12 +66,14 @@ class ScriptDoor:
     clock: Clock
     mint: IdMint
     channels: KnownChannels
+    files: FileTaking
 
     def routers(self) -> list[APIRouter]:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
         return [
             notify_router(self._sending().notify),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
+            upload_router(self.files),
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
@@ -80,6 +88,7 @@ class ScriptDoor:
                 outbound=self.outbound,
                 switchboard=self.switchboard,
                 default_wait_seconds=self.settings.delivery.notify_wait_seconds,
+                files=self.files,
             ),
             clock=self.clock,
             mint=self.mint,

@@ -9,6 +9,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from postroom.app.address_book import stored_people
+from postroom.app.files import KeptFiles, open_files
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Ledger
 from postroom.system.clock import SystemClock
@@ -38,6 +39,7 @@ class OpenedStore:
     questions: QuestionNotices  # what others do to questions, as long as it is heard
     people: StoredPeople  # one for the process, so that what it changes is known at once
     household: HouseholdPeople
+    files: KeptFiles
 
 
 @asynccontextmanager
@@ -69,7 +71,7 @@ def _sqlite(settings: Settings) -> OpenedStore:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600, exist_ok=True)
     database = SqliteDatabase(path)
-    return _opened(database, SqliteLedger(database), lambda *_: nullcontext())
+    return _opened(database, SqliteLedger(database), lambda *_: nullcontext(), open_files(settings))
 
 
 def _postgres(settings: Settings) -> OpenedStore:
@@ -89,11 +91,15 @@ def _postgres(settings: Settings) -> OpenedStore:
     )
     questions = QuestionNotices()
     listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database, questions)
-    return _opened(database, PostgresLedger(database), listening, questions)
+    return _opened(database, PostgresLedger(database), listening, open_files(settings), questions)
 
 
 def _opened(
-    database: Database, ledger: Ledger, listening: Listening, questions: QuestionNotices | None = None
+    database: Database,
+    ledger: Ledger,
+    listening: Listening,
+    files: KeptFiles,
+    questions: QuestionNotices | None = None,
 ) -> OpenedStore:
     people = stored_people(database, IdMint())
     household = HouseholdPeople(people, SystemClock())
@@ -104,4 +110,5 @@ def _opened(
         questions=questions or QuestionNotices(),
         people=people,
         household=household,
+        files=files,
     )

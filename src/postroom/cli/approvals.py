@@ -150,6 +150,10 @@ def _show(action: dict[str, Any]) -> None:
             say(f"{name}: {visible[name]}")
     for link in action.get("links", []):
         say(f"link: {link['label']} leads to {link['target']}" + (" (not what it says)" if link["misleading"] else ""))
+    for file in action.get("attachments", []):
+        say(f"file: {file['visible_name']} ({file['size']:,} bytes, {file['media_type']}, SHA-256 {file['sha256']})")
+        if file.get("preview"):
+            say("".join(f"    {line}\n" for line in file["preview"].splitlines()[:20]).rstrip("\n"))
     for warning in action["warnings"]:
         say(f"warning: {warning['field']} hides {warning['character']} at {warning['position']}")
     say(f"risk {action['risk_tier']}, {action['status']}, expires {action['expires_at']}")

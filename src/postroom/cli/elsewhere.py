@@ -11,7 +11,9 @@ from urllib.parse import quote, urlencode
 from postroom.domain.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from http.client import HTTPResponse
+    from pathlib import Path
     from urllib.request import Request
 
     from postroom.system.settings import Settings
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
+_PIECE_BYTES = 256 * 1024
 
 
 class ElsewhereError(UserError):
@@ -66,6 +69,22 @@ class Elsewhere:
         status, answer = self._call("POST", path, body, timeout_seconds, {"Idempotency-Key": key} if key else {})
         return answer if "error_class" in answer or "revises" in answer else self._checked(status, answer)
 
+    def upload(self, file: Path, timeout_seconds: float) -> dict[str, Any]:
+        from postroom.cli.attach import form_of
+
+        head, tail, form = form_of(file)
+
+        def pieces() -> Iterator[bytes]:
+            yield head
+            with file.open("rb") as source:
+                while piece := source.read(_PIECE_BYTES):
+                    yield piece
+            yield tail
+
+        size = len(head) + file.stat().st_size + len(tail)
+        headers = {"Content-Type": form, "Content-Length": str(size)}
+        return self._checked(*self._sent("POST", "/v1/uploads", pieces(), headers, timeout_seconds))
+
     def _checked(self, status: int, answer: dict[str, Any]) -> dict[str, Any]:
         if 200 <= status < 300:
             return answer
@@ -81,12 +100,22 @@ class Elsewhere:
         timeout_seconds: float,
         more: Mapping[str, str] | None = None,
     ) -> tuple[int, dict[str, Any]]:
+        data = None if body is None else json.dumps(body).encode()
+        return self._sent(method, path, data, {"Content-Type": "application/json", **(more or {})}, timeout_seconds)
+
+    def _sent(
+        self,
+        method: str,
+        path: str,
+        data: bytes | Iterator[bytes] | None,
+        more: dict[str, str],
+        timeout_seconds: float,
+    ) -> tuple[int, dict[str, Any]]:
         from http.client import HTTPException
         from urllib.error import HTTPError, URLError
         from urllib.request import Request
 
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **(more or {})}
-        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.token}", **more}
         try:
             request = Request(self.url + path, data=data, headers=headers, method=method)  # noqa: S310  # checked below
             with _open(request, timeout_seconds) as response:

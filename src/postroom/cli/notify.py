@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from postroom.cli.elsewhere import elsewhere
+from postroom.cli.elsewhere import Elsewhere, elsewhere
 from postroom.cli.output import Home, Json, Roster, complain, say, say_json
 from postroom.domain.channel_names import AUTO
 from postroom.domain.nearest import did_you_mean
@@ -40,6 +41,9 @@ def notify(
     ] = None,
     priority: Annotated[str | None, typer.Option("--priority", help="high, medium or low.")] = None,
     format: Annotated[str | None, typer.Option("--format", help="Of the message: plain or markdown.")] = None,
+    attach: Annotated[
+        list[Path] | None, typer.Option("--attach", help="A file that goes with it; may be given several times.")
+    ] = None,
     wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
     home: Home = None,
     roster: Roster = None,
@@ -69,9 +73,10 @@ def notify(
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
             raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
-        answer = there.notify({"to": recipient, **asked}, patience)
+        answer = there.notify({"to": recipient, **asked, **_uploaded(there, attach)}, patience)
     else:
-        answer = _here(settings, overrides, butler or _BUTLER, {"recipient": recipient, **asked}, patience)
+        asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
+        answer = _here(settings, overrides, butler or _BUTLER, asked, patience)
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
@@ -81,6 +86,23 @@ def notify(
         say(_sentence(answer))
     if failed:
         raise typer.Exit(1)
+
+
+def _uploaded(there: Elsewhere, files: list[Path] | None) -> dict[str, Any]:
+    if not files:
+        return {}
+    from postroom.cli.attach import upload_there
+
+    return {"attachments": upload_there(there, files)}
+
+
+def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, butler: str) -> dict[str, Any]:
+    if not files:
+        return {}
+    from postroom.cli.attach import take_here
+    from postroom.system.settings.load import from_process
+
+    return {"attachments": take_here(from_process(overrides)[0], files, butler)}
 
 
 def _here(

@@ -79,6 +79,7 @@ async def _prune(
                 database=store.database,
                 batch=settings.retention.batch_size,
                 tell=lambda name, number: progress.advance(bars[name], number),
+                files=store.files,
             )
             counts = await pruner.estimate(keep)
             bars |= _bars(progress, counts)

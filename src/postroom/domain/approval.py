@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from postroom.domain.attachment import Attachment, attachments_text
 from postroom.domain.delivery import Format, Intent, Message, Status
 from postroom.domain.errors import FieldError
 from postroom.domain.ids import DeliveryId
@@ -68,6 +69,7 @@ class Content:
     markup: Markup | None = None
     format: Format = Format.PLAIN
     revises: DeliveryId | None = None
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -88,6 +90,8 @@ class Content:
             parts.append(f"format:{self.format}")
         if self.revises is not None:
             parts.append(f"revises:{self.revises}")
+        if self.attachments:
+            parts.append(f"files:{attachments_text(self.attachments)}")
         return hashlib.sha256(json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
 
     def to_message(self, delivery_id: DeliveryId) -> Message:
@@ -101,6 +105,7 @@ class Content:
             thread=self.thread,
             markup=self.markup,
             format=self.format,
+            attachments=self.attachments,
         )
 
 
@@ -116,6 +121,7 @@ def content_of(new: NewDelivery) -> Content:
         markup=new.markup,
         format=new.format,
         revises=new.revises.delivery_id if new.revises else None,
+        attachments=new.attachments,
     )
 
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+from postroom.domain.fields import Fields
+from postroom.domain.ids import is_uuid
 from postroom.domain.record import record
+
+MOST_ATTACHMENTS: Final = 10
+_NAMES: Final = ("upload_id", "sha256", "name", "media_type", "size")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_MOST_BYTES: Final = 2**53 - 1
 
 
 @record
@@ -32,6 +40,43 @@ def attachment_object(one: Attachment) -> dict[str, Any]:
         "media_type": one.media_type,
         "size": one.size,
     }
+
+
+def read_attachments(fields: Fields) -> tuple[Attachment, ...]:
+    """As `attachment_object` writes them; whether there is such an upload is for acceptance to say."""
+    given = fields.raw("attachments")
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        fields.complain("attachments", "must be a list", "list_required")
+        return ()
+    if len(given) > MOST_ATTACHMENTS:
+        fields.complain("attachments", f"must have at most {MOST_ATTACHMENTS} entries", "too_many_files")
+        return ()
+    return tuple(
+        _read_attachment(Fields(one, fields.path(f"attachments[{index}]"), fields.complaints))
+        for index, one in enumerate(given)
+    )
+
+
+def _read_attachment(fields: Fields) -> Attachment:
+    fields.refuse_unknown(_NAMES)
+    upload_id, sha256 = fields.text("upload_id", maximum=36), fields.text("sha256", maximum=64)
+    if upload_id and not is_uuid(upload_id):
+        fields.complain("upload_id", "must be the id of an upload", "uuid_required")
+    if sha256 and not _SHA256.fullmatch(sha256):
+        fields.complain("sha256", "must be 64 hexadecimal digits", "hash_required")
+    size = fields.raw("size")
+    if type(size) is not int or not 0 < size <= _MOST_BYTES:
+        fields.complain("size", "must be a number of bytes", "size_required")
+        size = 0
+    return Attachment(
+        upload_id=upload_id,
+        sha256=sha256,
+        name=fields.text("name", maximum=255),
+        media_type=fields.text("media_type", maximum=150),
+        size=size,
+    )
 
 
 def attachments_text(attachments: Sequence[Attachment]) -> str | None:

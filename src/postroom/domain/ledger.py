@@ -58,6 +58,10 @@ class Carried:
         """Deliveries with the same key leave one after the other, in the order they came."""
         return f"{self.channel}:{folded(self.address)}"
 
+    @property
+    def file_bytes(self) -> int:
+        return sum(one.size for one in self.attachments)
+
     def to_message(self, *, repeated: bool = False) -> Message:
         return Message(
             delivery_id=self.replay_of or self.id,  # one message under one key, however often it is sent

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from typing import Any, Final, TypedDict
 
+from postroom.domain.attachment import attachment_object, read_attachments
 from postroom.domain.capabilities import Capabilities, KnownChannels
 from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
@@ -24,7 +25,9 @@ MAX_KEY_CHARACTERS: Final = 200
 _FIELDS: Final = frozenset(
     {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
 )
-_DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "recipient", "subject", "emoji", "format"})
+_DELIVERY_FIELDS: Final = frozenset(
+    {"intent", "channel", "message", "recipient", "subject", "emoji", "format", "attachments"}
+)
 _CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
 _INTENTS: Final = {str(one): one for one in Intent}
 _PRIORITIES: Final = {str(one): one for one in Priority}
@@ -71,8 +74,11 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
     emoji = delivery.optional_text("emoji", maximum=32)
 
+    attachments = read_attachments(delivery)
     context = _context(top, intent, can)
     if intent == Intent.REACT:
+        if attachments:
+            delivery.complain("attachments", "a reaction carries no files", "react_attachments")
         if not emoji and not delivery.has("emoji"):
             delivery.complain("emoji", "is required for a reaction", "react_emoji_required")
         if channel and not can.reacts:
@@ -93,6 +99,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
         priority=_PRIORITIES[priority],
         on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
         format=_FORMATS[format],
+        attachments=attachments,
     )
 
 
@@ -106,6 +113,7 @@ def notify_document(outgoing: Outgoing) -> dict[str, Any]:
         "subject": outgoing.subject,
         "emoji": outgoing.emoji,
         "format": str(outgoing.format) if outgoing.format is not Format.PLAIN else None,
+        "attachments": [attachment_object(one) for one in outgoing.attachments] or None,
     }
     envelope = {
         "schema_version": NOTIFY_V1,

@@ -113,6 +113,18 @@ class FileContents(Protocol):
         ...
 
 
+class MessageFiles(Protocol):
+    """Asked about messages that have files, and about no others."""
+
+    async def check(self, new: NewDelivery) -> None:
+        """Raises ValidationError when it cannot have them; changes nothing."""
+        ...
+
+    async def claim(self, new: NewDelivery) -> None:
+        """The same, and they are this delivery's from now on."""
+        ...
+
+
 class Ledger(Protocol):
     """
     The durable record of deliveries; every answer means "committed".

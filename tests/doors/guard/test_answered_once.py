@@ -41,6 +41,7 @@ ROUTES: Final = {
     "api /v1/deliveries/{delivery_id}/recall": OWN_KEY,
     "api /v1/deliveries/{delivery_id}/revise": OWN_KEY,
     "api /v1/notify": OWN_KEY,
+    "api /v1/uploads": OWN_KEY,
     "api /v1/people": KEPT,
     "api /v1/people/{person_id}/pair": OWN_KEY,
     "api /v1/approvals/{action_id}/approve": KEPT,

@@ -39,3 +39,9 @@ def test_the_message_decides_before_the_channel_and_the_channel_before_the_house
     assert policy.uncertain("telegram", None) is OnUncertain.RESEND
     assert policy.uncertain("email", None) is OnUncertain.HOLD
     assert policy.uncertain("email", OnUncertain.RESEND) is OnUncertain.RESEND
+
+
+def test_files_have_the_time_they_take_on_a_slow_line_and_no_more_than_four_minutes() -> None:
+    assert POLICY.timeout_seconds("telegram", 2_500_000) == 25.0
+    assert POLICY.timeout_seconds("telegram", 10**12) == 255.0
+    assert POLICY.sending_lease_seconds("telegram", 10**12) > 255.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from postroom.domain.capabilities import KnownChannels
@@ -15,9 +15,10 @@ from postroom.domain.errors import FieldError, PostroomError, ValidationError
 from postroom.domain.fields import printable, text_problem
 from postroom.domain.notify import NOTIFY_V1, parse_notify
 from postroom.domain.notify_response import argument_error, notify_response
-from postroom.domain.outcome import Outcome
+from postroom.domain.outcome import Outcome, refused
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Outbound, Peer
+from postroom.work.files.taking import FileTaking
 
 MAX_WAIT_SECONDS: Final = 600.0
 _NOTE_SECONDS: Final = 2.0
@@ -42,6 +43,7 @@ class NotifyArguments:
     on_uncertain: object = None
     wait_seconds: object = None
     format: object = None
+    attachments: object = None
 
 
 def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
@@ -92,6 +94,7 @@ class Notifier:
     outbound: Outbound
     switchboard: Peer
     default_wait_seconds: float
+    files: FileTaking | None = None
 
     async def notify(self, arguments: NotifyArguments, *, origin_butler: str, request_id: str) -> dict[str, Any]:
         """As the tool answers."""
@@ -106,10 +109,24 @@ class Notifier:
         try:
             outgoing = read_arguments(arguments, origin_butler=origin_butler, channels=self.channels)
             wait = wait_seconds(arguments.wait_seconds, self.default_wait_seconds)
+            if arguments.attachments not in (None, "", []):
+                outgoing = await self._with_files(outgoing, arguments.attachments)
         except ValidationError as error:
             await self._note(origin_butler, arguments, request_id, error)
             raise
+        except PostroomError as error:
+            return refused(error, request_id=request_id, channel=str(arguments.channel))
         return await self.outbound.submit(outgoing, request_id=request_id, wait_seconds=wait)
+
+    async def _with_files(self, outgoing: Outgoing, given: object) -> Outgoing:
+        """Taken over here and now: a path means something on this machine, and the file may change later."""
+        if outgoing.intent is Intent.REACT:
+            raise ValidationError.of([FieldError("attachments", "a reaction carries no files", "react_attachments")])
+        if self.files is None:
+            raise ValidationError.of([FieldError("attachments", "are not taken here", "no_files")])
+        can = self.channels.get(outgoing.channel)  # None for `auto`, whose channel is found later
+        taken = await self.files.take(given, owner=outgoing.origin_butler, channel=outgoing.channel, can=can)
+        return replace(outgoing, attachments=taken)
 
     async def _note(
         self, origin_butler: str, arguments: NotifyArguments, request_id: str, error: ValidationError

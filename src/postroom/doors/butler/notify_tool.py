@@ -24,7 +24,9 @@ the answer names it. Without `recipient` the household's owner gets it; a recipi
 on the channel or the exact name of a known contact. For `intent="reply"` and `intent="react"` pass the \
 `request_context` of the inbound request; inside a session that was routed to you it is already known and can be \
 left out. Pass `idempotency_key` when you may repeat the call: the message \
-is then sent once. `message` is shown to the letter, unless `format="markdown"` says that it is Markdown.
+is then sent once. `message` is shown to the letter, unless `format="markdown"` says that it is Markdown. \
+`attachments` are files that go with it: a `path` below your outbox folder, an `upload_id`, or small `data` in base64 \
+with a `name`; they are copied at once, so they may change or go afterwards.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later with \
 `notify_status` and `delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
@@ -55,6 +57,32 @@ FormatName = Annotated[
         {
             "anyOf": [{"type": "string", "enum": ["plain", "markdown"]}, {"type": "null"}],
             "description": "how `message` is written: plain (the default) is shown to the letter",
+        }
+    ),
+]
+Attachments = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "array",
+                    "maxItems": 10,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "path": {"type": "string", "description": "a file below your outbox folder"},
+                            "upload_id": {"type": "string", "description": "of POST /v1/uploads"},
+                            "data": {"type": "string", "description": "the bytes in base64, at most 256 KiB of them"},
+                            "name": {"type": "string", "description": "what the person sees it called"},
+                            "media_type": {"type": "string"},
+                        },
+                        "additionalProperties": False,
+                    },
+                },
+                {"type": "null"},
+            ],
+            "description": "files that go with the message, each by exactly one of path, upload_id and data",
         }
     ),
 ]
@@ -142,6 +170,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         wait_seconds: Wait = None,
         on_uncertain: Uncertain = None,
         format: FormatName = None,
+        attachments: Attachments = None,
     ) -> dict[str, Any]:
         return await butler.notify(
             NotifyArguments(
@@ -157,6 +186,7 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 on_uncertain=on_uncertain,
                 wait_seconds=wait_seconds,
                 format=format,
+                attachments=attachments,
             )
         )
 

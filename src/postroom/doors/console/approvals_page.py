@@ -11,7 +11,9 @@ from starlette.responses import Response
 
 from postroom.domain.approval import ActionStatus
 from postroom.domain.errors import PostroomError, ValidationError
+from postroom.domain.ports import FileContents
 from postroom.domain.principal import Principal
+from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.difference import difference
 from postroom.doors.console.ports import Decisions, ShownActions
 from postroom.doors.console.rule_form import rule_wish
@@ -29,6 +31,7 @@ class ApprovalPages:
     decisions: Decisions
     is_on: bool
     letters: Collection[str]
+    files: FileContents
 
     async def show(self, visit: Visit) -> Response:
         typed = visit.query.get("status", "")
@@ -50,6 +53,12 @@ class ApprovalPages:
         if isinstance(action, Response):
             return action
         return visit.show("approval.html", action=action, letters=self.letters, typed={}, complaint="")
+
+    async def file(self, visit: Visit) -> Response:
+        action = await self._action(visit)
+        if isinstance(action, Response):
+            return action
+        return await attached_file(self.files, action["attachments"], visit.path["number"])
 
     async def compare(self, visit: Visit) -> Response:
         """Nothing is done yet: this shows what the edit makes of the message."""

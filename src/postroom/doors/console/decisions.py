@@ -16,7 +16,7 @@ from postroom.system.roster.config import MESSENGER
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.approvals.reason import read_reason
 from postroom.work.approvals.rule_request import parse_rule_request, wanted_rule
-from postroom.work.approvals.shapes import detail, rule_shape, summary
+from postroom.work.approvals.shapes import rule_shape, summary
 from postroom.work.delivery.lineage import span
 
 _LONGEST_ID: Final = 64
@@ -39,7 +39,7 @@ class OwnDecisions:
 
     async def show(self, who: Principal, action_id: str) -> Mapping[str, Any]:
         with self._acting(who, "show_pending_action"):
-            return detail(*await self.approvals.show(_id("action_id", action_id)))
+            return await self.approvals.detail(_id("action_id", action_id))
 
     async def approve(
         self,

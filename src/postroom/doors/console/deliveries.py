@@ -16,8 +16,10 @@ from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.enquiry import RowPage as Limits
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import is_uuid
+from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
 from postroom.doors.console.asking import asked
+from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.correction_page import can_correct, correction_pages
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
@@ -68,7 +70,7 @@ class Surroundings:
         return waits[channel]["retry_after_seconds"] if channel in waits else None
 
 
-def deliveries_section(reader: DeliveryReader, tools: Tools) -> ConsoleSection:
+def deliveries_section(reader: DeliveryReader, tools: Tools, files: FileContents) -> ConsoleSection:
     async def show_list(visit: Visit) -> Response:
         wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
         if wanted["q"] and (known := await reader.identified(wanted["q"])):
@@ -91,17 +93,26 @@ def deliveries_section(reader: DeliveryReader, tools: Tools) -> ConsoleSection:
             is_first="before" not in visit.query,
         )
 
-    async def show_one(visit: Visit) -> Response:
+    async def found(visit: Visit) -> Mapping[str, Any]:
         identifier = visit.path["id"]
         file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
         if file is None:
             raise HTTPException(404)
+        return file
+
+    async def show_file(visit: Visit) -> Response:
+        delivery = (await found(visit))["delivery"]
+        return await attached_file(files, delivery.get("attachments") or [], visit.path["number"])
+
+    async def show_one(visit: Visit) -> Response:
+        file = await found(visit)
         delivery = file["delivery"]
         around = await _surroundings(visit, tools, delivery["channel"])
         most = reader.attempts_by_priority[Priority(delivery["priority"])]
         return visit.show(
             "delivery.html",
             delivery=delivery,
+            attachments=delivery.get("attachments") or [],
             file=file,
             around=around,
             bucket=_bucket(around, delivery["channel"]),
@@ -115,6 +126,7 @@ def deliveries_section(reader: DeliveryReader, tools: Tools) -> ConsoleSection:
         pages=(
             ConsolePage("/deliveries", show_list),
             ConsolePage("/deliveries/{id}", show_one),
+            ConsolePage("/deliveries/{id}/files/{number}", show_file),
             *correction_pages(tools),
         ),
     )

@@ -41,7 +41,7 @@ class Protected:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)  # a file from outside comes under stricter rules
                 is_file = "/static/" in scope["path"]
                 headers["Cache-Control"] = "no-cache" if is_file else "no-store"
             await send(message)

@@ -84,6 +84,7 @@ def approvals_section(
             ConsolePage("/approvals/rules", rules.make, "POST", open_to=may_decide),
             ConsolePage("/approvals/rules/{id}/revoke", rules.revoke, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}", pages.one, open_to=may_decide),
+            ConsolePage("/approvals/{id}/files/{number}", pages.file, open_to=may_decide),
             ConsolePage("/approvals/{id}/compare", pages.compare, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}/approve", pages.approve, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),

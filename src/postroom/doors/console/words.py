@@ -12,6 +12,8 @@ from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import parse_text, to_datetime, to_text
 from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
+from postroom.work.approvals.shapes import size_words
+from postroom.work.files.media_type import PICTURES
 
 NOT_AVAILABLE: Final = "not available"
 
@@ -115,4 +117,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "pieces": pieces,
     "formatted": formatted,
     "shown_links": shown_links,
+    "size_words": size_words,
+    "is_picture": PICTURES.__contains__,
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from starlette.datastructures import Headers
@@ -29,7 +31,8 @@ class Guard:
     are served without a token, to the same hosts and origins only. Below a path
     listed in `own_doors` stands a door that asks in its own way who is there. Pages
     below a path in `without_referrer` keep their address, which is a secret, from all
-    others: of such a page a browser calls the origin "null", also to us.
+    others: of such a page a browser calls the origin "null", also to us. A path in `streamed` has its own limit of
+    bytes, and reads its body piece by piece, itself counting those of one that does not say how long it is.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class Guard:
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         allow: Callable[[Principal], bool] = lambda _: True,
+        streamed: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self._app = app
         self._verifier = verifier
@@ -52,6 +56,7 @@ class Guard:
         self._hosts = _LOOPBACK | {host.lower() for host in hosts}
         self._origins = frozenset(origins)
         self._allow = allow
+        self._streamed = streamed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":  # no door speaks it, so none needs to be guarded
@@ -64,7 +69,7 @@ class Guard:
         if refusal := self._refusal(scope, headers):
             await _answer(send, *refusal)
             return
-        if "content-length" not in headers or "transfer-encoding" in headers:
+        if scope["path"] not in self._streamed and ("content-length" not in headers or "transfer-encoding" in headers):
             body = await read_body(receive)
             if body is None:
                 await _answer(send, 413, "the body is too large")
@@ -79,7 +84,7 @@ class Guard:
         hidden = {"null"} if scope["path"].startswith(self._without_referrer) else set()
         if any(origin not in hidden and not self._is_own(origin, hosts[0]) for origin in origins):
             return 403, "this origin is not allowed"
-        if _declared_size(headers) > MAX_BODY_BYTES:
+        if _declared_size(headers) > self._streamed.get(scope["path"], MAX_BODY_BYTES):
             return 413, "the body is too large"
         return self._stranger(scope, headers)
 
@@ -117,7 +122,7 @@ def _hostname(host: str) -> str:
 
 def _declared_size(headers: Headers) -> int:
     length = headers.get("content-length", "0")
-    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else MAX_BODY_BYTES + 1
+    return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else sys.maxsize
 
 
 async def read_body(receive: Receive) -> bytes | None:

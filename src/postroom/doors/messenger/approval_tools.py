@@ -18,7 +18,7 @@ from postroom.doors.guard.json_body import Text
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.approvals.reason import read_reason
 from postroom.work.approvals.rule_request import parse_rule_request, wanted_rule
-from postroom.work.approvals.shapes import detail, rule_shape, summary
+from postroom.work.approvals.shapes import rule_shape, summary
 
 _READS: Final = ToolAnnotations(read_only_hint=True)
 _DECIDES: Final = ToolAnnotations(destructive_hint=True, idempotent_hint=False)
@@ -58,7 +58,7 @@ def _add_reading(server: MCPServer[Any], approvals: Approvals) -> None:
         Show one action: the exact content and recipient, the same with hidden characters made visible,
         warnings about them, its risk, its content hash, the state of its delivery and its audit trail.
         """
-        return {"status": "ok", "action": detail(*await approvals.show(action_id))}
+        return {"status": "ok", "action": await approvals.detail(action_id)}
 
     server.add_tool(list_pending_actions, annotations=_READS)
     server.add_tool(show_pending_action, annotations=_READS)

@@ -29,6 +29,16 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     },
     "idempotency_key": {**_TEXT, "description": "Sent once for this key; also as the header Idempotency-Key."},
     "on_uncertain": {"type": "string", "enum": ["resend", "hold"]},
+    "attachments": {
+        "type": "array",
+        "maxItems": 10,
+        "description": "Files, each by exactly one of path (below an outbox folder), upload_id and data (base64).",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": dict.fromkeys(("path", "upload_id", "data", "name", "media_type"), _TEXT),
+        },
+    },
     "format": {"type": "string", "enum": ["plain", "markdown"], "description": "Of the message; plain by default."},
 }
 _MOST_UNKNOWN: Final = 20

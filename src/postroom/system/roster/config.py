@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -121,6 +122,11 @@ class EnvironmentNames(RosterTable):
     """Variables it is given if they are set."""
 
 
+class ButlerMessages(RosterTable):
+    outbox: tuple[Path, ...] = ()
+    """Folders below which this butler may name files to attach, beside `[messages] outbox` of the settings."""
+
+
 class ButlerSection(RosterTable):
     name: Annotated[str, Field(pattern=_NAME)]
     """As its folder is called."""
@@ -132,6 +138,7 @@ class ButlerSection(RosterTable):
     runtime: RuntimeLimits = RuntimeLimits()
     switchboard: SwitchboardPlace | None = None
     env: EnvironmentNames = EnvironmentNames()
+    messages: ButlerMessages = ButlerMessages()
     schedule: tuple[Schedule, ...] = ()
 
 

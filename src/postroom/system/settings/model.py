@@ -27,6 +27,7 @@ from postroom.system.settings.accounts import (
     wrong_key,
 )
 from postroom.system.settings.desk import DeskSettings
+from postroom.system.settings.messages import MessagesSettings
 from postroom.system.settings.secret import Secret, SecretUrl
 from postroom.system.settings.section import Positive, Seconds, SettingsSection
 from postroom.system.settings.serving import ServingSettings
@@ -107,15 +108,6 @@ class DeliverySettings(SettingsSection):
     """Pause between two messages to the same Telegram chat."""
     slots_per_channel: Positive = 32
     """Calls to one channel's provider at a time, per process."""
-
-
-class MessagesSettings(SettingsSection):
-    """What stands in a message beside the sender's own words."""
-
-    sign: bool = False
-    """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
-    mark_repeats: bool = True
-    """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
 
 
 class ApprovalSettings(SettingsSection):

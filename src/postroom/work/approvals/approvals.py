@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from postroom.domain.approval import CONSOLE, Action, ActionStatus, ApprovalEvent, Ruling, StandingRule
 from postroom.domain.approval_question import DecisionTried
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ports import Channel, Clock
+from postroom.domain.ports import Channel, Clock, FileContents
 from postroom.domain.principal import Principal
 from postroom.domain.question import APPROVE, DENY
 from postroom.work.approvals import rules, ruling
 from postroom.work.approvals.edit import Edited, edited
+from postroom.work.approvals.file_previews import previews
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import ActionReader, DecisionRecord, RuleRecord
 from postroom.work.approvals.rule_request import RuleRequest
+from postroom.work.approvals.shapes import detail
 
 
 def _nothing() -> None:
@@ -44,6 +46,7 @@ class Approvals:
     mint: Callable[[int], str]
     released: Callable[[], None]  # wakes whoever sends
     decided: Callable[[], None] = _nothing  # wakes whoever closes the cards
+    files: FileContents | None = None
 
     async def page(
         self, status: ActionStatus | None = None, *, before: str | None = None, limit: int = 50
@@ -55,6 +58,11 @@ class Approvals:
         await self.record.expire(self.clock.now_us())
         action = await self._action(action_id)
         return action, await self.record.events(action.id)
+
+    async def detail(self, action_id: str) -> dict[str, Any]:
+        """As a person is shown it, with the beginning of every file."""
+        action, events = await self.show(action_id)
+        return detail(action, events, await previews(action.content, self.files))
 
     async def approve(
         self,

@@ -17,6 +17,7 @@ from postroom.domain.readable_text import readable
 from postroom.domain.time import SECOND_US
 from postroom.work.approvals import ruling
 from postroom.work.approvals.links import links_of, rendered
+from postroom.work.approvals.shapes import file_line
 from postroom.work.approvals.visible import reveal
 from postroom.work.questions.opening import opened
 from postroom.work.questions.plan import next_at
@@ -72,7 +73,7 @@ def _wording(action: Action) -> Wording:
 
 def _shown(action: Action) -> str:
     content = action.content
-    parts = [content.subject or "", _text(content) or content.emoji or "", *_misleading(content)]
+    parts = [content.subject or "", _text(content) or content.emoji or "", *_misleading(content), _files(content)]
     text = reveal("\n\n".join(part for part in parts if part))
     return text if len(text) <= MAX_CONTEXT_CHARACTERS else _TOO_LONG
 
@@ -85,6 +86,10 @@ def _text(content: Content) -> str:
     """Of Markdown, as it reads, with every target beside its words: the console shows how it was written."""
     rich = rendered(content)
     return readable(rich) if rich else content.message
+
+
+def _files(content: Content) -> str:
+    return "\n".join(f"File: {file_line(one)}" for one in content.attachments)
 
 
 def _misleading(content: Content) -> list[str]:

@@ -60,6 +60,7 @@ def _content(action: Action, given: Mapping[str, Any], channel: Channel, known: 
         markup=before.markup,
         revises=before.revises,
         format=before.format,
+        attachments=before.attachments,
     )
 
 

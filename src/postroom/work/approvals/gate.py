@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Protocol
 
-from postroom.domain.approval import Parking, ParkingTerms, content_of
+from postroom.domain.approval import Parking, ParkingTerms, StandingRule, content_of
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
 from postroom.system.signal import Signal
 from postroom.work.approvals.policy import ApprovalPolicy
-from postroom.work.approvals.record import ParkingRecord
-from postroom.work.approvals.risk import risk_of
+from postroom.work.approvals.record import Choose, ParkingRecord
+from postroom.work.approvals.risk import always_asks, risk_of
 from postroom.work.approvals.rules import arguments_of, standing
 from postroom.work.questions.cards import ORIGIN as QUESTIONS_ORIGIN
 
 INBOX_ORIGIN: Final = "inbox"
+
+
+def _no_rule(_rules: Sequence[StandingRule]) -> Sequence[StandingRule]:
+    return ()
 
 
 class Trust(Protocol):
@@ -59,6 +64,8 @@ class ApprovalGate:
     signal: Signal = field(default_factory=Signal)  # rung for the watch that writes to the owner
 
     async def passes(self, new: NewDelivery) -> bool:
+        if new.attachments and always_asks(content_of(new)):
+            return False
         return (
             self._is_own_revision(new)
             or await self.trust.is_trusted(new.channel, new.address)
@@ -82,8 +89,8 @@ class ApprovalGate:
             expires_at_us=now_us + self.policy.expiry_us,
             most_pending=self.policy.most_pending_per_origin,
         )
-        choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
-        return ParkingTerms(parking=parking, choose=choose)
+        choose: Choose = partial(standing, arguments=arguments_of(content, new.origin_butler), risk=risk, now_us=now_us)
+        return ParkingTerms(parking=parking, choose=_no_rule if always_asks(content) else choose)
 
     def parked_anew(self) -> None:
         """People are asked about the new text."""

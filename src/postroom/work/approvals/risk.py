@@ -9,6 +9,7 @@ from postroom.domain.approval import Content, Risk
 from postroom.domain.delivery import Intent
 from postroom.work.approvals.links import links_of
 from postroom.work.approvals.visible import findings
+from postroom.work.files.media_type import is_dangerous
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,14 @@ class RiskPolicy:
 
 
 def risk_of(content: Content, policy: RiskPolicy) -> Risk:
-    """A reaction says little; a text that hides something says that somebody has something to hide."""
+    """
+    A reaction says little; a text that hides something says that somebody has something to hide.
+
+    A file is one step more than its message, for fewer people look into it.
+    """
     base = policy.of_channel(content.channel)
+    if content.attachments:
+        base = list(Risk)[min(base.rank + 1, len(Risk) - 1)]
     if deceptive(content):
         return max(base, Risk.HIGH, key=lambda risk: risk.rank)
     if content.intent is Intent.REACT and not base.is_high:
@@ -34,6 +41,12 @@ def risk_of(content: Content, policy: RiskPolicy) -> Risk:
     return base
 
 
+def always_asks(content: Content) -> bool:
+    """Whatever the recipient and the standing rules: archives, and what a machine may run."""
+    return any(is_dangerous(one.media_type, one.name) for one in content.attachments)
+
+
 def deceptive(content: Content) -> bool:
-    shown = (content.address, content.thread, content.subject, content.message, content.emoji)
+    names = (one.name for one in content.attachments)
+    shown = (content.address, content.thread, content.subject, content.message, content.emoji, *names)
     return any(findings(text) for text in shown if text) or any(link.misleading for link in links_of(content))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from postroom.domain.approval import Action, ActionStatus, ApprovalEvent, Content, StandingRule
+from postroom.domain.attachment import Attachment
 from postroom.domain.time import to_text
 from postroom.work.approvals.links import links_of, rendered
 from postroom.work.approvals.rules import specificity, written
 from postroom.work.approvals.visible import findings, reveal
+from postroom.work.files.media_type import is_dangerous
 
 _PREVIEW_CHARACTERS: Final = 200
 
@@ -26,6 +28,7 @@ def summary(action: Action) -> dict[str, Any]:
         "intent": str(action.content.intent),
         "recipient": reveal(action.content.address),
         "preview": reveal(action.content.message[:_PREVIEW_CHARACTERS]),
+        "attachments": [_file(one) for one in action.content.attachments],
         "content_hash": action.content_hash,
         "requested_at": to_text(action.requested_at_us),
         "expires_at": to_text(action.expires_at_us),
@@ -36,15 +39,19 @@ def summary(action: Action) -> dict[str, Any]:
     return shown
 
 
-def detail(action: Action, events: Sequence[ApprovalEvent]) -> dict[str, Any]:
+def detail(
+    action: Action, events: Sequence[ApprovalEvent], previews: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """
     `content` is what would be sent, to the byte; `visible` is the same with nothing hidden.
 
+    Each of `attachments` has the beginning of its `preview`, by hash; a picture is shown in the console.
     Of Markdown, `rendered` is what the person reads and `links` says where each link really leads.
     """
     return (
         summary(action)
         | _written(action.content)
+        | {"attachments": [_file(one, (previews or {}).get(one.sha256, "")) for one in action.content.attachments]}
         | {
             "content": _fields(action.content),
             "visible": {name: reveal(text) if text else text for name, text in _fields(action.content).items()},
@@ -53,6 +60,29 @@ def detail(action: Action, events: Sequence[ApprovalEvent]) -> dict[str, Any]:
             "events": [_event(event) for event in events],
         }
     )
+
+
+def file_line(one: Attachment) -> str:
+    """Name, size, type and the beginning of the hash: enough to tell it from another."""
+    return f"{reveal(one.name)} ({size_words(one.size)}, {one.media_type}, SHA-256 {one.sha256[:16]}…)"
+
+
+def size_words(size: int) -> str:
+    if size < 1000:
+        return f"{size} bytes"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _file(one: Attachment, preview: str | None = None) -> dict[str, Any]:
+    shown = {
+        "name": one.name,
+        "visible_name": reveal(one.name),
+        "size": one.size,
+        "media_type": one.media_type,
+        "sha256": one.sha256,
+        "needs_approval": is_dangerous(one.media_type, one.name),
+    }
+    return shown if preview is None else shown | {"preview": reveal(preview)}
 
 
 def _written(content: Content) -> dict[str, Any]:

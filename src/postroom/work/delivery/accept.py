@@ -26,7 +26,18 @@ from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.markup import Revision
 from postroom.domain.notify import notify_document
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter, SentRecord
+from postroom.domain.ports import (
+    AddressBook,
+    Breakers,
+    Channel,
+    Clock,
+    Gate,
+    Ledger,
+    Limits,
+    MessageFiles,
+    Meter,
+    SentRecord,
+)
 from postroom.domain.record import record
 from postroom.work.delivery import breaker, limits
 from postroom.work.delivery.arrival import Arrival
@@ -41,6 +52,7 @@ from postroom.work.delivery.prepared import prepared
 from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
+from postroom.work.files.fit import check_fit
 
 _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -99,6 +111,7 @@ class Acceptance:
     meter: Meter
     mint: Callable[[int], str]
     gate: Gate | None = None
+    files: MessageFiles | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
@@ -124,6 +137,8 @@ class Acceptance:
         known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
         if known is not None:
             _same(Accepted(snapshot=known, created=False), draft.new)
+        elif draft.new.attachments:
+            await self._files().check(draft.new)
         return Forecast(
             draft=draft,
             known=known,
@@ -156,6 +171,8 @@ class Acceptance:
         channel = self._channel(outgoing.channel)
         target, revises = await self._target(outgoing, channel)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
+        if outgoing.attachments:
+            check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
         new = self._new(outgoing, channel, target, identity, request_id, revises)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
@@ -212,9 +229,16 @@ class Acceptance:
         return Accepted(snapshot=inserted.snapshot, created=True, claim=inserted.claim, permit=permit)
 
     async def _insert(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+        if new.attachments:
+            await self._files().claim(new)
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new), None
         return await self.writer.write(new)
+
+    def _files(self) -> MessageFiles:
+        if self.files is None:
+            raise InternalError("this household has no place for files")
+        return self.files
 
     async def _admit(self, new: NewDelivery) -> Admission:
         judgement = await self._judge(new, consume=True)

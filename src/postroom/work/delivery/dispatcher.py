@@ -11,7 +11,7 @@ from typing import Any
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
-from postroom.domain.ledger import Claim, Lease, Settlement
+from postroom.domain.ledger import Claim, Lease, NewDelivery, Settlement
 from postroom.domain.ports import Clock, Ledger, Meter
 from postroom.domain.time import SECOND_US, seconds
 from postroom.system.signal import Signal
@@ -77,8 +77,9 @@ class Dispatcher:
         self._busy[channel] -= 1
         self._running.discard(_this_task())
 
-    def lease(self, channel: str, *, sending: bool) -> Lease:
-        length = self._policy.sending_lease_seconds(channel) if sending else self._policy.lease_seconds
+    def lease(self, new: NewDelivery, *, sending: bool) -> Lease:
+        marked = self._policy.sending_lease_seconds(new.channel, new.file_bytes)
+        length = marked if sending else self._policy.lease_seconds
         return Lease(until_us=self._clock.now_us() + round(length * SECOND_US), sending=sending)
 
     async def carry(self, claim: Claim, ready: Ready) -> None:

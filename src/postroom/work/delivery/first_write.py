@@ -35,7 +35,7 @@ class FirstWrite:
         permit = await self.pipeline.go_ahead(new.channel, new.address)
         marked, asked_at_us = False, self.clock.now_us()
         try:
-            inserted = await self._insert(new, self.dispatcher.lease(new.channel, sending=permit is not None))
+            inserted = await self._insert(new, self.dispatcher.lease(new, sending=permit is not None))
             if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
                 inserted = _unmarked(inserted)
             marked = inserted.claim is not None and inserted.claim.sending

@@ -289,7 +289,7 @@ class Pipeline:
     async def _send_parts(self, claim: Claim, channel: Channel, parts: Sequence[Any]) -> _Sent:
         """Each part is on record before the next one leaves, so a retry never repeats one."""
         receipt, began = Receipt(""), self.clock.now_us()
-        deadline = self.policy.timeout_seconds(claim.channel)
+        deadline = self.policy.timeout_seconds(claim.channel, claim.file_bytes)
         for place in range(claim.parts_done, len(parts)):
             began = self.clock.now_us()
             try:
@@ -367,11 +367,8 @@ class Pipeline:
             self.unwritten.discard(claim.id)
 
     def _lease(self, claim: Claim) -> dict[str, int]:
-        now = self.clock.now_us()
-        return {
-            "now_us": now,
-            "lease_until_us": now + round(self.policy.sending_lease_seconds(claim.channel) * SECOND_US),
-        }
+        now, length = self.clock.now_us(), self.policy.sending_lease_seconds(claim.channel, claim.file_bytes)
+        return {"now_us": now, "lease_until_us": now + round(length * SECOND_US)}
 
     def _failed(self, claim: Claim, error: PostroomError, started_us: int, began_us: int | None = None) -> Settlement:
         now, can = self.clock.now_us(), self.channels[claim.channel].capabilities

@@ -11,6 +11,8 @@ from postroom.work.delivery.limits import LimitPolicy
 from postroom.work.delivery.retry import RetryPolicy
 
 _MARGIN_SECONDS = 15.0
+_FILE_BYTES_PER_SECOND = 250_000
+_LONGEST_UPLOAD_SECONDS = 240.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +32,14 @@ class DeliveryPolicy:
     sign: bool = False
     mark_repeats: bool = True
 
-    def timeout_seconds(self, channel: str) -> float:
-        return self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
+    def timeout_seconds(self, channel: str, file_bytes: int = 0) -> float:
+        """Of one call; files get the time that they take on a slow line."""
+        usual = self.timeouts_seconds.get(channel.strip().lower(), self.default_timeout_seconds)
+        return usual + min(file_bytes / _FILE_BYTES_PER_SECOND, _LONGEST_UPLOAD_SECONDS)
 
-    def sending_lease_seconds(self, channel: str) -> float:
+    def sending_lease_seconds(self, channel: str, file_bytes: int = 0) -> float:
         """A lease must outlast the call it covers."""
-        return max(self.lease_seconds, self.timeout_seconds(channel) + _MARGIN_SECONDS)
+        return max(self.lease_seconds, self.timeout_seconds(channel, file_bytes) + _MARGIN_SECONDS)
 
     def asking_seconds(self, channel: str) -> float:
         """Asking whether something arrived must end well within the lease of the claim that asks."""

@@ -18,6 +18,7 @@ from postroom.domain.approval import (
     Risk,
     StandingRule,
 )
+from postroom.domain.attachment import attachments_of_text
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import markup_of_text, revision_of_text
@@ -28,16 +29,8 @@ from postroom.world.store.tables.delivery_columns import read_format
 _CONTENT: Final = [
     delivery_requests.c[name]
     for name in (
-        "channel",
-        "intent",
-        "address",
-        "thread",
-        "message_content",
-        "subject",
-        "emoji",
-        "markup",
-        "format",
-        "revises",
+        *("channel", "intent", "address", "thread", "message_content", "subject", "emoji", "markup", "format"),
+        *("revises", "attachments"),
     )
 ]
 
@@ -89,6 +82,7 @@ def content_of_row(row: Any) -> Content:
         markup=markup_of_text(row.markup),
         format=read_format(row.format),
         revises=revision.delivery_id if (revision := revision_of_text(row.revises)) else None,
+        attachments=attachments_of_text(row.attachments),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, or_, select
 
+from postroom.domain.attachment import attachment_object, attachments_of_text
 from postroom.domain.markup import revision_of_text
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.archive import archived_of, hops_of, request_behind
@@ -126,6 +127,8 @@ def readable(row: Kept) -> dict[str, Any]:
 def _shown(name: str, value: Any) -> Any:
     if name in _MOMENTS and value is not None:
         return to_text(value)
+    if name == "attachments":
+        return [attachment_object(one) for one in attachments_of_text(value)]
     if name == "format":
         return str(read_format(value))
     return str(PRIORITIES[value]) if name == "priority" else value

@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
 from postroom.domain.retention import Retention
+from postroom.domain.upload import UPLOAD_LIFE_US
 from postroom.world.store.engine.database import Database
+from postroom.world.store.files.uploads import kept_among
 from postroom.world.store.retention import deliveries as prune_deliveries
 from postroom.world.store.retention.archive_months import drop_months
-from postroom.world.store.retention.records import ARCHIVE, STALE, Stale
+from postroom.world.store.retention.records import ARCHIVE, STALE, UPLOADS, Stale
 
 DELIVERIES: Final = "deliveries"
+FILES: Final = "files"
+_AT_ONCE: Final = 500
 _RESTS: Final = 2.0  # for every second of work
 _LEAST: Final = 25  # fewer would hardly be shorter: a transaction has its price
 _LONG_SECONDS, _SHORT_SECONDS = 0.020, 0.008
 Result = TypeVar("Result")
+
+
+class HasHash(Protocol):
+    @property
+    def sha256(self) -> str: ...
+
+
+class PrunedFiles(Protocol):
+    async def kept_before(self, before_us: int) -> Sequence[HasHash]: ...
+
+    async def remove(self, sha: str, before_us: int) -> bool: ...
+
+    async def remove_drafts(self, before_us: int) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +55,7 @@ class Pruner:
     batch: int  # at most
     tell: Callable[[str, int], None]
     rest: Callable[[float], Awaitable[None]] = asyncio.sleep
+    files: PrunedFiles | None = None
 
     async def estimate(self, keep: Retention) -> dict[str, int]:
         """How much would go, by kind; changes nothing."""
@@ -45,7 +63,8 @@ class Pruner:
         counts = {DELIVERIES: await read(lambda c: prune_deliveries.count(c, keep.settled_before_us))}
         for stale in (*STALE, *([ARCHIVE] if keep.drop_archive_before_us else [])):
             counts[stale.name] = await read(partial(stale.count, retention=keep))
-        return counts
+        counts[UPLOADS.name] = await read(partial(UPLOADS.count, retention=keep))
+        return counts | {FILES: len(await self._orphans(keep.now_us - UPLOAD_LIFE_US))}
 
     async def prune(self, keep: Retention) -> dict[str, int]:
         """Deliveries first: a hop may go only when no delivery of its request is left."""
@@ -54,7 +73,8 @@ class Pruner:
             done[stale.name] = await self._records(stale, keep)
         if keep.drop_archive_before_us is not None:
             done[ARCHIVE.name] = await self._archive(keep)
-        return done
+        done[UPLOADS.name] = await self._records(UPLOADS, keep)
+        return done | {FILES: await self._files(keep.now_us - UPLOAD_LIFE_US)}
 
     async def _deliveries(self, keep: Retention) -> int:
         total, place, size = 0, prune_deliveries.START, min(_LEAST, self.batch)
@@ -90,6 +110,27 @@ class Pruner:
             return await self._records(ARCHIVE, keep)
         self.tell(ARCHIVE.name, counted)
         return counted
+
+    async def _files(self, before_us: int) -> int:
+        """Last of all, and only what no row names; a file that was stored a moment ago may still get its row."""
+        if self.files is None:
+            return 0
+        await self.files.remove_drafts(before_us)
+        removed = 0
+        for sha in await self._orphans(before_us):
+            if not await self.database.read(partial(kept_among, hashes=[sha])):
+                removed += await self.files.remove(sha, before_us)
+        self.tell(FILES, removed)
+        return removed
+
+    async def _orphans(self, before_us: int) -> list[str]:
+        there = [one.sha256 for one in await self.files.kept_before(before_us)] if self.files else []
+        orphans: list[str] = []
+        for start in range(0, len(there), _AT_ONCE):
+            some = there[start : start + _AT_ONCE]
+            needed = await self.database.read(partial(kept_among, hashes=some))
+            orphans += [sha for sha in some if sha not in needed]
+        return orphans
 
     async def _batch(self, work: Callable[[Connection], Result]) -> tuple[Result, float]:
         began = time.perf_counter()

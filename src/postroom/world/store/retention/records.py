@@ -12,6 +12,8 @@ from postroom.domain.appointment import AppointmentStatus
 from postroom.domain.intent import TERMINAL as ENDED
 from postroom.domain.retention import Retention
 from postroom.domain.session import TERMINAL as OVER
+from postroom.domain.upload import UPLOAD_LIFE_US
+from postroom.world.store.files.uploads import has_delivery
 from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
 from postroom.world.store.tables.approvals import heard_threads
 from postroom.world.store.tables.archive import delivery_archive
@@ -24,6 +26,7 @@ from postroom.world.store.tables.intents import intents, webhook_deliveries
 from postroom.world.store.tables.notifications_log import notifications_log
 from postroom.world.store.tables.questions import questions
 from postroom.world.store.tables.sessions import sessions
+from postroom.world.store.tables.uploads import uploads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,17 @@ STALE: Final = (
     Stale(name="questions", table=questions, condition=lambda keep: old_questions(keep.questions_before_us)),
     Stale(name="offers", table=contact_offers, condition=lambda keep: contact_offers.c.expires_at < keep.now_us),
 )
+
+
+def _uploads(keep: Retention) -> ColumnElement[bool]:
+    """Those no message took in time, and those whose delivery is nowhere any more; then their bytes may go, too."""
+    table = uploads.c
+    too_old = and_(table.used_by.is_(None), table.expires_at < keep.now_us)
+    left = and_(table.used_at < keep.now_us - UPLOAD_LIFE_US, not_(has_delivery()))
+    return or_(too_old, left)
+
+
+UPLOADS: Final = Stale(name="uploads", table=uploads, condition=_uploads)
 
 ARCHIVE: Final = Stale(
     name="archived deliveries",

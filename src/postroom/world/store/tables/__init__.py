@@ -16,6 +16,7 @@ from postroom.world.store.tables import pairings as pairings
 from postroom.world.store.tables import people as people
 from postroom.world.store.tables import questions as questions
 from postroom.world.store.tables import sessions as sessions
+from postroom.world.store.tables import uploads as uploads
 from postroom.world.store.tables.metadata import MESSENGER, SCHEMAS, SHARED, SWITCHBOARD, metadata
 
 __all__ = ["MESSENGER", "SCHEMAS", "SHARED", "SWITCHBOARD", "metadata"]

@@ -6,7 +6,7 @@ from postroom.world.store.migrations.statements import on_postgres, run
 from postroom.world.store.migrations.versions.m0001_deliveries import EDGES as FIRST_EDGES
 
 revision = "0022"
-down_revision = "0020"
+down_revision = "0021"
 
 _TABLES = [
     """

@@ -1,0 +1,31 @@
+"""The settings of what goes with a message, and of the files that are attached to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postroom.system.settings.secret import Secret
+from postroom.system.settings.section import Positive, SettingsSection
+
+
+class MessagesSettings(SettingsSection):
+    """What stands in a message beside the sender's own words."""
+
+    sign: bool = False
+    """A chat message begins with the name of the butler that sends it ("health: …"); e-mail has it in a header."""
+    mark_repeats: bool = True
+    """After a call whose outcome is unknown, the copy that is sent again ends with "(possibly repeated)"."""
+    outbox: tuple[Path, ...] = ()
+    """Folders below which callers may name files to attach; relative to the data directory."""
+    files: str = "files"
+    """Where attached files are kept: a folder, relative to the data directory, or s3://BUCKET/PREFIX."""
+    file_megabytes_per_day: Positive = 1000
+    """How much one caller may hand in within a day."""
+    s3_endpoint_url: str = ""
+    """The S3-compatible server; empty: Amazon's."""
+    s3_region: str = ""
+    """Its region; empty: what the environment says."""
+    s3_access_key: Secret = Secret("")
+    """Empty: what the environment says; the secret one likewise."""
+    s3_secret_key: Secret = Secret("")
+    """The other half of it."""
