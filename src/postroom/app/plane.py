@@ -38,6 +38,7 @@ from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.sole_worker import sole_worker
 from postroom.world.store.inbox.preferences import StoredPreferences
+from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.shared.circuits import StoredCircuits
 from postroom.world.store.shared.limits_memory import MemoryLimits
 
@@ -97,6 +98,7 @@ def build_plane(
         meter=meter,
         mint=mint.mint,
         gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
+        closed=StoredClosedAddresses(store.database),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
 

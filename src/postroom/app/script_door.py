@@ -31,6 +31,7 @@ from postroom.system.settings import Settings
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
+from postroom.world.store.conversations.troubles import StoredTroubles
 
 Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
@@ -66,8 +67,12 @@ class ScriptDoor:
             notify_router(self._sending().notify),
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
-            channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
+            channel_router(self._accounts().listed),
         ]
+
+    def _accounts(self) -> Accounts:
+        troubles = StoredTroubles(self.store.database)
+        return Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger, troubles=troubles)
 
     def _sending(self) -> Sending:
         return Sending(

@@ -11,6 +11,7 @@ from typing import Any
 
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -25,7 +26,18 @@ from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.markup import Revision
 from postroom.domain.notify import notify_document
 from postroom.domain.outgoing import Outgoing
-from postroom.domain.ports import AddressBook, Breakers, Channel, Clock, Gate, Ledger, Limits, Meter, SentRecord
+from postroom.domain.ports import (
+    AddressBook,
+    Breakers,
+    Channel,
+    Clock,
+    ClosedAddresses,
+    Gate,
+    Ledger,
+    Limits,
+    Meter,
+    SentRecord,
+)
 from postroom.domain.record import record
 from postroom.work.delivery import breaker, limits
 from postroom.work.delivery.arrival import Arrival
@@ -98,6 +110,7 @@ class Acceptance:
     meter: Meter
     mint: Callable[[int], str]
     gate: Gate | None = None
+    closed: ClosedAddresses | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
@@ -121,7 +134,9 @@ class Acceptance:
         """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
         draft = await self._draft(outgoing, request_id)
         known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
-        if known is not None:
+        if known is None:
+            await self._refuse_closed(draft.new)
+        else:
             _same(Accepted(snapshot=known, created=False), draft.new)
         return Forecast(
             draft=draft,
@@ -180,6 +195,7 @@ class Acceptance:
         return await self._store(new)
 
     async def _store(self, new: NewDelivery) -> Accepted:
+        await self._refuse_closed(new)
         admission = await self._admit(new)
         try:
             inserted, permit = await self._insert(new)
@@ -201,6 +217,15 @@ class Acceptance:
         if self.gate is not None and not await self.gate.passes(new):
             return await self.gate.park(new), None
         return await self.writer.write(new)
+
+    async def _refuse_closed(self, new: NewDelivery) -> None:
+        """An address may be asked again whether it is a person's own, and they may be answered where they write."""
+        if self.closed is None or not self.channels[new.channel].capabilities.comes_back:
+            return
+        if new.intent is not Intent.SEND or new.origin_butler == CONFIRMATION_ORIGIN:
+            return
+        if found := await self.closed.closed(new.channel, new.address):
+            raise ValidationError.of([FieldError("delivery.recipient", found.sentence, found.code)])
 
     async def _admit(self, new: NewDelivery) -> Admission:
         judgement = await self._judge(new, consume=True)

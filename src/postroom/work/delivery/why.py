@@ -45,6 +45,8 @@ class Around:
     dead_letter: Row | None = None
     ahead: int | None = None
     max_attempts: int | None = None
+    closed: str | None = None
+    """Why nothing more is sent to its address."""
 
 
 def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | None = None) -> str:
@@ -65,7 +67,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
             told = _dead_lettered(delivery, attempts, around, now_us)
         case unreachable:
             assert_never(unreachable)
-    return " ".join([*told, *_later(delivery, now_us), *_replayed(delivery)])
+    return " ".join([*told, *_later(delivery, now_us), *_closed(around), *_replayed(delivery)])
 
 
 def why_refused(refusal: Row, now_us: int) -> str:
@@ -205,6 +207,10 @@ def _asked(delivery: Row, attempts: Sequence[Row]) -> list[str]:
 def _later(delivery: Row, now_us: int) -> list[str]:
     news = delivery.get("news") or ()
     return [_sentence(said_later(one, relative(_moment(one["at"]), now_us))) for one in news]
+
+
+def _closed(around: Around) -> list[str]:
+    return [_sentence(f"Nothing more is sent to this address: {around.closed}")] if around.closed else []
 
 
 def _duplicate(delivery: Row) -> list[str]:

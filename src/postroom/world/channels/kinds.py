@@ -28,6 +28,7 @@ EMAIL: Final = Capabilities(
     replies=True,
     threads=True,
     inbound=True,
+    comes_back=True,
     style="letter",
     timeout_seconds=45.0,
     bot_per_minute=20,

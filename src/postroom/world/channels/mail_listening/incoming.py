@@ -7,6 +7,7 @@ from email.message import Message
 
 from postroom.domain.address_folding import folded
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.closed_address import Closing
 from postroom.domain.errors import ValidationError
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, LateNews
@@ -52,6 +53,7 @@ class MailReading:
             at_us=mail.at_us or 0,
             words=bounce.words,
             delivery_id=about,
+            closes=Closing.BOUNCED if bounce.is_final else None,
         )
 
     def _words(self, mail: FetchedMail, message: Message, sender: MailSender) -> InboundMessage:

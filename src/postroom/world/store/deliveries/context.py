@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, select, text
 from postroom.domain.notification import Notification, Preferences
 from postroom.domain.time import to_text
 from postroom.world.store.inbox.rows import notification_of, read_preferences
+from postroom.world.store.people.closed_addresses import closed_at
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import circuit_states, delivery_requests
 from postroom.world.store.tables.inbox import deferred_emails, notifications
@@ -22,6 +23,7 @@ def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict
         "approval": approval_of(connection, delivery_id),
         "circuit": _circuit(connection, channel),
         "ahead": _ahead(connection, delivery_id),
+        "closed": _closed(connection, delivery_id),
     }
 
 
@@ -62,6 +64,13 @@ def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
     if row is None:
         return None
     return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
+
+
+def _closed(connection: Connection, delivery_id: str) -> str | None:
+    """Why nothing more is sent to the address this one went to."""
+    sent = connection.execute(select(_ROWS.channel, _ROWS.address).where(_ROWS.id == delivery_id)).first()
+    found = closed_at(connection, sent.channel, sent.address) if sent else None
+    return found.sentence if found else None
 
 
 def _ahead(connection: Connection, delivery_id: str) -> int:
