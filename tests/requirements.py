@@ -493,6 +493,21 @@ MAIL: Sections = {
         "answers-questions": "A reply to the mail that asked answers the question, once, on either database.",
         "unproved-reply": "A reply whose sender is not proved answers nothing, and the person is told of the link.",
         "sandbox-imap": "What people write in the sandbox is read over IMAP as from a real server.",
+        "original-kept": "What a person wrote back is kept with its quotes, and shown with the message it answers.",
+        "deaf-said": "What keeps a mailbox from being read is one sentence in doctor, Health and channels.",
+    },
+    "Mail that comes back": {
+        "bounce-closes": "A bounce for good closes the address: later messages are refused by name, with the reason.",
+        "bounce-told": "Whoever sent it hears of it: in its status, by webhook, in why, people, Health and doctor.",
+        "bounce-for-now": "A full mailbox, a delay or a rule of the server is noted, and closes nothing.",
+        "reopened": "Proof, a proved mail from there, writing it down anew or --reopen opens an address again.",
+        "informal-bounce": "Bounces from before RFC 3464 and of relays that rename mails are known as well.",
+        "unsubscribe": "Strangers get List-Unsubscribe by https and mail; who uses it is written to no more.",
+        "reply-tags": "With reply_tags every mail is answered to box+delivery@, which outlives a renamed Message-ID.",
+        "oauth2": "With XOAUTH2 mail is sent and read by tokens that are renewed in time, and when one is refused.",
+        "oauth2-refused": "Access that is not renewed any more is one sentence that says what to do.",
+        "login-mail": "login-mail lets a person grant access by code or page; it is kept sealed, and never shown.",
+        "copies-dropped": "The delivery's id is Resend's and EmailEngine's idempotency key.",
     },
 }
 

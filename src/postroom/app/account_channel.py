@@ -27,6 +27,9 @@ from postroom.world.channels.apprise.channel import AppriseService
 from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
+from postroom.world.channels.mail_oauth.access import MailAccess
+from postroom.world.channels.mail_oauth.grant import GrantFile
+from postroom.world.channels.mail_oauth.provider import OauthProvider, oauth_provider
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
@@ -61,7 +64,7 @@ def _made(account: Account, home: Path) -> Channel:
         case TelegramSettings() | TelegramAccount():
             return Telegram(options.token.reveal(), options.api_base_url, name=name)
         case EmailSettings() | EmailAccount():
-            return _email(name, options)
+            return _email(name, options, home)
         case NtfyAccount():
             topic = options.answers_topic.reveal() or answers_topic(home, name)
             return Ntfy(name, options.url.reveal(), options.token.reveal(), topic)
@@ -78,22 +81,43 @@ def _made(account: Account, home: Path) -> Channel:
             assert_never(options)
 
 
-def _email(name: str, options: EmailSettings | EmailAccount) -> Email:
+def mail_access(name: str, options: EmailSettings | EmailAccount, home: Path) -> MailAccess | None:
+    """None where the mailbox has a password."""
+    return MailAccess(grant_file(name, home), mail_provider(options), name) if options.by_token else None
+
+
+def grant_file(name: str, home: Path) -> GrantFile:
+    return GrantFile(home, name, household_key(home, "mail access"))
+
+
+def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
+    return oauth_provider(
+        options.oauth_provider,
+        tenant=options.oauth_tenant,
+        token_url=options.oauth_token_url,
+        authorize_url=options.oauth_authorize_url,
+        device_url=options.oauth_device_url,
+    )
+
+
+def _email(name: str, options: EmailSettings | EmailAccount, home: Path) -> Email:
     if isinstance(options, EmailAccount) and mailbox(options.address) is None:
         raise ValueError("address must be a single e-mail address")
+    access = mail_access(name, options, home)
     return Email(
         options.smtp_host,
         options.smtp_port,
         options.security,
         options.login or None,
-        options.password.reveal() or None,
+        None if access else options.password.reveal() or None,
         options.sender,
         name=name,
-        imap=_imap(options),
+        imap=_imap(options, access),
+        access=access,
     )
 
 
-def _imap(options: EmailSettings | EmailAccount) -> ImapAccount | None:
+def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> ImapAccount | None:
     if not options.imap_host:
         return None
     return ImapAccount(
@@ -103,4 +127,6 @@ def _imap(options: EmailSettings | EmailAccount) -> ImapAccount | None:
         user=options.address,
         password=options.password.reveal(),
         authserv_id=options.authserv_id,
+        reply_tags=options.reply_tags,
+        access=access,
     )

@@ -22,6 +22,7 @@ from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
+from postroom.work.delivery.unsubscribing import PATH as UNSUBSCRIBE
 from postroom.work.inbox.confirmation import PATH as CONFIRM
 from postroom.work.questions.links import PATH as ASK_LINK
 
@@ -29,7 +30,7 @@ PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics")
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset({"/v1/asks", "/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
-_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK)
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE)
 NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
 
 

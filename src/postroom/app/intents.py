@@ -33,7 +33,13 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.work.conversations.inbound import Inbound, hearing_handler, reopening_handler, reply_handler
+from postroom.work.conversations.inbound import (
+    Inbound,
+    hearing_handler,
+    originals_handler,
+    reopening_handler,
+    reply_handler,
+)
 from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.delivery.late_news import news_handler
 from postroom.work.intents.contact_answers import ContactAnswers
@@ -54,6 +60,7 @@ from postroom.work.questions.news import QuestionNews
 from postroom.world.store.conversations.conversations import StoredConversations
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.news import StoredNews
+from postroom.world.store.deliveries.replies import StoredReplies
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
@@ -256,6 +263,7 @@ async def listening(
         handlers = [
             news_handler(StoredNews(world.store.database)),
             hearing_handler(StoredConversations(world.store.database), world.clock),
+            originals_handler(StoredReplies(world.store.database), world.clock),
             reopening_handler(StoredClosedAddresses(world.store.database)),
             *pairing_handlers(world.settings, world.store, outbound, world.clock),
             ear.handle,

@@ -11,6 +11,7 @@ from functools import partial
 from prometheus_client import CollectorRegistry
 
 from postroom.app.approvals import build_gate
+from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
@@ -32,6 +33,7 @@ from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
+from postroom.work.delivery.unsubscribing import ForStrangers, UnsubscribeLinks
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
@@ -99,8 +101,18 @@ def build_plane(
         mint=mint.mint,
         gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
         closed=StoredClosedAddresses(store.database),
+        strangers=ForStrangers(people=people, links=unsubscribe_links(settings), base_url=_open_url(settings)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
+
+
+def unsubscribe_links(settings: Settings) -> UnsubscribeLinks:
+    return UnsubscribeLinks(key=household_key(settings.home, "unsubscribe links"))
+
+
+def _open_url(settings: Settings) -> str:
+    """Programs of strangers press only what is encrypted, and none of them reaches this machine by its own name."""
+    return settings.url.rstrip("/") if settings.url.startswith("https://") else ""
 
 
 def _recovery(

@@ -26,6 +26,8 @@ class InboundMessage:
     text: str | None = field(default=None, repr=False)
     replies_to: str | None = None
     """The provider's id of our message that is answered."""
+    answers: DeliveryId | None = None
+    """Our own name of that message, where the channel knows it."""
     alone: bool = False
     """A person wrote it where only they and we are."""
     said_at_us: int | None = None

@@ -141,6 +141,21 @@ def of_messages(handle: MessageHandler) -> Handler:
     return only_messages
 
 
+class Originals(Protocol):
+    async def keep(self, message: InboundMessage, now_us: int) -> None: ...
+
+
+def originals_handler(originals: Originals, clock: Clock) -> Handler:
+    """Keeps what a person wrote with its quotes, where the answer is read without them; takes nothing itself."""
+
+    async def handle(message: InboundMessage) -> bool:
+        if message.answers is not None and message.original and message.author is not None:
+            await originals.keep(message, clock.now_us())
+        return False
+
+    return of_messages(handle)
+
+
 class Reopening(Protocol):
     async def reopen_bounced(self, channel: str, address: str) -> bool: ...
 

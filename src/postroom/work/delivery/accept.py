@@ -52,6 +52,7 @@ from postroom.work.delivery.prepared import prepared
 from postroom.work.delivery.revision import resolve_revision
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
+from postroom.work.delivery.unsubscribing import ForStrangers
 
 _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -111,6 +112,7 @@ class Acceptance:
     mint: Callable[[int], str]
     gate: Gate | None = None
     closed: ClosedAddresses | None = None
+    strangers: ForStrangers | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
@@ -155,6 +157,8 @@ class Acceptance:
         target, revises = await self._target(outgoing, channel)
         identity = identify(outgoing, request_id=request_id, target_identity=target.identity)
         new = self._new(outgoing, channel, target, identity, request_id, revises)
+        if self.strangers is not None and channel.capabilities.comes_back:
+            new = await self.strangers.marked(new)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:

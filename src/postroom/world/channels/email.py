@@ -5,19 +5,28 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ids import is_uuid, moment_of
 from postroom.domain.inbound_message import Listened
+from postroom.domain.markup import Markup
 from postroom.world.channels.email_message import OutgoingMail, build
 from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.listening import MailListening
+from postroom.world.channels.mail_oauth.access import MailAccess
+from postroom.world.channels.mail_service_headers import service_headers
 from postroom.world.channels.mailbox import is_this_machine, mailbox
-from postroom.world.channels.smtp_visit import Security, Server, SmtpVisit
+from postroom.world.channels.smtp_visit import Security, Server, visit
+
+_SAME_DATE: Final = timedelta(hours=1)
+_DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
+"""Servers that know a second copy by its idempotency key, and for how long; Resend says 24 hours."""
 
 
 class Email:
@@ -34,6 +43,7 @@ class Email:
         *,
         name: str = "email",
         imap: ImapAccount | None = None,
+        access: MailAccess | None = None,
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -55,8 +65,13 @@ class Email:
             password=password,
             tls_context=tls_context or (None if security == "none" else ssl.create_default_context()),
             client_name=client_name,
+            access=access,
         )
-        self.capabilities = replace(EMAIL, inbound=imap is not None and bool(imap.authserv_id))
+        self.capabilities = replace(
+            EMAIL,
+            inbound=imap is not None and bool(imap.authserv_id),
+            dedupes_for_seconds=_DROPS_COPIES.get(host.lower(), 0.0),
+        )
         self._own = OwnMessages(sender)
         self._reply_tags = imap is not None and imap.reply_tags
         self._listening = self._listener(imap) if imap else None
@@ -71,14 +86,15 @@ class Email:
         return mailbox(text)
 
     def prepare(self, message: Message) -> Sequence[OutgoingMail]:
-        return (build(self._tagged(message), sender=self._sender, now=self._now()),)
+        more = tuple(service_headers(message, self._sender if self._listening is not None else None))
+        return (build(self._tagged(message), sender=self._sender, now=self._written(message), more=more),)
 
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
-        await SmtpVisit(self._server).make(part, timeout_seconds)
+        await visit(self._server, part, timeout_seconds)
         return Receipt(part.message_id)
 
     async def probe(self, timeout_seconds: float) -> str:
-        await SmtpVisit(self._server).make(None, timeout_seconds)
+        await visit(self._server, None, timeout_seconds)
         if self._listening is not None:
             await self._listening.probe()
         return f"{self._server.username or self._sender} at {self._server.host}"
@@ -103,7 +119,15 @@ class Email:
 
     def _tagged(self, message: Message) -> Message:
         """Where a relay gives mails other ids, the address that is answered to says which one is meant."""
-        if not self._reply_tags or message.markup is None or message.markup.reply_to is not None:
+        markup = message.markup or Markup()
+        if not self._reply_tags or markup.reply_to is not None:
             return message
-        tagged = replace(message.markup, reply_to=self._own.reply_address(message.delivery_id))
-        return replace(message, markup=tagged)
+        return replace(message, markup=replace(markup, reply_to=self._own.reply_address(message.delivery_id)))
+
+    def _written(self, message: Message) -> datetime:
+        """A service that drops copies takes a second one for the same only if it is the same to the letter."""
+        now = self._now()
+        if not self.capabilities.dedupes_for_seconds or not is_uuid(message.delivery_id):
+            return now
+        accepted = datetime.fromtimestamp(moment_of(message.delivery_id) / 1_000_000, UTC)
+        return accepted if timedelta() <= now - accepted < _SAME_DATE else now

@@ -12,6 +12,7 @@ from postroom.domain.inbound_message import NewsKind
 from postroom.world.channels.mail_listening.headers import header, headers
 from postroom.world.channels.mail_listening.parts import MOST_PARTS, is_text, parts_of, text_of
 from postroom.world.channels.mail_listening.sender import sender_of
+from postroom.world.channels.mail_service_headers import KEY_HEADERS
 
 _LONGEST_READ: Final = 65_536
 _SYSTEM: Final = re.compile(r"(?:mailer-daemon|postmaster|mail-daemon|mdaemon)@.*", re.IGNORECASE)
@@ -35,6 +36,9 @@ _MEANING: Final = {
     "5.4.1": "no server takes mail for the address",
     "5.7.1": "the mail was refused by a rule of the recipient's server",
 }
+_KEY: Final = re.compile(
+    rf"^(?:{'|'.join(KEY_HEADERS)}):[ \t]*([0-9a-f-]{{36}})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE
+)
 _GONE: Final = frozenset({"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"})
 """No later mail will fare better; a full mailbox or a rule of the server may be another matter tomorrow."""
 _MESSAGE_ID: Final = re.compile(r"^Message-ID:[ \t]*(?:\r?\n[ \t]+)?(<[^<>\s]{3,400}>)", re.IGNORECASE | re.MULTILINE)
@@ -47,6 +51,8 @@ class Bounce:
     kind: NewsKind
     about: list[str]
     words: str = field(repr=False)
+    keys: list[str] = field(default_factory=list)
+    """Names of deliveries, as stands in headers of ours that no relay writes anew."""
     is_final: bool = False
     """There is no such address, or no more."""
 
@@ -66,6 +72,7 @@ def bounce_in(message: Message) -> Bounce | None:
         kind=kind,
         about=about,
         words=_words(status, header(recipient, "Diagnostic-Code").partition(";")[2].strip()),
+        keys=list(_keys(parts)),
         is_final=kind is NewsKind.BOUNCED and status in _GONE,
     )
 
@@ -112,6 +119,14 @@ def _originals(parts: list[Message]) -> Iterator[str]:
             yield from (header(one, "Message-ID") for one in _parts(part))
         elif part.get_content_type() in ("text/rfc822-headers", "message/global-headers"):
             yield from _MESSAGE_ID.findall(text_of(part))
+
+
+def _keys(parts: list[Message]) -> Iterator[str]:
+    for part in parts:
+        if part.get_content_type() in ("message/rfc822", "message/global"):
+            yield from (header(one, name).lower() for one in _parts(part) for name in KEY_HEADERS)
+        elif part.get_content_type() in ("text/rfc822-headers", "message/global-headers"):
+            yield from (found.lower() for found in _KEY.findall(text_of(part)))
 
 
 def _status(text: str) -> str:

@@ -43,6 +43,7 @@ class MailListening:
         self._now = now
         self._session: ImapSession | None = None
         self._refusals = 0
+        self._sentence = ""
         self._not_before: datetime | None = None
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
@@ -71,7 +72,7 @@ class MailListening:
 
     async def _ready(self) -> ImapSession:
         if self._not_before is not None and self._now() < self._not_before:
-            raise LoginRefused("the mail server does not accept our login for reading mail")
+            raise LoginRefused(self._sentence)
         if self._session is None:
             self._session = await self._opened()
         return self._session
@@ -80,8 +81,8 @@ class MailListening:
         session = ImapSession(self._account)
         try:
             await session.open()
-        except LoginRefused:
-            self._refused()
+        except LoginRefused as error:
+            self._refused(error.message)
             raise
         except BaseException:
             session.close()
@@ -89,10 +90,11 @@ class MailListening:
         self._refusals, self._not_before = 0, None
         return session
 
-    def _refused(self) -> None:
+    def _refused(self, sentence: str) -> None:
         """Servers lock an account that is tried again and again, so the pauses grow."""
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._refusals, 10))
         self._refusals += 1
+        self._sentence = sentence
         self._not_before = self._now() + pause
 
     async def _look(self, session: ImapSession, position: int | None, timeout_seconds: float) -> Listened:

@@ -17,6 +17,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import BAD_NEWS, LateNews
 from postroom.domain.time import to_text
 from postroom.domain.webhook import News, WebhookEvent
+from postroom.world.store.deliveries.archive import archived
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.webhooks import tell
 from postroom.world.store.people.closed_addresses import close
@@ -31,9 +32,14 @@ class StoredNews:
         self._database = database
 
     async def keep(self, news: LateNews) -> DeliveryId | None:
-        if (about := await self._database.read(partial(_about, news=news))) is None:
-            return None
-        return await self._database.write(partial(_keep, about=about, news=news))
+        if (about := await self._database.read(partial(_about, news=news))) is not None:
+            return await self._database.write(partial(_keep, about=about, news=news))
+        if news.closes is not None and news.delivery_id is not None:
+            return await self._database.write(partial(_close_archived, about=news.delivery_id, news=news))
+        return None
+
+    async def channel_of(self, delivery_id: DeliveryId) -> str | None:
+        return await self._database.read(partial(_channel_of, delivery_id=delivery_id))
 
 
 def _about(connection: Connection, news: LateNews) -> str | None:
@@ -116,15 +122,30 @@ def _told(about: DeliveryId, agent: str, news: LateNews) -> News:
     return News(id=f"news-{mark}", owner_agent=agent, type=WebhookEvent.DELIVERY_BOUNCED, body=text, at_us=news.at_us)
 
 
+def _channel_of(connection: Connection, delivery_id: DeliveryId) -> str | None:
+    found: str | None = connection.execute(select(_requests.channel).where(_requests.id == delivery_id)).scalar()
+    if found is None and (record := archived(connection, delivery_id)):
+        found = str(record["request"]["channel"])
+    return found
+
+
+def _close_archived(connection: Connection, about: DeliveryId, news: LateNews) -> DeliveryId | None:
+    """Its story is written; what its reader asks for holds all the same."""
+    record = archived(connection, about)
+    if record is None or news.closes is None or record["request"]["channel"] != news.channel:
+        return None
+    address = str(record["request"]["address"])
+    close(connection, _closed_address(about, news.channel, address, news, news.closes))
+    return about
+
+
 def _close(connection: Connection, about: DeliveryId, news: LateNews, reason: Closing) -> None:
     """The address is the one we wrote to, whatever the news calls it."""
     sent = connection.execute(select(_requests.channel, _requests.address).where(_requests.id == about)).one()
-    closed = ClosedAddress(
-        channel=sent.channel,
-        address=sent.address,
-        reason=reason,
-        words=news.words,
-        delivery_id=about,
-        at_us=news.at_us,
+    close(connection, _closed_address(about, sent.channel, sent.address, news, reason))
+
+
+def _closed_address(about: DeliveryId, channel: str, address: str, news: LateNews, reason: Closing) -> ClosedAddress:
+    return ClosedAddress(
+        channel=channel, address=address, reason=reason, words=news.words, delivery_id=about, at_us=news.at_us
     )
-    close(connection, closed)
