@@ -35,7 +35,7 @@ class InboundMessage:
     flags: frozenset[Flag] = frozenset()
     assurance: Assurance = Assurance.CHANNEL
     original: str | None = field(default=None, repr=False)
-    """With the quotes and signatures that `text` is without, where there were any."""
+    """As it was written, with the quotes and signatures that `text` is without; where the channel cuts any."""
 
     @property
     def author(self) -> str | None:

@@ -17,8 +17,10 @@ from postroom.world.channels.email_message import OutgoingMail, build
 from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
+from postroom.world.channels.mail_listening.handed_over import MailHandedOver
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.listening import MailListening
+from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
 from postroom.world.channels.mail_oauth.access import MailAccess
 from postroom.world.channels.mail_service_headers import service_headers
 from postroom.world.channels.mailbox import is_this_machine, mailbox
@@ -30,7 +32,7 @@ _DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
 
 
 class Email:
-    """With `imap` it also listens; replies are answers where our own server proves who sent them."""
+    """With `imap` or `lmtp` it also listens; replies are answers where our own server proves who sent them."""
 
     def __init__(
         self,
@@ -43,6 +45,7 @@ class Email:
         *,
         name: str = "email",
         imap: ImapAccount | None = None,
+        lmtp: LmtpAccount | None = None,
         access: MailAccess | None = None,
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
@@ -67,14 +70,15 @@ class Email:
             client_name=client_name,
             access=access,
         )
+        inlet = lmtp or imap
         self.capabilities = replace(
             EMAIL,
-            inbound=imap is not None and bool(imap.authserv_id),
+            inbound=inlet is not None and bool(inlet.authserv_id),
             dedupes_for_seconds=_DROPS_COPIES.get(host.lower(), 0.0),
         )
         self._own = OwnMessages(sender)
-        self._reply_tags = imap is not None and imap.reply_tags
-        self._listening = self._listener(imap) if imap else None
+        self._reply_tags = inlet is not None and inlet.reply_tags
+        self._listening = self._listener(inlet) if inlet else None
         if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
             self.listen = self._listen
 
@@ -108,14 +112,16 @@ class Email:
         assert self._listening is not None  # noqa: S101 - only then is it a method of ours
         return await self._listening.listen(position, timeout_seconds)
 
-    def _listener(self, imap: ImapAccount) -> MailListening:
+    def _listener(self, inlet: ImapAccount | LmtpAccount) -> MailListening | MailHandedOver:
         reading = MailReading(
             channel=self.name,
             own=self._own,
-            own_addresses=frozenset({folded(self._sender), folded(imap.user)}),
-            authserv_id=imap.authserv_id,
+            own_addresses=frozenset({folded(self._sender), folded(inlet.user or self._sender)}),
+            authserv_id=inlet.authserv_id,
         )
-        return MailListening(imap, reading, self._now)
+        if isinstance(inlet, LmtpAccount):
+            return MailHandedOver(inlet, reading, self._now)
+        return MailListening(inlet, reading, self._now)
 
     def _tagged(self, message: Message) -> Message:
         """Where a relay gives mails other ids, the address that is answered to says which one is meant."""

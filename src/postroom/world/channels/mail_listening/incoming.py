@@ -87,7 +87,7 @@ class MailReading:
             places=tuple(dict.fromkeys([sender.address, folded(sender.address)])),
             sender=sender.address if proved else None,
             text=text,
-            original=written if written != text else None,
+            original=written or None,
             replies_to=self._provider_id(answered),
             answers=answered,
             alone=answered is not None and not flags,

@@ -29,6 +29,15 @@ _STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, Assertio
 _log = structlog.get_logger("postroom.mail")
 
 
+def readable_event(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
+    """What the mail library itself stumbles over is no person's mail, and must not hold up all behind it."""
+    try:
+        return reading.event(mail)
+    except _STUMBLES as error:
+        _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
+        return None
+
+
 class MailListening:
     """
     Positions are the mailbox's UIDVALIDITY and the last UID that was handled.
@@ -132,20 +141,12 @@ class MailListening:
         day = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}"
         return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
 
-    def _event(self, mail: FetchedMail) -> InboundEvent | None:
-        """What the mail library itself stumbles over is no person's mail, and must not hold up all behind it."""
-        try:
-            return self._reading.event(mail)
-        except _STUMBLES as error:
-            _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
-            return None
-
     async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:
         """Parsed beside the loop: a mail may be long, and it is not ours."""
         events: list[InboundEvent] = []
         for uid in uids[:most]:
             mail = await session.fetch(uid)
-            event = await asyncio.to_thread(self._event, mail) if mail else None
+            event = await asyncio.to_thread(readable_event, self._reading, mail) if mail else None
             if event is not None:
                 events.append(event)
         position = MailPosition(session.validity, uids[:most][-1]).number if uids else None
