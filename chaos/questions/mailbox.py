@@ -20,7 +20,7 @@ class Mailbox:
     provider: Provider
 
     async def cards(self, token: str) -> list[Message]:
-        """Every mail that asks. What is sent cannot be changed: the one that says how it ended stands for all of them."""
+        """Every mail that asks; what is sent cannot be changed, so another one says for all of them how it ended."""
         mails = await self._mails(token)
         over = [one for one in mails if CLOSED in one["body"]]
         said = over[0]["body"] if over else ""

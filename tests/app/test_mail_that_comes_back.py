@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from postroom.app.people import opened_people
-from postroom.app.plane import unsubscribe_links
+from postroom.app.unsubscribing import unsubscribe_links
 from postroom.cli.doctor_checks.people import look_at_people
 from tests.app.asked_household import until
 from tests.app.living import LIFTED, QUICK, Living, living

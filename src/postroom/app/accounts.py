@@ -17,7 +17,7 @@ from postroom.system.settings import Settings
 _TOOL_SECONDS: Final = 10.0
 
 
-class Troubles(Protocol):
+class KnownTroubles(Protocol):
     async def listed(self) -> Sequence[InboundTrouble]: ...
 
 
@@ -26,7 +26,7 @@ class Accounts:
     settings: Settings
     channels: KnownChannels
     messenger: Peer
-    troubles: Troubles | None = None
+    troubles: KnownTroubles | None = None
 
     async def listed(self) -> list[ListedAccount]:
         """Never fails: without the messenger everything is known but the health."""

@@ -29,7 +29,7 @@ from postroom.app.module_context import module_context
 from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_IMAP, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
-from postroom.app.plane import DRAIN_SECONDS, running_plane, unsubscribe_links
+from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.sandbox import start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
@@ -37,6 +37,7 @@ from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
+from postroom.app.unsubscribing import leaving_router
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -54,7 +55,6 @@ from postroom.doors.guard.user_tokens import warn_of_users
 from postroom.doors.guard.visitors import visitors
 from postroom.doors.messenger.server import build_server as build_messenger
 from postroom.doors.messenger.straight_to_delivery import StraightToDelivery
-from postroom.doors.notifications.unsubscribe import unsubscribe_router
 from postroom.doors.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
@@ -68,9 +68,7 @@ from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.delivery.plane import Plane
-from postroom.work.delivery.unsubscribing import Unsubscribing
 from postroom.world.peers.over_wire import RoutesOverWire
-from postroom.world.store.deliveries.news import StoredNews
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
 
@@ -203,9 +201,8 @@ class _Builder:
             running_inbox(self._settings, store, self._registry, self._clock, self._mint, self._loops)
         )
         self._household.inbox = inbox
-        self._routers += [inbox.router(), inbox.confirmation_router()]
-        leaving = Unsubscribing(links=unsubscribe_links(self._settings), sent=StoredNews(store.database))
-        self._routers.append(unsubscribe_router(leaving, self._clock))
+        leaving = leaving_router(self._settings, store, self._clock)
+        self._routers += [inbox.router(), inbox.confirmation_router(), leaving]
         self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
         return inbox
 

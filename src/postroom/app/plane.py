@@ -11,12 +11,12 @@ from functools import partial
 from prometheus_client import CollectorRegistry
 
 from postroom.app.approvals import build_gate
-from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.people_seeds import keep_in_step
 from postroom.app.policy import delivery_policy
 from postroom.app.shared_state import SharedState, shared_state
 from postroom.app.store import OpenedStore
+from postroom.app.unsubscribing import unsubscribe_links
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ports import Channel, Clock, Ledger, Limits, Meter
@@ -33,7 +33,7 @@ from postroom.work.delivery.plane import Plane
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
-from postroom.work.delivery.unsubscribing import ForStrangers, UnsubscribeLinks
+from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
@@ -104,10 +104,6 @@ def build_plane(
         strangers=ForStrangers(people=people, links=unsubscribe_links(settings), base_url=_open_url(settings)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)
-
-
-def unsubscribe_links(settings: Settings) -> UnsubscribeLinks:
-    return UnsubscribeLinks(key=household_key(settings.home, "unsubscribe links"))
 
 
 def _open_url(settings: Settings) -> str:

@@ -25,7 +25,7 @@ class KnownAddresses(Protocol):
         ...
 
 
-class Sent(Protocol):
+class SentLetters(Protocol):
     async def channel_of(self, delivery_id: DeliveryId) -> str | None:
         """Also of one that has left the ledger; None when there is none, or no more."""
         ...
@@ -74,7 +74,7 @@ class Unsubscribing:
     """What the page behind a link calls."""
 
     links: UnsubscribeLinks
-    sent: Sent
+    sent: SentLetters
 
     async def is_good(self, token: str) -> bool:
         found = self.links.delivery(token)
