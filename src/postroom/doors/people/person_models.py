@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
 from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.person import MAX_ADDRESSES, Person, PersonAddress
@@ -94,7 +94,12 @@ class AddressBody(BaseModel):
     rank: int
     label: str
     verified_at: str | None
-    closed: ClosedBody | None = Field(description="Set while nothing is sent there, and why.")
+    closed: ClosedBody | None = Field(default=None, description="Only while nothing is sent there, and why.")
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        told: dict[str, Any] = handler(self)
+        return told if self.closed else {name: value for name, value in told.items() if name != "closed"}
 
     @classmethod
     def of(cls, one: PersonAddress) -> AddressBody:
