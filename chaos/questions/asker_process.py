@@ -43,6 +43,7 @@ class QuestionJob:
     crash: CrashPlan | None = None
     clock_offset_seconds: float = 0.0
     limit_seconds: float = 30.0
+    channel: str = "telegram"
 
 
 def main(job: QuestionJob) -> None:
@@ -64,9 +65,9 @@ async def _run(job: QuestionJob) -> None:
     crash, journal = Crash(job.crash), Journal(job.journal)
     settings, _ = load(job.environment)
     clock = OffsetClock(job.clock_offset_seconds)
-    house = House(settings=settings, clock=clock, journal=journal, crash=crash)
+    house = House(settings=settings, clock=clock, journal=journal, crash=crash, channel=job.channel)
     async with asyncio.timeout(job.limit_seconds), house.running() as parts:
-        question = await _answered(parts, job.token, journal)
+        question = await _answered(parts, job.token, job.channel, journal)
         crash.at(before("telling"))
         journal.note(Step.HEARD, job.token, str(question.answer.value if question.answer else question.status))
         crash.at(after("telling"))
@@ -76,27 +77,27 @@ async def _run(job: QuestionJob) -> None:
             await asyncio.Event().wait()
 
 
-async def _answered(parts: AskingParts, token: str, journal: Journal) -> Question:
-    view = await _asked(parts, token)
+async def _answered(parts: AskingParts, token: str, channel: str, journal: Journal) -> Question:
+    view = await _asked(parts, token, channel)
     journal.note(Step.ASKED, token)
     while view.question.is_open:
         view = await parts.asking.wait(ASKER, ask_id=view.question.id, wait_seconds=_WAIT_SECONDS)
     return view.question
 
 
-async def _asked(parts: AskingParts, token: str) -> QuestionView:
+async def _asked(parts: AskingParts, token: str, channel: str) -> QuestionView:
     """As an agent does that does not know whether it has asked before."""
     try:
         return await parts.asking.wait(ASKER, key=token, wait_seconds=0)
     except Refused:
-        return await parts.asking.ask(ASKER, check(request(token)), wait_seconds=0)
+        return await parts.asking.ask(ASKER, check(request(token, channel)), wait_seconds=0)
 
 
-def request(token: str) -> dict[str, object]:
+def request(token: str, channel: str = "telegram") -> dict[str, object]:
     return {
         "question": f"{text_of(token)} Ship it?",
         "options": ["yes", "no"],
-        "channels": ["telegram"],
+        "channels": [channel],
         "idempotency_key": token,
     }
 

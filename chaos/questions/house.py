@@ -43,6 +43,7 @@ class House:
     journal: Journal
     crash: Crash
     hears: bool = True
+    channel: str = "telegram"
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[AskingParts]:
@@ -71,11 +72,12 @@ class House:
     async def _ears(
         self, parts: AskingParts, plane: Plane, channels: dict[str, Channel], store: OpenedStore, loops: Loops
     ) -> AsyncIterator[None]:
-        bot = channels["telegram"]
+        bot = channels[self.channel]
         if not self.hears or not isinstance(bot, Listen):
             yield
             return
-        watch(bot, ["answer_press"], self.crash)
+        if hasattr(bot, "answer_press"):
+            watch(bot, ["answer_press"], self.crash)
         offsets = StoredIntents(store.database, parts.mint.mint)
         watch(offsets, ["save_offset"], self.crash)
         async with hearing(parts, channels, plane, "", loops) as ear:
@@ -88,7 +90,7 @@ class House:
                 clock=self.clock,
                 watch=ear.watch,
             )
-            async with loops.running("inbound:telegram", inbound.look, cut_off=True):
+            async with loops.running(f"inbound:{bot.name}", inbound.look, cut_off=True):
                 yield
 
 
@@ -114,5 +116,7 @@ class _Ear:
 
 def _channels(settings: Settings) -> dict[str, Channel]:
     """The sandbox lives in a process of its own; the ports say where."""
-    sandbox = SandboxAddress(settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp)
+    sandbox = SandboxAddress(
+        settings.host, settings.ports.sandbox, settings.ports.sandbox_smtp, settings.ports.sandbox_imap
+    )
     return dict(build_channels(settings, sandbox))

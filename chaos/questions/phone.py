@@ -31,7 +31,7 @@ class Phone:
 
     async def card(self, token: str, words: str = "") -> Message:
         """The first copy that says this, as soon as there is one."""
-        return await _until(lambda: self._saying(token, words))
+        return await until(lambda: self._saying(token, words))
 
     async def answer(self, token: str, way: Way, value: str) -> None:
         card = await self.card(token)
@@ -63,7 +63,7 @@ def is_pressable(card: Message) -> bool:
     return bool((card["reply_markup"] or {}).get("inline_keyboard"))
 
 
-async def _until(look: Callable[[], Awaitable[Message | None]]) -> Message:
+async def until(look: Callable[[], Awaitable[Message | None]]) -> Message:
     async with asyncio.timeout(_SECONDS):
         while not (found := await look()):
             await asyncio.sleep(_LOOK_SECONDS)

@@ -10,7 +10,9 @@ from chaos import journal
 from chaos.journal import Step
 from chaos.offset_clock import OffsetClock
 from chaos.questions.house import ASKER
+from chaos.questions.mailbox import Mailbox
 from chaos.questions.phone import Message, Phone, is_pressable
+from chaos.questions.steps import Way
 from chaos.questions.way_back import Asked, WayBack, judged
 from chaos.rig import Rig
 from postroom.app.questions import AskingParts, build_asking
@@ -23,11 +25,11 @@ from postroom.system.settings.load import load
 _PAGE = 200
 
 
-async def way_back(rig: Rig, said: Mapping[str, str | None]) -> WayBack:
+async def way_back(rig: Rig, said: Mapping[str, str | None], way: Way = Way.PRESS) -> WayBack:
     """`said` is what the person did about each question, by its token."""
     async with _opened(rig) as (store, parts):
         listed = await _listed(parts)
-        return judged([await _asked(rig, store, parts, token, word, listed) for token, word in said.items()])
+        return judged([await _asked(rig, store, parts, token, word, listed, way) for token, word in said.items()])
 
 
 async def attempts_on(rig: Rig, token: str) -> int:
@@ -48,12 +50,12 @@ async def _opened(rig: Rig) -> AsyncIterator[tuple[OpenedStore, AskingParts]]:
 
 
 async def _asked(
-    rig: Rig, store: OpenedStore, parts: AskingParts, token: str, said: str | None, listed: Counter[str]
+    rig: Rig, store: OpenedStore, parts: AskingParts, token: str, said: str | None, listed: Counter[str], way: Way
 ) -> Asked:
     question = await parts.store.by_key(str(ASKER), token)
     if question is None:
         raise RuntimeError(f"the question {token} is not in the ledger")
-    cards = await Phone(rig.provider).cards(token)
+    cards = await (Mailbox if way is Way.MAIL else Phone)(rig.provider).cards(token)
     attempts = await parts.store.attempts(question.id)
     heard = [one.detail for one in journal.read(rig.journal) if one.token == token and one.step is Step.HEARD]
     return Asked(

@@ -24,6 +24,11 @@ class Way(StrEnum):
 
     PRESS = "press"
     REPLY = "reply"
+    MAIL = "mail"
+
+    @property
+    def channel(self) -> str:
+        return "email" if self is Way.MAIL else "telegram"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +91,7 @@ MOMENTS: Final[list[Moment]] = [
     *around(Phase.TELL, "telling"),
 ]
 _PRESSES_ONLY: Final = frozenset(around(Phase.HEAR, "answer_press"))
+_COMING_IN: Final = frozenset({Phase.HEAR, Phase.DECIDE, Phase.TELL})
 _SHORT: Final = frozenset(
     {
         Moment(phase=Phase.ASK, point=after("ask")),
@@ -99,8 +105,14 @@ _SHORT: Final = frozenset(
 
 
 def moments(way: Way, *, short: bool = False) -> list[Moment]:
-    """A reply has no button that waits to be answered; `short` has one of each phase."""
+    """
+    A reply has no button that waits to be answered; `short` has one of each phase.
+
+    A mail that is sent is another matter, and has rows of its own; here it is the one that comes in.
+    """
     found = [one for one in MOMENTS if way is Way.PRESS or one not in _PRESSES_ONLY]
+    if way is Way.MAIL:
+        found = [one for one in found if one.phase in _COMING_IN]
     return [one for one in found if one in _SHORT] if short else found
 
 

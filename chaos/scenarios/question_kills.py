@@ -11,6 +11,7 @@ from typing import Final
 from chaos.crash_points import Point
 from chaos.questions import asker_process
 from chaos.questions.asker_process import QuestionJob
+from chaos.questions.mailbox import Mailbox
 from chaos.questions.phone import Phone
 from chaos.questions.reading import way_back
 from chaos.questions.steps import Moment, Phase, Way, moments
@@ -27,7 +28,7 @@ class Murders:
     def __init__(self, rig: Rig, way: Way) -> None:
         self._rig = rig
         self._way = way
-        self._phone = Phone(rig.provider)
+        self._phone: Phone | Mailbox = (Mailbox if way is Way.MAIL else Phone)(rig.provider)
         self._offset_seconds = 0.0
         self.kills = 0
         self.said: dict[str, str | None] = {}
@@ -75,6 +76,7 @@ class Murders:
             token=token,
             crash=moment.plan(token) if moment else None,
             clock_offset_seconds=self._offset_seconds,
+            channel=self._way.channel,
         )
 
 
@@ -88,7 +90,7 @@ async def question_kills(world: World, database: str, way: Way) -> Result:
                 break
             for moment in moments(way, short=world.short):
                 await murders.at(moment)
-        found = await way_back(rig, murders.said)
+        found = await way_back(rig, murders.said, way)
     return Result(comparison=found, note=f"{murders.kills} kills")
 
 
@@ -97,7 +99,7 @@ def _scenario(database: str, way: Way) -> Scenario:
         name=f"question-kill-{database}-{way}",
         what=f"kill -9 at each of {len(moments(way))} steps: answered by a {way}, {database}",
         run=partial(question_kills, database=database, way=way),
-        in_short=(database, way) in {("sqlite", Way.PRESS), ("postgres", Way.REPLY)},
+        in_short=(database, way) in {("sqlite", Way.PRESS), ("postgres", Way.REPLY), ("sqlite", Way.MAIL)},
         about=About.QUESTIONS,
     )
 

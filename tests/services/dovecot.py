@@ -25,7 +25,9 @@ _numbers = itertools.count(1)
 class Dovecot:
     """Mail is delivered as every Maildir takes it: written into `tmp`, then moved into `new`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, introspection_url: str = "") -> None:
+        """With the URL that says whose a token is, it takes tokens, too."""
+        self._introspection_url = introspection_url
         self.port, self.tls_port = free_port(), free_port()
         self._directory = directory
         self._server: Server | None = None
@@ -74,6 +76,10 @@ class Dovecot:
             for path in (self.maildir, *self.maildir.iterdir()):
                 shutil.chown(path, _MAIL_USER, _MAIL_USER)
         _, self.trust = self_signed(self._directory)
+        (self._directory / "oauth2").write_text(
+            f"introspection_mode = post\nintrospection_url = {self._introspection_url}\n"
+            "username_attribute = username\nactive_attribute = active\nactive_value = true\n"
+        )
         (self._directory / "users").write_text(f"{USER}:{{PLAIN}}{PASSWORD}\n")
         (self._directory / "dovecot.conf").write_text(self._settings(self._directory / "mail.test.pem"))
 
@@ -93,12 +99,13 @@ default_internal_group = {_MAIL_USER if is_root else group}
 first_valid_uid = 0
 first_valid_gid = 0
 mail_location = maildir:{self.maildir}
-auth_mechanisms = plain login
+auth_mechanisms = plain login{" xoauth2" if self._introspection_url else ""}
 disable_plaintext_auth = no
 ssl = yes
 ssl_cert = <{certificate}
 ssl_key = <{certificate}
 auth_username_chars =
+{self._by_token()}
 passdb {{
   driver = passwd-file
   args = username_format=%u {self._directory}/users
@@ -122,6 +129,11 @@ service anvil {{
   chroot =
 }}
 """
+
+    def _by_token(self) -> str:
+        if not self._introspection_url:
+            return ""
+        return f"passdb {{\n  driver = oauth2\n  mechanisms = xoauth2\n  args = {self._directory}/oauth2\n}}"
 
     def _is_ready(self) -> bool:
         try:

@@ -27,6 +27,10 @@ from postroom.world.channels.apprise.channel import AppriseService
 from postroom.world.channels.discord.channel import Discord
 from postroom.world.channels.email import Email
 from postroom.world.channels.mail_listening.account import ImapAccount
+from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
+from postroom.world.channels.mail_oauth.access import MailAccess
+from postroom.world.channels.mail_oauth.grant import GrantFile
+from postroom.world.channels.mail_oauth.provider import OauthProvider, oauth_provider
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
@@ -61,7 +65,7 @@ def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
         case TelegramSettings() | TelegramAccount():
             return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files)
         case EmailSettings() | EmailAccount():
-            return _email(name, options, files)
+            return _email(name, options, home, files)
         case NtfyAccount():
             topic = options.answers_topic.reveal() or answers_topic(home, name)
             return Ntfy(name, options.url.reveal(), options.token.reveal(), topic, files=files)
@@ -72,31 +76,53 @@ def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
             token, words = options.bot_token.reveal(), options.message_content
             return Discord(name, token, options.api_base_url, message_content=words, files=files)
         case WebhookAccount():
-            return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private)
+            return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private, files=files)
         case AppriseAccount():
             return AppriseService(name, options.url.reveal(), options.allow_private)
         case _:
             assert_never(options)
 
 
-def _email(name: str, options: EmailSettings | EmailAccount, files: FileContents | None) -> Email:
+def mail_access(name: str, options: EmailSettings | EmailAccount, home: Path) -> MailAccess | None:
+    """None where the mailbox has a password."""
+    return MailAccess(grant_file(name, home), mail_provider(options), name) if options.by_token else None
+
+
+def grant_file(name: str, home: Path) -> GrantFile:
+    return GrantFile(home, name, household_key(home, "mail access"))
+
+
+def mail_provider(options: EmailSettings | EmailAccount) -> OauthProvider:
+    return oauth_provider(
+        options.oauth_provider,
+        tenant=options.oauth_tenant,
+        token_url=options.oauth_token_url,
+        authorize_url=options.oauth_authorize_url,
+        device_url=options.oauth_device_url,
+    )
+
+
+def _email(name: str, options: EmailSettings | EmailAccount, home: Path, files: FileContents | None) -> Email:
     if isinstance(options, EmailAccount) and mailbox(options.address) is None:
         raise ValueError("address must be a single e-mail address")
+    access = mail_access(name, options, home)
     return Email(
         options.smtp_host,
         options.smtp_port,
         options.security,
         options.login or None,
-        options.password.reveal() or None,
+        None if access else options.password.reveal() or None,
         options.sender,
         name=name,
-        imap=_imap(options),
+        imap=_imap(options, access),
+        lmtp=_lmtp(options),
+        access=access,
         files=files,
     )
 
 
-def _imap(options: EmailSettings | EmailAccount) -> ImapAccount | None:
-    if not options.imap_host:
+def _imap(options: EmailSettings | EmailAccount, access: MailAccess | None) -> ImapAccount | None:
+    if not options.imap_host or options.listen != "imap":
         return None
     return ImapAccount(
         host=options.imap_host,
@@ -105,4 +131,19 @@ def _imap(options: EmailSettings | EmailAccount) -> ImapAccount | None:
         user=options.address,
         password=options.password.reveal(),
         authserv_id=options.authserv_id,
+        reply_tags=options.reply_tags,
+        access=access,
+    )
+
+
+def _lmtp(options: EmailSettings | EmailAccount) -> LmtpAccount | None:
+    if options.listen != "lmtp":
+        return None
+    return LmtpAccount(
+        host=options.lmtp_host,
+        port=options.lmtp_port,
+        socket=options.lmtp_socket,
+        user=options.address,
+        authserv_id=options.authserv_id,
+        reply_tags=options.reply_tags,
     )

@@ -38,6 +38,7 @@ from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
+from postroom.app.unsubscribing import leaving_router
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
@@ -201,7 +202,8 @@ class _Builder:
             running_inbox(self._settings, store, self._registry, self._clock, self._mint, self._loops)
         )
         self._household.inbox = inbox
-        self._routers += [inbox.router(), inbox.confirmation_router()]
+        leaving = leaving_router(self._settings, store, self._clock)
+        self._routers += [inbox.router(), inbox.confirmation_router(), leaving]
         self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))
         return inbox
 

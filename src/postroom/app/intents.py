@@ -33,7 +33,13 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
+from postroom.work.conversations.inbound import (
+    Inbound,
+    hearing_handler,
+    originals_handler,
+    reopening_handler,
+    reply_handler,
+)
 from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.delivery.late_news import news_handler
 from postroom.work.intents.contact_answers import ContactAnswers
@@ -52,10 +58,13 @@ from postroom.work.people.pairing import Pairing
 from postroom.work.people.resolve import Resolver
 from postroom.work.questions.news import QuestionNews
 from postroom.world.store.conversations.conversations import StoredConversations
+from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.news import StoredNews
+from postroom.world.store.deliveries.replies import StoredReplies
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.intents.threads import StoredInbox
 from postroom.world.store.intents.webhooks import StoredWebhooks
+from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.people.contacts_memory import StoredMemory
 from postroom.world.webhooks.post import WebhookPost
 
@@ -254,6 +263,8 @@ async def listening(
         handlers = [
             news_handler(StoredNews(world.store.database)),
             hearing_handler(StoredConversations(world.store.database), world.clock),
+            originals_handler(StoredReplies(world.store.database), world.clock),
+            reopening_handler(StoredClosedAddresses(world.store.database)),
             *pairing_handlers(world.settings, world.store, outbound, world.clock),
             ear.handle,
             reply_handler(replies),
@@ -263,7 +274,13 @@ async def listening(
             if isinstance(channel, Listen):
                 ear.watch.expect(name)
                 inbound = Inbound(
-                    source=name, bot=channel, offsets=offsets, handlers=handlers, clock=world.clock, watch=ear.watch
+                    source=name,
+                    bot=channel,
+                    offsets=offsets,
+                    handlers=handlers,
+                    clock=world.clock,
+                    watch=ear.watch,
+                    troubles=StoredTroubles(world.store.database),
                 )
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.
                 await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))

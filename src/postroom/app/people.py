@@ -12,7 +12,9 @@ from postroom.app.known_channels import usable_channels
 from postroom.app.people_seeds import keep_in_step, seeds
 from postroom.app.store import OpenedStore, connect_store, open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.enquiry import DeliveryQuery, RowPage
+from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.person import Overruled, Person
 from postroom.domain.person_history import PersonHistory, SentToPerson
 from postroom.domain.ports import Clock
@@ -21,10 +23,12 @@ from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.people import People
+from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.lookup import lookup
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.migrate import newest, revision
 from postroom.world.store.engine.sole_worker import sqlite_path
+from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.people.people_search import StoredPeopleSearch
 
 
@@ -63,6 +67,8 @@ class PeopleFindings:
     unreachable: Sequence[tuple[str, str]]  # a name, and a channel that is not set up
     unproved: Sequence[str]  # names of those who have proved no address
     owner_on: Sequence[str]  # the channels of the owner's addresses
+    closed: Sequence[ClosedAddress] = ()  # written to no more
+    deaf: Sequence[InboundTrouble] = ()  # channels that hear nothing just now
 
 
 async def look_through_people(settings: Settings, most: int) -> PeopleFindings | None:
@@ -81,6 +87,8 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
             owner_on=[
                 place.channel for one in await store.people.find(HOUSEHOLD_OWNER, OWNER) for place in one.addresses
             ],
+            closed=await StoredClosedAddresses(store.database).newest(most),
+            deaf=await StoredTroubles(store.database).listed(),
         )
     finally:
         await store.database.close()

@@ -19,6 +19,7 @@ from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
 from postroom.doors.butler.daemon import Butler
 from postroom.system.loop import Loop, Loops
+from postroom.system.seal import Seal
 from postroom.system.settings import Settings
 from postroom.work.approvals.card import outside_console
 from postroom.work.butlers.sessions import Sessions
@@ -44,7 +45,6 @@ from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
 from postroom.world.store.questions.rides import Ride
-from postroom.world.store.questions.seal import Seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

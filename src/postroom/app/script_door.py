@@ -35,6 +35,7 @@ from postroom.work.files.taking import FileTaking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
+from postroom.world.store.conversations.troubles import StoredTroubles
 
 Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
@@ -76,8 +77,12 @@ class ScriptDoor:
             upload_router(self.files),
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
-            channel_router(Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger).listed),
+            channel_router(self._accounts().listed),
         ]
+
+    def _accounts(self) -> Accounts:
+        troubles = StoredTroubles(self.store.database)
+        return Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger, troubles=troubles)
 
     def _sending(self) -> Sending:
         return Sending(

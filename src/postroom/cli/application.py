@@ -16,6 +16,7 @@ _LISTED = {
     "up": ("up:up", "Run a household: switchboard, butlers, messenger, API and, without credentials, the sandbox."),
     "init": ("init:init", "Write an editable household: settings and one folder per butler."),
     "login": ("login:login", "Print a link that signs you in to the console; it works once, for ten minutes."),
+    "login-mail": ("login_mail:login_mail", "Let Google or Microsoft grant access to a mailbox, without a password."),
     "notify": (
         "notify:notify",
         "Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere.",

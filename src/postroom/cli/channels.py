@@ -28,6 +28,8 @@ def channels(home: Home = None, json: Json = False) -> None:
         return
     for one in found:
         say(f"{_named(one)}  {_health(one)}; {_abilities(one['capabilities'])}")
+        if trouble := one.get("trouble"):
+            say(f"  hears nothing since {trouble['since'][:16].replace('T', ' ')}: {trouble['sentence']}")
 
 
 def _named(account: Mapping[str, Any]) -> str:

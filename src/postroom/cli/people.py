@@ -81,6 +81,10 @@ def edit(
     remove_address: Annotated[
         list[str] | None, typer.Option("--remove-address", metavar="CHANNEL:ADDRESS", help="Take this one away.")
     ] = None,
+    reopen: Annotated[
+        list[str] | None,
+        typer.Option("--reopen", metavar="CHANNEL:ADDRESS", help="Write to it again, though mail came back."),
+    ] = None,
     alias: Aliases = None,
     remove_alias: Annotated[list[str] | None, typer.Option("--remove-alias", help="Take this name away.")] = None,
     zone: Zone = None,
@@ -103,6 +107,8 @@ def edit(
         given["addresses"] = _addresses(person, address or [], remove_address or [], rank)
     elif rank is not None:
         raise UserError("--rank: say which one by --address CHANNEL:ADDRESS.")
+    if reopen:
+        given["reopen"] = [_address(one, "--reopen") for one in reopen]
     if not given:
         raise UserError("Nothing to change: name it, for example --zone Europe/Berlin.")
     _print(book.change(person["person_id"], given), json)

@@ -216,6 +216,8 @@ def _fields(given: Document) -> Document:
     found = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     if "addresses" in found:
         found["addresses"] = tuple(DraftAddress(**one) for one in found["addresses"])
+    if "reopen" in found:
+        found["reopen"] = tuple((one["channel"], one["address"]) for one in found["reopen"])
     return found
 
 

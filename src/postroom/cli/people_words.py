@@ -16,7 +16,7 @@ def plain(text: str) -> str:
 
 def person_line(person: dict[str, Any]) -> str:
     also = f" ({', '.join(person['aliases'])})" if person["aliases"] else ""
-    reached = ", ".join(f"{one['channel']} {one['address']}" for one in person["addresses"])
+    reached = ", ".join(f"{one['channel']} {one['address']}{_mark(one)}" for one in person["addresses"])
     trusted = ["trusted"] if person["trusted"] else []
     return plain("  ".join([f"{person['name']}{also}", person["role"], reached or "no address", *trusted]))
 
@@ -38,7 +38,19 @@ def person_lines(person: dict[str, Any]) -> Iterator[str]:
 
 def _address_line(one: dict[str, Any]) -> str:
     proved = f"verified {one['verified_at'][:10]}" if one["verified_at"] else "not verified"
-    return "  ".join([one["address"], *([one["label"]] if one["label"] else []), proved])
+    return "  ".join([one["address"], *([one["label"]] if one["label"] else []), proved, *_closed(one)])
+
+
+def _mark(one: dict[str, Any]) -> str:
+    closed = one.get("closed")
+    return f" ({closed['reason']})" if closed else ""
+
+
+def _closed(one: dict[str, Any]) -> Iterator[str]:
+    """A household of before may not say it."""
+    if closed := one.get("closed"):
+        said = f": {closed['words']}" if closed["words"] else ""
+        yield f"{closed['reason']} {closed['at'][:10]}{said}; --reopen writes to it again"
 
 
 def history_line(sent: dict[str, Any]) -> str:

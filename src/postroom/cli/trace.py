@@ -9,9 +9,12 @@ import typer
 
 from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.people_words import plain
 from postroom.system.settings import Settings
 from postroom.system.settings.load import from_process
 from postroom.work.delivery.afterwards import asked_first, said_later
+
+_MOST_REPLY_LINES = 200
 
 
 def trace(
@@ -81,6 +84,9 @@ def _delivery(delivery: dict[str, Any]) -> list[str]:
         notes.append("a duplicate is possible")
     lines.append(f"{end}  {delivery['status']}" + (f" ({'; '.join(notes)})" if notes else ""))
     lines += news
+    for one in delivery.get("replies") or ():
+        lines.append(f"{one['at']}  answered by mail from {plain(one['sender'])}, as it came:")
+        lines += [f"{'':29}{plain(line)}" for line in one["original"].splitlines()[:_MOST_REPLY_LINES]]
     if "archived_at" in delivery:
         lines.append(f"{delivery['archived_at']}  moved to the archive")
     return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.capabilities import Capabilities
+from postroom.domain.inbound_trouble import InboundTrouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +26,5 @@ class ListedAccount:
     capabilities: Capabilities
     health: AccountHealth | None = None
     """None while the part that sends cannot be asked."""
+    trouble: InboundTrouble | None = None
+    """What keeps it from hearing people, if anything does."""

@@ -58,6 +58,8 @@ class Capabilities:
     """Of all files of one message together."""
     inbound: bool = False
     """What people write there is heard."""
+    comes_back: bool = False
+    """What was taken may come back days later, so addresses that are gone, or want nothing, are remembered."""
 
     style: Style = "chat"
     """A letter has a subject and shows who speaks; in a chat the words say it."""

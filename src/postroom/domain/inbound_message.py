@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.closed_address import Closing
 from postroom.domain.ids import DeliveryId
 from postroom.domain.question_answer import Assurance
 
@@ -24,12 +26,16 @@ class InboundMessage:
     text: str | None = field(default=None, repr=False)
     replies_to: str | None = None
     """The provider's id of our message that is answered."""
+    answers: DeliveryId | None = None
+    """Our own name of that message, where the channel knows it."""
     alone: bool = False
     """A person wrote it where only they and we are."""
     said_at_us: int | None = None
     """By the provider's clock."""
     flags: frozenset[Flag] = frozenset()
     assurance: Assurance = Assurance.CHANNEL
+    original: str | None = field(default=None, repr=False)
+    """As it was written, with the quotes and signatures that `text` is without; where the channel cuts any."""
 
     @property
     def author(self) -> str | None:
@@ -70,6 +76,11 @@ class NewsKind(StrEnum):
     DELAYED = "delayed"
     READ = "read"
     DELETED = "deleted"
+    UNSUBSCRIBED = "unsubscribed"
+
+
+BAD_NEWS: Final = frozenset({NewsKind.BOUNCED, NewsKind.FAILED, NewsKind.UNSUBSCRIBED})
+"""What whoever sent the message is to hear of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +100,8 @@ class LateNews:
     delivery_id: DeliveryId | None = None
     provider_id: str | None = None
     places: tuple[str, ...] = ()
+    closes: Closing | None = None
+    """The address of the message is to be written to no more, and why."""
 
     def __post_init__(self) -> None:
         if (self.delivery_id is None) == (self.provider_id is None):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Final
+
+from postroom.domain.closed_address import ClosedAddress
 
 MAX_NAME_CHARACTERS: Final = 255
 MAX_ADDRESSES: Final = 50
@@ -32,6 +34,8 @@ class PersonAddress:
     rank: int = 1
     verified_at_us: int | None = None
     label: str = ""
+    closed: ClosedAddress | None = field(default=None, compare=False)
+    """Set while nothing is sent there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +80,7 @@ class Person:
 
     @property
     def as_written(self) -> NewPerson:
-        return NewPerson(**{field.name: getattr(self, field.name) for field in fields(NewPerson)})
+        return NewPerson(**{one.name: getattr(self, one.name) for one in fields(NewPerson)})
 
     @property
     def is_reachable(self) -> bool:

@@ -11,6 +11,7 @@ from postroom.domain.approval import ParkingTerms
 from postroom.domain.attachment import Attachment
 from postroom.domain.breaker import Circuit, Permit, Report
 from postroom.domain.capabilities import Capabilities
+from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.delivery import Message, Receipt
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import Listened
@@ -200,6 +201,12 @@ class AddressBook(Protocol):
 
     async def channels_of(self, name: str | None) -> Sequence[str]:
         """Where a person has addresses, in their own order; without a name, the owner."""
+        ...
+
+
+class ClosedAddresses(Protocol):
+    async def closed(self, channel: str, address: str) -> ClosedAddress | None:
+        """None while the address may be written to."""
         ...
 
 

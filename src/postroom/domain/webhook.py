@@ -16,6 +16,7 @@ class WebhookEvent(StrEnum):
     ASK_EXPIRED = "ask.expired"
     ASK_CANCELLED = "ask.cancelled"
     ASK_REVISED = "ask.revised"
+    DELIVERY_BOUNCED = "delivery.bounced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,10 @@ import pytest
 from tests.doors.console.visiting import opened
 
 from postroom.domain.breaker import Circuit, CircuitState
+from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable, TargetUnavailable
 from postroom.domain.figures import Depth
+from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally
 from postroom.domain.principal import Principal
 from postroom.doors.console.health import health_section
@@ -67,6 +69,12 @@ class Household:
 
     async def cards(self, visit: Visit) -> Sequence[QuestionCard]:
         self._answers("questions")
+        return []
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        return []
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
         return []
 
     async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:

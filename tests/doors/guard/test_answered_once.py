@@ -34,6 +34,7 @@ ROUTES: Final = {
     "api /contacts/{contact_id}/aliases": KEPT,
     "api /confirm/{secret}": NOTHING,
     "api /a/{token}": NOTHING,
+    "api /unsubscribe/{token}": NOTHING,
     "api /v1/asks": OWN_KEY,
     "api /v1/asks/{ask_id}/answer": KEPT,
     "api /v1/asks/{ask_id}/cancel": KEPT,

@@ -19,6 +19,7 @@ from postroom.domain.approval_question import subject_of
 from postroom.domain.ids import DeliveryId
 from postroom.domain.question import AskedPerson, Question
 from postroom.domain.question_states import QuestionStatus
+from postroom.system.seal import Seal
 from postroom.work.approvals import ruling
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.ruling import expiration
@@ -26,7 +27,6 @@ from postroom.work.approvals.watch import Deciders, Watch
 from postroom.work.questions.cards import ORIGIN
 from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 OWNER = AskedPerson(id="owner", name="Ann")
 BEN = AskedPerson(id="ben", name="Ben")

@@ -5,13 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 
+from postroom.domain.answer_attempt import Flag
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.inbound_message import InboundMessage, Listened
+from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.time import seconds
-from postroom.work.conversations.inbound import Inbound, hearing_handler, of_messages, replies_in
+from postroom.work.conversations.inbound import Inbound, hearing_handler, of_messages, reopening_handler, replies_in
 
 
 class Bot:
@@ -194,3 +197,57 @@ async def test_a_surprise_is_no_reason_to_stop_listening(clock: FakeClock) -> No
         await quiet.wait()
 
     assert (seen, loops.errors) == ([7], [("inbound", "RuntimeError")])
+
+
+class Sentences:
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    async def begin(self, trouble: InboundTrouble) -> None:
+        self.said.append(trouble.sentence)
+
+    async def end(self, channel: str) -> None:
+        self.said.append(f"{channel} is well")
+
+
+@pytest.mark.requirement("mail:deaf-said")
+async def test_a_week_of_the_same_refusal_is_one_line_and_one_sentence(clock: FakeClock) -> None:
+    bot, notebook = Bot(), Sentences()
+    bot.broken = 1000
+    inbound = replace(reader(bot, [], clock), troubles=notebook)
+    with capture_logs() as logs:
+        for _ in range(1000):
+            await inbound.look()
+        assert notebook.said == ["away"]
+        await inbound.look()
+        await inbound.look()
+
+    assert [one["event"] for one in logs] == ["inbound.unavailable", "inbound.available"]
+    assert notebook.said == ["away", "pager is well"]
+
+
+@pytest.mark.requirement("mail:deaf-said")
+async def test_what_an_earlier_process_left_is_ended_by_the_first_look_that_works(clock: FakeClock) -> None:
+    notebook = Sentences()
+    inbound = replace(reader(Bot([7]), [], clock), troubles=notebook)
+    await inbound.look()
+
+    assert notebook.said == ["pager is well"]
+
+
+@pytest.mark.requirement("mail:reopened")
+async def test_only_a_persons_own_proved_words_open_an_address() -> None:
+    class Opened(list[tuple[str, str]]):
+        async def reopen_bounced(self, channel: str, address: str) -> bool:
+            self.append((channel, address))
+            return True
+
+    opened = Opened()
+    handle = reopening_handler(opened)
+    proved = InboundMessage(channel="email", number=1, message_id="1", places=("a@b",), sender="a@b")
+
+    assert not await handle(proved)
+    for flag in Flag:
+        await handle(replace(proved, flags=frozenset({flag})))
+    await handle(replace(proved, sender=None))
+    assert opened == [("email", "a@b")]

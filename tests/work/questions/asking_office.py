@@ -16,6 +16,7 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.ids import IdMint
 from postroom.domain.person import Person, PersonAddress, PersonRole
 from postroom.domain.principal import OWNER, Principal, Role
+from postroom.system.seal import Seal
 from postroom.work.questions.asking import Asking
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.links import Links
@@ -27,7 +28,6 @@ from postroom.work.questions.view import QuestionView
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 MINT = IdMint()
 HEALTH = Principal(Role.BUTLER, "health")

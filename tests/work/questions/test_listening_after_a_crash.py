@@ -11,11 +11,11 @@ from tests.opened_database import opened_database
 from tests.work.questions.sample_questions import MINT
 
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions.listening import GAP_SECONDS, Listening
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 Gap = tuple[str, int, int]
 

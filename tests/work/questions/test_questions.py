@@ -15,10 +15,10 @@ from postroom.domain.answer_attempt import Said, VerdictKind
 from postroom.domain.question import Question
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions.moves import NOT_CAUGHT_UP
 from postroom.work.questions.questions import KeyReused, Questions
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 
 class House:

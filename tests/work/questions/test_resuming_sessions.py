@@ -17,6 +17,7 @@ from postroom.domain.question import Question, Resume
 from postroom.domain.session import Session
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.doors.guard.tokens import TokenFile
+from postroom.system.seal import Seal
 from postroom.work.butlers.sessions import ModelSettings, SessionLimits, SessionParts, Sessions
 from postroom.work.questions.follower import Follower
 from postroom.work.questions.judge import judge
@@ -27,7 +28,6 @@ from postroom.world.store.butlers.sessions import StoredSessions
 from postroom.world.store.engine.database import Database
 from postroom.world.store.intents.intents import StoredIntents
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 WEEK_SECONDS = 7 * 86_400
 pytestmark = pytest.mark.requirement("ask:butler-wakes")

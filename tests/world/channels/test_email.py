@@ -31,6 +31,8 @@ HEADERS = [
     "Date",
     "Message-ID",
     "MIME-Version",
+    "Resend-Idempotency-Key",
+    "X-EE-Idempotency-Key",
     "Content-Type",
     "Content-Transfer-Encoding",
 ]

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 from postroom.app.people import PeopleFindings, look_through_people
 from postroom.cli.doctor_checks.finding import Finding
+from postroom.domain.time import to_text
 from postroom.system.settings import Settings
 
 _MOST_NAMED = 10
+_MENDED = "it is tried again by itself; nothing that people write meanwhile is lost"
 
 
 async def look_at_people(settings: Settings) -> list[Finding]:
     found = await _looked_through(settings)
-    return [*_overruled(found), *_unreachable(found)] if found else []
+    return [*_overruled(found), *_unreachable(found), *_closed(found), *_deaf(found)] if found else []
 
 
 async def look_at_proofs(settings: Settings) -> list[Finding]:
@@ -49,6 +51,21 @@ def _unreachable(found: PeopleFindings) -> list[Finding]:
     named = _some([f"{name} (on {channel})" for name, channel in found.unreachable])
     detail = f"have an address on a channel that is not set up: {named}"
     return [Finding("people", True, detail, "set the channel up, or take the address away with `postroom people edit`")]
+
+
+def _closed(found: PeopleFindings) -> list[Finding]:
+    if not found.closed:
+        return []
+    named = _some([f"{one.address} on {one.channel} ({one.sentence})" for one in found.closed])
+    advice = "`postroom people edit WHO --reopen CHANNEL:ADDRESS` writes to one again"
+    return [Finding("addresses", True, f"written to no more: {named}", advice)]
+
+
+def _deaf(found: PeopleFindings) -> list[Finding]:
+    return [
+        Finding(one.channel, False, f"hears nothing since {to_text(one.since_us)[:16]}: {one.sentence}", _MENDED)
+        for one in found.deaf
+    ]
 
 
 def _unproved(found: PeopleFindings) -> list[Finding]:

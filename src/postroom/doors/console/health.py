@@ -9,8 +9,10 @@ from typing import Any, Final, Protocol
 from starlette.responses import Response
 
 from postroom.domain.breaker import Circuit
+from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.figures import Depth
+from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.overview import Slice
 from postroom.domain.time import SECOND_US, seconds
 from postroom.doors.console.asking import asked
@@ -20,6 +22,7 @@ from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
 _HOURS: Final = 24
 SAMPLE: Final = 500
+MOST_CLOSED: Final = 20
 
 
 class HealthReader(Protocol):
@@ -32,6 +35,14 @@ class HealthReader(Protocol):
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
         """As the ledger last heard of them."""
+        ...
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        """What keeps channels from hearing people."""
+        ...
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        """Addresses that are written to no more, the newest first."""
         ...
 
 
@@ -62,6 +73,7 @@ def health_section(reader: HealthReader, tools: Tools) -> ConsoleSection:
             queue=await _queue(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
             sample=SAMPLE,
+            **await _mail(reader),
         )
 
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
@@ -103,6 +115,13 @@ async def _queue(reader: HealthReader, now_us: int) -> dict[str, Any] | None:
         "sending": sum(many for (_, status), many in depth.counts.items() if status == "in_progress"),
         "oldest_seconds": None if oldest is None else max(0, now_us - oldest) / SECOND_US,
     }
+
+
+async def _mail(reader: HealthReader) -> dict[str, Any]:
+    try:
+        return {"deaf": await reader.hearing(), "closed": await reader.closed(MOST_CLOSED)}
+    except StoreUnavailable:
+        return {"deaf": (), "closed": ()}
 
 
 async def _written(reader: HealthReader, now_us: int) -> Mapping[str, Circuit] | None:

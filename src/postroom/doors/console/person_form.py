@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.person import Person, PersonRole
 from postroom.domain.person_draft import DraftAddress, PersonDraft, draft_of
 from postroom.doors.console.form import Form
@@ -23,6 +24,7 @@ class AddressLine:
     rank: str = ""
     label: str = ""
     verified_at_us: int | None = None
+    closed: ClosedAddress | None = None
     place: int | None = None
 
 
@@ -57,6 +59,7 @@ def shown(person: Person | None, channels: Collection[str]) -> PersonForm:
             rank=str(one.rank),
             label=one.label,
             verified_at_us=one.verified_at_us,
+            closed=one.closed,
         )
         for one in person.addresses
     ]

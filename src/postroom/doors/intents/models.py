@@ -202,6 +202,7 @@ class SubscriptionRequest(Strict):
                 "ask.expired",
                 "ask.cancelled",
                 "ask.revised",
+                "delivery.bounced",
             ]
         ],
         Field(min_length=1, max_length=32),

@@ -73,7 +73,11 @@ def confirmation_router(confirmations: Confirmations, clock: Clock) -> APIRouter
 
 
 def _page(body: str, status: int = 200) -> HTMLResponse:
-    title = "Confirm your address"
+    return page("Confirm your address", body, status)
+
+
+def page(title: str, body: str, status: int = 200) -> HTMLResponse:
+    """Both are our own HTML."""
     document = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
-from postroom.domain.person import MAX_ADDRESSES, Person
+from postroom.domain.closed_address import ClosedAddress
+from postroom.domain.person import MAX_ADDRESSES, Person, PersonAddress
 from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.domain.person_history import PersonHistory, SentToPerson
 from postroom.domain.time import to_text
@@ -18,9 +19,12 @@ Names = Annotated[list[Name], Field(max_length=50)]
 Short = Annotated[Text, Field(max_length=64)]
 
 
-class AddressRequest(Strict):
+class PlaceRequest(Strict):
     channel: Annotated[Text, Field(min_length=1, max_length=64)]
     address: Annotated[Text, Field(min_length=1, max_length=512)]
+
+
+class AddressRequest(PlaceRequest):
     rank: Annotated[int | None, Field(description="1 is tried first; 50 at most. Without: the place in the list.")] = (
         None
     )
@@ -62,6 +66,26 @@ class PersonChange(_PersonFields):
     """Only what is given changes; a list is replaced as a whole."""
 
     name: Name = ""
+    reopen: Annotated[list[PlaceRequest], Field(max_length=MAX_ADDRESSES)] = Field(
+        default_factory=list, description="Addresses of this person that are to be written to again."
+    )
+
+    def given(self) -> dict[str, Any]:
+        found = super().given()
+        if "reopen" in found:
+            found["reopen"] = tuple((one.channel, one.address) for one in self.reopen)
+        return found
+
+
+class ClosedBody(BaseModel):
+    reason: Literal["bounced", "unsubscribed"]
+    words: str
+    delivery_id: str
+    at: str
+
+    @classmethod
+    def of(cls, one: ClosedAddress) -> ClosedBody:
+        return cls(reason=one.reason.value, words=one.words, delivery_id=one.delivery_id, at=to_text(one.at_us))
 
 
 class AddressBody(BaseModel):
@@ -70,6 +94,23 @@ class AddressBody(BaseModel):
     rank: int
     label: str
     verified_at: str | None
+    closed: ClosedBody | None = Field(default=None, description="Only while nothing is sent there, and why.")
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        told: dict[str, Any] = handler(self)
+        return told if self.closed else {name: value for name, value in told.items() if name != "closed"}
+
+    @classmethod
+    def of(cls, one: PersonAddress) -> AddressBody:
+        return cls(
+            channel=one.channel,
+            address=one.address,
+            rank=one.rank,
+            label=one.label,
+            verified_at=None if one.verified_at_us is None else to_text(one.verified_at_us),
+            closed=ClosedBody.of(one.closed) if one.closed else None,
+        )
 
 
 class PersonBody(BaseModel):
@@ -96,16 +137,7 @@ class PersonBody(BaseModel):
             trusted=person.trusted,
             zone=person.zone,
             language=person.language,
-            addresses=[
-                AddressBody(
-                    channel=one.channel,
-                    address=one.address,
-                    rank=one.rank,
-                    label=one.label,
-                    verified_at=None if one.verified_at_us is None else to_text(one.verified_at_us),
-                )
-                for one in person.addresses
-            ],
+            addresses=[AddressBody.of(one) for one in person.addresses],
             agent_address=person.agent_address,
             source=person.source,
             created_at=to_text(person.created_at_us),

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from postroom.domain.account import ListedAccount
 from postroom.domain.capabilities import Capabilities
+from postroom.domain.time import to_text
 from postroom.doors.guard.depends import allowing
 from postroom.doors.guard.json_door import JsonRoute, failures
 from postroom.doors.guard.tool_policy import person
@@ -23,12 +24,20 @@ class HealthAnswer(BaseModel):
     throttled_seconds: float | None
 
 
+class TroubleAnswer(BaseModel):
+    """What keeps it from hearing people, and since when."""
+
+    sentence: str
+    since: str
+
+
 class ChannelAnswer(BaseModel):
     name: str
     kind: str
     configured: bool
     capabilities: dict[str, Any]
     health: HealthAnswer | None
+    trouble: TroubleAnswer | None
 
 
 class ChannelsAnswer(BaseModel):
@@ -53,13 +62,14 @@ def channel_router(listed: Callable[[], Awaitable[Sequence[ListedAccount]]]) -> 
 
 
 def account_document(account: ListedAccount) -> dict[str, Any]:
-    health = account.health
+    health, trouble = account.health, account.trouble
     return {
         "name": account.name,
         "kind": account.kind,
         "configured": account.configured,
         "capabilities": capabilities_document(account.capabilities),
         "health": None if health is None else {one.name: getattr(health, one.name) for one in fields(health)},
+        "trouble": {"sentence": trouble.sentence, "since": to_text(trouble.since_us)} if trouble else None,
     }
 
 

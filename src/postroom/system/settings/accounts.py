@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from postroom.domain.nearest import did_you_mean
@@ -43,6 +43,42 @@ class MailboxSettings(SettingsSection):
     """`tls` (993), `starttls` (143), or `none`, which is for this machine only."""
     authserv_id: str = ""
     """Whose Authentication-Results are believed: the name your mail server writes there; empty: nobody's."""
+    listen: Literal["imap", "lmtp"] = "imap"
+    """How answers come: from the mailbox at `imap_host`, or `lmtp`, handed over by a mail server on this machine."""
+    lmtp_host: str = "127.0.0.1"
+    """Where mail is handed over; on this machine."""
+    lmtp_port: Port = 2424
+    """Its port."""
+    lmtp_socket: str = ""
+    """The path of a Unix socket to use instead."""
+    reply_tags: bool = False
+    """Mail to box+anything@ comes to the mailbox, so every mail is answered to an address that names it."""
+    auth: Literal["password", "oauth2"] = "password"
+    """`oauth2`: by the access that `postroom login-mail` was granted."""
+    oauth_provider: Literal["", "google", "microsoft"] = ""
+    """Who grants it."""
+    oauth_client_id: str = ""
+    """The client you registered there."""
+    oauth_client_secret: Secret = Secret("")
+    """Its secret, where it has one."""
+    oauth_tenant: str = Field(default="common", pattern=r"^[A-Za-z0-9.-]{1,100}$")
+    """The organisation at Microsoft; `common`: any."""
+    oauth_token_url: str = ""
+    """Another token endpoint than the provider's own."""
+    oauth_authorize_url: str = ""
+    """Another page than Google's own."""
+    oauth_device_url: str = ""
+    """Another place for codes than Microsoft's own."""
+
+    @model_validator(mode="after")
+    def _granted_by_someone(self) -> Self:
+        if self.auth == "oauth2" and not self.oauth_provider:
+            raise ValueError('oauth_provider: with auth = "oauth2" it must be google or microsoft')
+        return self
+
+    @property
+    def by_token(self) -> bool:
+        return self.auth == "oauth2"
 
 
 class EmailSettings(MailboxSettings):
@@ -108,7 +144,7 @@ class EmailAccount(MailboxSettings):
 
     @property
     def login(self) -> str:
-        return self.address if self.password else ""
+        return self.address if self.password or self.by_token else ""
 
     @property
     def security(self) -> Tls:

@@ -330,7 +330,7 @@ class Settings(SettingsSection):
 
     @property
     def has_credentials(self) -> bool:
-        return bool(self.telegram.token) or bool(self.email.password) or bool(self.channels)
+        return bool(self.telegram.token) or bool(self.email.password) or self.email.by_token or bool(self.channels)
 
     @property
     def in_sandbox(self) -> bool:

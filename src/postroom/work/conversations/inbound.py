@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import structlog
 
 from postroom.domain.answer_attempt import Flag
-from postroom.domain.errors import PostroomError
+from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.inbound_message import InboundEvent, InboundMessage
 from postroom.domain.inbound_reply import InboundReply
+from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.ports import Clock, Listen
 from postroom.domain.time import seconds
 
 _POLL_SECONDS: Final = 25.0
 _PAUSE_SECONDS: Final = 5.0
+UNKNOWN: Final = "unknown"  # what an earlier process left may still stand in the record
 _log = structlog.get_logger("postroom.inbound")
 
 Handler = Callable[[InboundEvent], Awaitable[bool]]  # True when the event was this handler's
@@ -27,6 +30,12 @@ class Offsets(Protocol):
     async def offset(self, source: str) -> int | None: ...
 
     async def save_offset(self, source: str, position: int) -> None: ...
+
+
+class Troubles(Protocol):
+    async def begin(self, trouble: InboundTrouble) -> None: ...
+
+    async def end(self, channel: str) -> None: ...
 
 
 class InboundWatch(Protocol):
@@ -52,15 +61,40 @@ class Inbound:
     handlers: Sequence[Handler]
     clock: Clock
     watch: InboundWatch | None = None
+    troubles: Troubles | None = None
+    _said: list[str] = field(default_factory=lambda: [UNKNOWN])
 
     async def look(self) -> int:
         """One request, and the next one at once unless the channel is away."""
         try:
             await self.poll(await self.watch.patience(self.source, _POLL_SECONDS) if self.watch else _POLL_SECONDS)
         except PostroomError as error:
-            _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
+            await self._say(error)
             return self.clock.now_us() + seconds(_PAUSE_SECONDS)
+        await self._say(None)
         return self.clock.now_us()
+
+    async def _say(self, error: PostroomError | None) -> None:
+        """Once for each change: a login that is refused for a week is one line and one sentence."""
+        sentence = error.message if error else ""
+        if sentence == self._said[0]:
+            return
+        if error is not None:
+            _log.warning("inbound.unavailable", source=self.source, error_class=str(error.error_class))
+        elif self._said[0] != UNKNOWN:
+            _log.info("inbound.available", source=self.source)
+        with suppress(StoreUnavailable):
+            await self._note(sentence)
+            self._said[0] = sentence
+
+    async def _note(self, sentence: str) -> None:
+        if self.troubles is None:
+            return
+        if sentence:
+            trouble = InboundTrouble(channel=self.source, sentence=sentence, since_us=self.clock.now_us())
+            await self.troubles.begin(trouble)
+        else:
+            await self.troubles.end(self.source)
 
     async def poll(self, wait_seconds: float) -> int:
         """One request; returns how many things people did came."""
@@ -105,6 +139,36 @@ def of_messages(handle: MessageHandler) -> Handler:
         return isinstance(event, InboundMessage) and await handle(event)
 
     return only_messages
+
+
+class Originals(Protocol):
+    async def keep(self, message: InboundMessage, now_us: int) -> None: ...
+
+
+def originals_handler(originals: Originals, clock: Clock) -> Handler:
+    """Keeps what a person wrote with its quotes, where the answer is read without them; takes nothing itself."""
+
+    async def handle(message: InboundMessage) -> bool:
+        if message.answers is not None and message.original and message.author is not None:
+            await originals.keep(message, clock.now_us())
+        return False
+
+    return of_messages(handle)
+
+
+class Reopening(Protocol):
+    async def reopen_bounced(self, channel: str, address: str) -> bool: ...
+
+
+def reopening_handler(closed: Reopening) -> Handler:
+    """An address from which a person provably writes takes mail, whatever came back before; takes nothing itself."""
+
+    async def handle(message: InboundMessage) -> bool:
+        if message.author is not None:
+            await closed.reopen_bounced(message.channel, message.author)
+        return False
+
+    return of_messages(handle)
 
 
 def hearing_handler(conversations: Conversations, clock: Clock) -> Handler:

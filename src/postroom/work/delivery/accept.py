@@ -12,6 +12,7 @@ from typing import Any
 from postroom.domain.breaker import Circuit, Permit
 from postroom.domain.capabilities import Style
 from postroom.domain.delivery import DeliveryFailure, Intent, OnUncertain, Status
+from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.errors import (
     FieldError,
     InternalError,
@@ -31,6 +32,7 @@ from postroom.domain.ports import (
     Breakers,
     Channel,
     Clock,
+    ClosedAddresses,
     Gate,
     Ledger,
     Limits,
@@ -52,6 +54,7 @@ from postroom.work.delivery.prepared import prepared
 from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
+from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.files.fit import check_fit
 
 _document = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -112,6 +115,8 @@ class Acceptance:
     mint: Callable[[int], str]
     gate: Gate | None = None
     files: MessageFiles | None = None
+    closed: ClosedAddresses | None = None
+    strangers: ForStrangers | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
@@ -135,10 +140,12 @@ class Acceptance:
         """The same steps, up to the first one that would leave a mark; raises what `accept` would raise before it."""
         draft = await self._draft(outgoing, request_id)
         known = None if draft.identity.fresh else await self.ledger.find(draft.identity.key)
-        if known is not None:
+        if known is None:
+            await self._refuse_closed(draft.new)
+            if draft.new.attachments:
+                await self._files().check(draft.new)
+        else:
             _same(Accepted(snapshot=known, created=False), draft.new)
-        elif draft.new.attachments:
-            await self._files().check(draft.new)
         return Forecast(
             draft=draft,
             known=known,
@@ -174,6 +181,8 @@ class Acceptance:
         if outgoing.attachments:
             check_fit([one.size for one in outgoing.attachments], channel.name, channel.capabilities)
         new = self._new(outgoing, channel, target, identity, request_id, revises)
+        if self.strangers is not None and channel.capabilities.comes_back:
+            new = await self.strangers.marked(new)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:
@@ -211,6 +220,7 @@ class Acceptance:
         return await self._store(new)
 
     async def _store(self, new: NewDelivery) -> Accepted:
+        await self._refuse_closed(new)
         admission = await self._admit(new)
         try:
             inserted, permit = await self._insert(new)
@@ -239,6 +249,15 @@ class Acceptance:
         if self.files is None:
             raise InternalError("this household has no place for files")
         return self.files
+
+    async def _refuse_closed(self, new: NewDelivery) -> None:
+        """An address may be asked again whether it is a person's own, and they may be answered where they write."""
+        if self.closed is None or not self.channels[new.channel].capabilities.comes_back:
+            return
+        if new.intent is not Intent.SEND or new.origin_butler == CONFIRMATION_ORIGIN:
+            return
+        if found := await self.closed.closed(new.channel, new.address):
+            raise ValidationError.of([FieldError("delivery.recipient", found.sentence, found.code)])
 
     async def _admit(self, new: NewDelivery) -> Admission:
         judgement = await self._judge(new, consume=True)

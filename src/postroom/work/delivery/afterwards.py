@@ -13,6 +13,7 @@ _HAPPENED: Final = {
     NewsKind.DELAYED: "it is delayed",
     NewsKind.READ: "it was read",
     NewsKind.DELETED: "it was deleted",
+    NewsKind.UNSUBSCRIBED: "its reader wants no more messages",
 }
 
 

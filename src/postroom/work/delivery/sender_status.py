@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,6 +26,10 @@ class SenderRecord(Protocol):
         """How a person decided on it, if one was asked."""
         ...
 
+    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
+        """What the provider said of it after it was delivered, oldest first."""
+        ...
+
 
 class Replays(Protocol):
     async def find(self, key: str) -> Snapshot | None:
@@ -45,7 +49,9 @@ class SenderStatus:
             found = await self._found(known)
             if found is None or found["origin_butler"] != sender:
                 raise ValidationError(f"Delivery {known} not found")
-            return _as_answer(found, await self.record.approval(known))
+            answer = _as_answer(found, await self.record.approval(known))
+            answer["delivery"]["news"] = [_news(one) for one in await self.record.news(found["delivery_id"])]
+            return answer
         except PostroomError as error:
             return notify_error(error)
 
@@ -76,6 +82,10 @@ def _last_error(row: Row) -> dict[str, Any] | None:
         return {"class": last["error_class"], "message": last["error_message"]} if failed else None
     failure = _failure(row)
     return {"class": str(failure.error_class), "message": failure.message} if failure else None
+
+
+def _news(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in ("kind", "words", "at")}
 
 
 def _decision(approval: Row) -> dict[str, Any]:

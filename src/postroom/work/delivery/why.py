@@ -49,6 +49,8 @@ class Around:
     max_attempts: int | None = None
     corrections: Sequence[Row] = ()
     corrects: Row | None = None
+    closed: str | None = None
+    """Why nothing more is sent to its address."""
 
 
 def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | None = None) -> str:
@@ -70,7 +72,7 @@ def why(delivery: Row, attempts: Sequence[Row], now_us: int, around: Around | No
         case unreachable:
             assert_never(unreachable)
     corrected = corrections_told.told(around.corrections, around.corrects, now_us)
-    return " ".join([*told, *corrected, *_later(delivery, now_us), *_replayed(delivery)])
+    return " ".join([*told, *corrected, *_later(delivery, now_us), *_closed(around), *_replayed(delivery)])
 
 
 def why_refused(refusal: Row, now_us: int) -> str:
@@ -212,6 +214,10 @@ def _asked(delivery: Row, attempts: Sequence[Row]) -> list[str]:
 def _later(delivery: Row, now_us: int) -> list[str]:
     news = delivery.get("news") or ()
     return [_sentence(said_later(one, relative(_moment(one["at"]), now_us))) for one in news]
+
+
+def _closed(around: Around) -> list[str]:
+    return [_sentence(f"Nothing more is sent to this address: {around.closed}")] if around.closed else []
 
 
 def _duplicate(delivery: Row) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from postroom.domain.address_folding import folded
-from postroom.domain.address_order import has_proved
+from postroom.domain.address_order import has_proved, is_at
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
@@ -35,6 +35,10 @@ class PersonStore(Protocol):
     async def delete(self, owner_agent: str, person_id: str, *, now_us: int) -> bool: ...
 
     async def at(self, owner_agent: str, channel: str, address: str) -> Sequence[Person]: ...
+
+    async def reopen(self, channel: str, address: str) -> None:
+        """It is written to again, whatever had closed it."""
+        ...
 
 
 class PersonSearch(Protocol):
@@ -71,9 +75,19 @@ class People:
         await self._refuse_proved(reserved_id, new)
         return await self.store.create(self.book, new, source=source, now_us=now_us, reserved_id=reserved_id)
 
-    async def change(self, person_id: str, **given: Any) -> Person:
-        """`given` are fields of a draft; the others stay."""
+    async def change(self, person_id: str, *, reopen: Sequence[tuple[str, str]] = (), **given: Any) -> Person:
+        """`given` are fields of a draft; the others stay. The addresses in `reopen` are written to again."""
+        if reopen:
+            await self._reopen(await self.get(person_id), reopen)
         return await self.edit(person_id, lambda draft: replace(draft, **given))
+
+    async def _reopen(self, person: Person, places: Sequence[tuple[str, str]]) -> None:
+        for place, (channel, address) in enumerate(places):
+            if not any(is_at(one, channel, address) for one in person.addresses):
+                error = f"{person.name} has no such address"
+                raise Refused.of(Code.SCHEMA_INVALID, [FieldError(f"reopen.{place}", error, "unknown_address")])
+        for channel, address in places:
+            await self.store.reopen(channel, address)
 
     async def edit(self, person_id: str, edit: Callable[[PersonDraft], PersonDraft]) -> Person:
         def edited(person: Person) -> NewPerson:

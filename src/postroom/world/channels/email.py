@@ -6,25 +6,36 @@ import ssl
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ids import is_uuid, moment_of
 from postroom.domain.inbound_message import Listened
+from postroom.domain.markup import Markup
 from postroom.domain.ports import FileContents
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.email_message import OutgoingMail, build, with_files
 from postroom.world.channels.kinds import EMAIL
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
+from postroom.world.channels.mail_listening.handed_over import MailHandedOver
 from postroom.world.channels.mail_listening.incoming import MailReading
 from postroom.world.channels.mail_listening.listening import MailListening
+from postroom.world.channels.mail_listening.lmtp_account import LmtpAccount
+from postroom.world.channels.mail_oauth.access import MailAccess
+from postroom.world.channels.mail_service_headers import service_headers
 from postroom.world.channels.mailbox import is_this_machine, mailbox
-from postroom.world.channels.smtp_visit import Security, Server, SmtpVisit
+from postroom.world.channels.smtp_visit import Security, Server, visit
+
+_SAME_DATE: Final = timedelta(hours=1)
+_DROPS_COPIES: Final = {"smtp.resend.com": 23 * 3600.0}
+"""Servers that know a second copy by its idempotency key, and for how long; Resend says 24 hours."""
 
 
 class Email:
-    """With `imap` it also listens; replies are answers where our own server proves who sent them."""
+    """With `imap` or `lmtp` it also listens; replies are answers where our own server proves who sent them."""
 
     def __init__(
         self,
@@ -37,6 +48,8 @@ class Email:
         *,
         name: str = "email",
         imap: ImapAccount | None = None,
+        lmtp: LmtpAccount | None = None,
+        access: MailAccess | None = None,
         tls_context: ssl.SSLContext | None = None,
         client_name: str = "[127.0.0.1]",
         files: FileContents | None = None,
@@ -59,11 +72,17 @@ class Email:
             password=password,
             tls_context=tls_context or (None if security == "none" else ssl.create_default_context()),
             client_name=client_name,
+            access=access,
         )
-        self.capabilities = replace(EMAIL, inbound=imap is not None and bool(imap.authserv_id))
+        inlet = lmtp or imap
+        self.capabilities = replace(
+            EMAIL,
+            inbound=inlet is not None and bool(inlet.authserv_id),
+            dedupes_for_seconds=_DROPS_COPIES.get(host.lower(), 0.0),
+        )
         self._own = OwnMessages(sender)
-        self._reply_tags = imap is not None and imap.reply_tags
-        self._listening = self._listener(imap) if imap else None
+        self._reply_tags = inlet is not None and inlet.reply_tags
+        self._listening = self._listener(inlet) if inlet else None
         if self._listening is not None:  # otherwise there is nothing to listen to, and it is no `Listen`
             self.listen = self._listen
 
@@ -76,16 +95,17 @@ class Email:
 
     def prepare(self, message: Message) -> Sequence[OutgoingMail]:
         check_files(message, EMAIL, self._files, empty=True)
-        return (build(self._tagged(message), sender=self._sender, now=self._now()),)
+        more = tuple(service_headers(message, self._sender if self._listening is not None else None))
+        return (build(self._tagged(message), sender=self._sender, now=self._written(message), more=more),)
 
     async def send(self, part: OutgoingMail, timeout_seconds: float) -> Receipt:
         ends_at = time.monotonic() + timeout_seconds
         mail = await self._whole(part, ends_at) if part.files else part
-        await SmtpVisit(self._server).make(mail, ends_at - time.monotonic())
+        await visit(self._server, mail, ends_at - time.monotonic())
         return Receipt(part.message_id)
 
     async def probe(self, timeout_seconds: float) -> str:
-        await SmtpVisit(self._server).make(None, timeout_seconds)
+        await visit(self._server, None, timeout_seconds)
         if self._listening is not None:
             await self._listening.probe()
         return f"{self._server.username or self._sender} at {self._server.host}"
@@ -102,18 +122,28 @@ class Email:
         assert self._listening is not None  # noqa: S101 - only then is it a method of ours
         return await self._listening.listen(position, timeout_seconds)
 
-    def _listener(self, imap: ImapAccount) -> MailListening:
+    def _listener(self, inlet: ImapAccount | LmtpAccount) -> MailListening | MailHandedOver:
         reading = MailReading(
             channel=self.name,
             own=self._own,
-            own_addresses=frozenset({folded(self._sender), folded(imap.user)}),
-            authserv_id=imap.authserv_id,
+            own_addresses=frozenset({folded(self._sender), folded(inlet.user or self._sender)}),
+            authserv_id=inlet.authserv_id,
         )
-        return MailListening(imap, reading, self._now)
+        if isinstance(inlet, LmtpAccount):
+            return MailHandedOver(inlet, reading, self._now)
+        return MailListening(inlet, reading, self._now)
 
     def _tagged(self, message: Message) -> Message:
         """Where a relay gives mails other ids, the address that is answered to says which one is meant."""
-        if not self._reply_tags or message.markup is None or message.markup.reply_to is not None:
+        markup = message.markup or Markup()
+        if not self._reply_tags or markup.reply_to is not None:
             return message
-        tagged = replace(message.markup, reply_to=self._own.reply_address(message.delivery_id))
-        return replace(message, markup=tagged)
+        return replace(message, markup=replace(markup, reply_to=self._own.reply_address(message.delivery_id)))
+
+    def _written(self, message: Message) -> datetime:
+        """A service that drops copies takes a second one for the same only if it is the same to the letter."""
+        now = self._now()
+        if not self.capabilities.dedupes_for_seconds or not is_uuid(message.delivery_id):
+            return now
+        accepted = datetime.fromtimestamp(moment_of(message.delivery_id) / 1_000_000, UTC)
+        return accepted if timedelta() <= now - accepted < _SAME_DATE else now

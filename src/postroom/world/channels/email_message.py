@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -49,7 +49,8 @@ class OutgoingMail:
     boundary: str = ""
 
 
-def build(message: Message, *, sender: str, now: datetime) -> OutgoingMail:
+def build(message: Message, *, sender: str, now: datetime, more: Iterable[str] = ()) -> OutgoingMail:
+    """`more` are finished lines of the header."""
     recipient = mailbox(message.address)
     if recipient is None:
         raise ValidationError("recipient is not a single e-mail address")
@@ -63,7 +64,7 @@ def build(message: Message, *, sender: str, now: datetime) -> OutgoingMail:
     if own_id is None:
         raise ValidationError("the delivery id cannot be part of a Message-ID")
     head = [f"From: {sender}", f"To: {recipient}", *_conversation(message), *_asking(message.markup)]
-    head += [f"Date: {format_datetime(now.astimezone(UTC))}", f"Message-ID: {own_id}", "MIME-Version: 1.0"]
+    head += [f"Date: {format_datetime(now.astimezone(UTC))}", f"Message-ID: {own_id}", "MIME-Version: 1.0", *more]
     if message.origin_butler:
         head.append(f"X-Postroom-Butler: {encoded(checked('origin_butler', message.origin_butler))}")
     paragraphs = [*links(message.markup), *([REPEAT_MARK] if message.repeated else [])]

@@ -38,6 +38,7 @@ EMAIL: Final = Capabilities(
     most_files=20,
     most_files_bytes=18 * _MB,  # on the way it grows by a third and more, and many servers take no more than 25 MB
     inbound=True,
+    comes_back=True,
     style="letter",
     timeout_seconds=45.0,
     bot_per_minute=20,

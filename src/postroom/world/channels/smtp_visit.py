@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, cast
@@ -19,6 +20,7 @@ from postroom.domain.errors import (
     ValidationError,
 )
 from postroom.world.channels.email_message import OutgoingMail, as_data
+from postroom.world.channels.mail_oauth.access import MailAccess, xoauth2
 from postroom.world.channels.provider_words import provider_words
 from postroom.world.http.descriptors import out_of_descriptors
 
@@ -38,6 +40,8 @@ class Server:
     password: str | None = field(repr=False)
     tls_context: ssl.SSLContext | None = field(repr=False)
     client_name: str
+    access: MailAccess | None = field(default=None, repr=False)
+    """Set: tokens of it are shown instead of a password."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -68,6 +72,35 @@ def read_refusal(stage: Stage, code: int, words: str) -> PostroomError:
     return read_loss(stage)
 
 
+async def visit(server: Server, mail: OutgoingMail | None, timeout_seconds: float) -> None:
+    """With a token that the server refuses, once more with a new one: nothing of the mail had left."""
+    if server.access is None:
+        await SmtpVisit(server).make(mail, timeout_seconds)
+        return
+    began = asyncio.get_running_loop().time()
+    token = await server.access.token()
+    first = SmtpVisit(server, token)
+    try:
+        await first.make(mail, timeout_seconds)
+        return
+    except TargetUnavailable:
+        if not first.login_refused:
+            raise
+    left = timeout_seconds - (asyncio.get_running_loop().time() - began)
+    await SmtpVisit(server, await server.access.token(refused=token)).make(mail, max(left, 1.0))
+
+
+def _always(token: str) -> Callable[[], Awaitable[str]]:
+    async def generate() -> str:
+        return token
+
+    return generate
+
+
+def _token_in_base64(server: Server, token: str) -> str:
+    return base64.b64encode(xoauth2(server.username or "", token)).decode()
+
+
 def read_loss(stage: Stage, *, late: bool = False) -> PostroomError:
     if stage is Stage.BODY:
         return OutcomeUncertain("the mail server received the message but no valid answer came back")
@@ -84,14 +117,16 @@ class SmtpVisit:
     those may quote what was sent.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, token: str | None = None) -> None:
         self._stage = Stage.SESSION
-        self._secrets = server.secrets
+        self._secrets = server.secrets if token is None else (token, _token_in_base64(server, token))
+        self.login_refused = False
         self._smtp = SMTP(
             hostname=server.host,
             port=server.port,
             username=server.username,
-            password=server.password,
+            password=server.password if token is None else None,
+            oauth_token_generator=None if token is None else _always(token),
             local_hostname=server.client_name,
             timeout=None,
             use_tls=server.security == "tls",
@@ -114,6 +149,7 @@ class SmtpVisit:
             private = mail.private if mail else ()
             words = provider_words(error.message, secrets=self._secrets, private=private)
             failure = read_refusal(self._stage, error.code, words)
+            self.login_refused = self._stage is Stage.SESSION and error.code in AUTHENTICATION_CODES
         except (SMTPException, OSError, UnicodeError) as error:
             ours = out_of_descriptors(error) if self._stage is Stage.SESSION else None
             failure = ours or read_loss(self._stage)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.world.channels.mail_listening.mails import BOUNCE, OUR_ID, OURS, PROVED, mail
 
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.closed_address import Closing
 from postroom.domain.inbound_message import InboundMessage, LateNews, NewsKind
 from postroom.domain.question_answer import Assurance
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
@@ -221,6 +222,92 @@ def test_a_bounce_with_the_whole_mail_in_it_is_read() -> None:
     whole = BOUNCE.replace(b"text/rfc822-headers", b"message/rfc822")
 
     assert isinstance(event(whole), LateNews)
+
+
+@pytest.mark.requirement("mail:bounce-closes", "mail:bounce-for-now")
+@pytest.mark.parametrize(
+    ("status", "closes"),
+    [
+        ("5.1.1", Closing.BOUNCED),
+        ("5.1.10", Closing.BOUNCED),
+        ("5.2.1", Closing.BOUNCED),
+        ("5.2.2", None),
+        ("5.7.1", None),
+        ("4.2.2", None),
+        ("", None),
+    ],
+)
+def test_only_an_address_that_is_gone_is_closed(status: str, closes: Closing | None) -> None:
+    news = event(BOUNCE.replace(b"Status: 5.1.1", b"Status: " + status.encode()))
+
+    assert isinstance(news, LateNews)
+    assert news.closes is closes
+
+
+QMAIL = f"""From: MAILER-DAEMON@mx.example.org
+To: bot@post.example
+Subject: failure notice
+Message-ID: <qmail-1@mx.example.org>
+
+Hi. This is the qmail-send program at mx.example.org.
+I'm afraid I wasn't able to deliver your message to the following addresses.
+
+<ada@example.org>:
+192.0.2.7 does not like recipient.
+Remote host said: 550 sorry, no such user here
+
+--- Below this line is a copy of the message.
+
+Return-Path: <bot@post.example>
+Message-ID: {OUR_ID}
+Subject: Hello
+
+hello
+""".encode()
+
+
+@pytest.mark.requirement("mail:informal-bounce")
+def test_a_bounce_from_before_there_was_a_form_for_them_is_known() -> None:
+    gone, full = event(QMAIL), event(QMAIL.replace(b"550 sorry, no such user here", b"452 4.2.2 mailbox is full"))
+
+    assert isinstance(gone, LateNews) and isinstance(full, LateNews)
+    assert (gone.kind, gone.delivery_id, gone.closes) == (NewsKind.BOUNCED, OURS, Closing.BOUNCED)
+    assert (full.kind, full.closes) == (NewsKind.DELAYED, None)
+
+
+def test_what_a_person_quotes_is_no_bounce() -> None:
+    found = event(QMAIL.replace(b"MAILER-DAEMON@mx", b"ada@mx"))
+
+    assert isinstance(found, InboundMessage)
+
+
+@pytest.mark.requirement("mail:informal-bounce")
+@pytest.mark.parametrize("kind", [b"text/rfc822-headers", b"message/rfc822"])
+def test_a_bounce_of_a_mail_that_a_relay_has_renamed_is_known_by_our_key(kind: bytes) -> None:
+    renamed = BOUNCE.replace(
+        f"Message-ID: {OUR_ID}".encode(),
+        f"Message-ID: <0100018f@email.amazonses.com>\nResend-Idempotency-Key: {OURS}".encode(),
+    )
+    news = event(renamed.replace(b"text/rfc822-headers", kind))
+
+    assert isinstance(news, LateNews) and news.delivery_id == OURS
+
+
+@pytest.mark.requirement("mail:unsubscribe")
+def test_the_mail_that_our_header_offers_ends_our_mails() -> None:
+    news = event(mail("", Subject=f"unsubscribe {OURS}", In_Reply_To=None, proved=None))
+
+    assert isinstance(news, LateNews)
+    assert (news.kind, news.closes, news.delivery_id) == (NewsKind.UNSUBSCRIBED, Closing.UNSUBSCRIBED, OURS)
+
+
+@pytest.mark.requirement("mail:original-kept")
+def test_what_was_cut_away_stays_in_the_original() -> None:
+    written = "Yes.\n\nOn Mon, 16 Nov 2026, bot wrote:\n> Ship it?\n"
+    found = event(mail(written))
+
+    assert isinstance(found, InboundMessage)
+    assert (found.text, found.original, found.answers) == ("Yes.", written, OURS)
 
 
 def test_the_proof_is_what_the_mails_above_use() -> None:

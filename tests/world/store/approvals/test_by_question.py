@@ -20,6 +20,7 @@ from postroom.domain.approval_question import DecisionTried
 from postroom.domain.question import APPROVE, DENY, AskedPerson, Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.approvals import ruling
 from postroom.work.approvals.card import approval_question, outside_console, ruling_by
 from postroom.work.approvals.ruling import expiration
@@ -28,7 +29,6 @@ from postroom.world.store.approvals.approvals import StoredApprovals
 from postroom.world.store.approvals.by_question import ApprovalRide
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 NOW = START_US + seconds(5)
 OWNER, BEN = AskedPerson(id="owner", name="Ann"), AskedPerson(id="ben", name="Ben")

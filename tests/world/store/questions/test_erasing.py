@@ -21,12 +21,12 @@ from postroom.domain.question import AskedPerson, QuestionKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.retention import DAY_US, retention
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.erasing import erase_asked, erase_old, old_questions
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 from postroom.world.store.retention.pruning import Pruner
 from postroom.world.store.tables.questions import question_attempts, question_events, questions
 

@@ -14,12 +14,12 @@ from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
 from postroom.domain.presentation import PlannedPresentation, Presentation
 from postroom.domain.question import Question
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 from postroom.world.store.questions.story import story
 
 NOW = START_US + seconds(1)

@@ -29,12 +29,12 @@ from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove as Move
 from postroom.domain.question_states import PresentationStatus as Status
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions import moves
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 
 NOW = START_US + seconds(1)
 LEASE = NOW + seconds(30)

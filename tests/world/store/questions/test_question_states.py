@@ -31,13 +31,13 @@ from postroom.domain.question_states import (
     QuestionStatus,
 )
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions import moves
 from postroom.work.questions.judge import judge
 from postroom.work.questions.plan import due
 from postroom.world.store.engine.sqlite import SqliteDatabase
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 from postroom.world.store.tables.questions import presentations, question_attempts
 
 Result = TypeVar("Result")

@@ -26,12 +26,12 @@ from postroom.domain.question_answer import QuestionAnswer
 from postroom.domain.question_change import QuestionEventType as Type
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.work.questions import moves
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 from postroom.world.store.tables.questions import question_attempts, questions
 
 NOW = START_US + seconds(1)

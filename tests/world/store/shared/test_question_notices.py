@@ -9,10 +9,10 @@ from tests.system.counted import CountedLoops
 from tests.work.questions.sample_questions import new_question
 from tests.world.store.shared.test_notices import Ear
 
+from postroom.system.seal import Seal
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.questions import order
 from postroom.world.store.questions.questions import StoredQuestions
-from postroom.world.store.questions.seal import Seal
 from postroom.world.store.shared.notices import listening
 from postroom.world.store.shared.question_notices import QuestionNotices
 

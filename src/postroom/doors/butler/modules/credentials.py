@@ -39,7 +39,8 @@ def credentials_by_name(settings: Settings, config: ButlerConfig) -> dict[str, S
     if telegram is not None and isinstance(bot, TelegramSettings | TelegramAccount):
         held[telegram.bot.token_env] = bot.token
     if email is not None and isinstance(mailbox, EmailSettings | EmailAccount):
-        held |= {email.bot.address_env: Secret(mailbox.address), email.bot.password_env: mailbox.password}
+        password = Secret("granted") if mailbox.by_token else mailbox.password  # tokens are the channel's own affair
+        held |= {email.bot.address_env: Secret(mailbox.address), email.bot.password_env: password}
     return {name: value for name, value in held.items() if value}
 
 

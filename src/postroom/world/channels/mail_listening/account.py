@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 
+from postroom.world.channels.mail_oauth.access import MailAccess
 from postroom.world.channels.mailbox import is_this_machine
 from postroom.world.channels.smtp_visit import Security
 
@@ -26,12 +27,14 @@ class ImapAccount:
     mailbox: str = "INBOX"
     authserv_id: str = ""
     reply_tags: bool = False
+    access: MailAccess | None = field(default=None, repr=False)
+    """Set: tokens of it are shown instead of the password."""
     tls_context: ssl.SSLContext | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.tls not in ("starttls", "tls", "none"):
             raise ValueError("imap_tls must be starttls, tls or none")
-        if self.tls == "none" and self.password and not is_this_machine(self.host):
+        if self.tls == "none" and (self.password or self.access) and not is_this_machine(self.host):
             raise ValueError("reading mail needs starttls or tls unless the mail server is on this machine")
         if not self.user:
             raise ValueError("reading mail needs the mailbox's login")

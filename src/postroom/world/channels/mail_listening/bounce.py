@@ -10,8 +10,18 @@ from typing import Final
 
 from postroom.domain.inbound_message import NewsKind
 from postroom.world.channels.mail_listening.headers import header, headers
-from postroom.world.channels.mail_listening.parts import MOST_PARTS, text_of
+from postroom.world.channels.mail_listening.parts import MOST_PARTS, is_text, parts_of, text_of
+from postroom.world.channels.mail_listening.sender import sender_of
+from postroom.world.channels.mail_service_headers import KEY_HEADERS
 
+_LONGEST_READ: Final = 65_536
+_SYSTEM: Final = re.compile(r"(?:mailer-daemon|postmaster|mail-daemon|mdaemon)@.*", re.IGNORECASE)
+_INFORMAL: Final = re.compile(r"(?<![\d.])(?P<code>[45][0-5]\d)[ -]{1,3}#?(?P<status>[45]\.\d{1,3}\.\d{1,3})?")
+_NO_USER: Final = re.compile(
+    r"user unknown|unknown user|no such (?:user|mailbox|recipient|address)|(?:mailbox|address|recipient|account) "
+    r"(?:does not exist|not found|unknown|unavailable)|does(?:n't| not) have an? .{0,40}account",
+    re.IGNORECASE,
+)
 _KINDS: Final = {"failed": NewsKind.BOUNCED, "delayed": NewsKind.DELAYED}
 _STATUS: Final = re.compile(r"[245]\.\d{1,3}\.\d{1,3}")
 _MEANING: Final = {
@@ -26,6 +36,11 @@ _MEANING: Final = {
     "5.4.1": "no server takes mail for the address",
     "5.7.1": "the mail was refused by a rule of the recipient's server",
 }
+_KEY: Final = re.compile(
+    rf"^(?:{'|'.join(KEY_HEADERS)}):[ \t]*([0-9a-f-]{{36}})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE
+)
+_GONE: Final = frozenset({"5.1.1", "5.1.2", "5.1.3", "5.1.6", "5.1.10", "5.2.1"})
+"""No later mail will fare better; a full mailbox or a rule of the server may be another matter tomorrow."""
 _MESSAGE_ID: Final = re.compile(r"^Message-ID:[ \t]*(?:\r?\n[ \t]+)?(<[^<>\s]{3,400}>)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -36,19 +51,54 @@ class Bounce:
     kind: NewsKind
     about: list[str]
     words: str = field(repr=False)
+    keys: list[str] = field(default_factory=list)
+    """Names of deliveries, as stands in headers of ours that no relay writes anew."""
+    is_final: bool = False
+    """There is no such address, or no more."""
 
 
 def bounce_in(message: Message) -> Bounce | None:
     """None when it is no report, or one of success."""
     if message.get_content_type() != "multipart/report" or not message.is_multipart():
-        return None
+        return informal_bounce(message)
     parts = _parts(message)
     kinds = [(kind, one) for one in _recipients(parts) if (kind := _KINDS.get(header(one, "Action").lower()))]
     if not kinds:
         return None
     kind, recipient = min(kinds, key=lambda found: found[0] is not NewsKind.BOUNCED)
     about = [*_originals(parts), *headers(message, "In-Reply-To"), *headers(message, "References")]
-    return Bounce(kind=kind, about=about, words=_words(recipient))
+    status = _status(header(recipient, "Status"))
+    return Bounce(
+        kind=kind,
+        about=about,
+        words=_words(status, header(recipient, "Diagnostic-Code").partition(";")[2].strip()),
+        keys=list(_keys(parts)),
+        is_final=kind is NewsKind.BOUNCED and status in _GONE,
+    )
+
+
+def informal_bounce(message: Message) -> Bounce | None:
+    """
+    Of servers from before RFC 3464: from the mail system itself, with a status and the mail it was about.
+
+    What a person or an absence note says is none, whatever is quoted in it.
+    """
+    sender = sender_of(message)
+    if sender is None or not _SYSTEM.fullmatch(sender.address):
+        return None
+    text = "\n".join(text_of(part) for part in parts_of(message) if is_text(part, "plain"))[:_LONGEST_READ]
+    about = [*_originals(_parts(message)), *_MESSAGE_ID.findall(text), *headers(message, "In-Reply-To")]
+    said = _INFORMAL.search(text)
+    if said is None or not about:
+        return None
+    status = said["status"] or ("5.1.1" if said["code"] in ("550", "551", "553") and _NO_USER.search(text) else "")
+    is_bounce = said["code"].startswith("5")
+    return Bounce(
+        kind=NewsKind.BOUNCED if is_bounce else NewsKind.DELAYED,
+        about=about,
+        words=_words(status, ""),
+        is_final=is_bounce and status in _GONE,
+    )
 
 
 def _parts(message: Message) -> list[Message]:
@@ -71,9 +121,19 @@ def _originals(parts: list[Message]) -> Iterator[str]:
             yield from _MESSAGE_ID.findall(text_of(part))
 
 
-def _words(recipient: Message) -> str:
-    found = _STATUS.search(header(recipient, "Status"))
-    status = found[0] if found else ""
-    said = header(recipient, "Diagnostic-Code").partition(";")[2].strip()
+def _keys(parts: list[Message]) -> Iterator[str]:
+    for part in parts:
+        if part.get_content_type() in ("message/rfc822", "message/global"):
+            yield from (header(one, name).lower() for one in _parts(part) for name in KEY_HEADERS)
+        elif part.get_content_type() in ("text/rfc822-headers", "message/global-headers"):
+            yield from (found.lower() for found in _KEY.findall(text_of(part)))
+
+
+def _status(text: str) -> str:
+    found = _STATUS.search(text)
+    return found[0] if found else ""
+
+
+def _words(status: str, said: str) -> str:
     meaning = _MEANING.get(status, "the mail could not be delivered" if status[:1] != "4" else "not delivered yet")
     return f"{meaning}{f' ({status})' if status else ''}{f': {said}' if said else ''}"

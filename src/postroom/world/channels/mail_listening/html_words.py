@@ -8,6 +8,8 @@ from typing import Final
 
 _LONGEST: Final = 100_000
 _UNSEEN: Final = re.compile(r"<(style|script|head|title)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.I | re.S)
+_UNENDED: Final = re.compile(r"<(?![^<>]*>)")
+"""No tag; the library would look for the end of each of them up to the end of the mail."""
 _QUOTES: Final = ("gmail_quote", "gmail_attr", "gmail_extra", "moz-cite-prefix", "yahoo_quoted", "protonmail_quote")
 _REST_IS_QUOTED: Final = ("divrplyfwdmsg", "appendonsend", "mail-editor-reference-message-container")
 _LINE_BEFORE: Final = frozenset(["p", "div", "tr", "table", "ul", "ol", "li", "h1", "h2", "h3", "h4", "pre"])
@@ -17,7 +19,7 @@ _HIDDEN: Final = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 
 def html_words(html: str) -> str:
     reader = _Words()
-    reader.feed(_UNSEEN.sub(" ", html[: 4 * _LONGEST])[:_LONGEST])
+    reader.feed(_UNENDED.sub("&lt;", _UNSEEN.sub(" ", html[: 4 * _LONGEST])[:_LONGEST]))
     reader.close()
     lines = (" ".join(line.split()) for line in "".join(reader.words).splitlines())
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

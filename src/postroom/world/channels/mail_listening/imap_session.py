@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self, TypeVar
 
-from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.domain.errors import CredentialsRefused, PostroomError, TargetUnavailable
 from postroom.world.channels.mail_listening.account import ImapAccount
 from postroom.world.channels.mail_listening.imap_response import (
     LONGEST_LINE,
@@ -20,6 +20,7 @@ from postroom.world.channels.mail_listening.imap_response import (
     NotImap,
     read_response,
 )
+from postroom.world.channels.mail_oauth.access import MailAccess, xoauth2
 from postroom.world.http.descriptors import out_of_descriptors
 
 STEP_SECONDS: Final = 30.0
@@ -155,7 +156,9 @@ class ImapSession:
     async def _log_in(self) -> None:
         account, refused = self._account, False
         try:
-            if _QUOTABLE.fullmatch(account.user + account.password):
+            if account.access is not None:
+                await self._show_token(account.access)
+            elif _QUOTABLE.fullmatch(account.user + account.password):
                 await self.command("LOGIN", private=(account.user, account.password))
             else:
                 await self._step(self._authenticate(f"\0{account.user}\0{account.password}"))
@@ -172,6 +175,33 @@ class ImapSession:
                 raise ImapRefused
         await self._write(base64.b64encode(plain.encode()) + b"\r\n")
         await self._until(tag)
+
+    async def _show_token(self, access: MailAccess) -> None:
+        """One that the server refuses is renewed once; raises LoginRefused when a person has to grant access anew."""
+        sentence = ""
+        try:
+            token = await access.token()
+            try:
+                await self._step(self._xoauth2(token))
+            except ImapRefused:
+                await self._step(self._xoauth2(await access.token(refused=token)))
+        except CredentialsRefused as error:
+            sentence = error.message
+        if sentence:
+            self.close()
+            raise LoginRefused(sentence)
+
+    async def _xoauth2(self, token: str) -> None:
+        """An error comes as a challenge, which is answered with nothing to hear the end of it."""
+        tag = await self._send("AUTHENTICATE XOAUTH2")
+        sent = False
+        while (said := await self._read()).tag != tag:
+            if said.tag == "+":
+                shown = b"" if sent else base64.b64encode(xoauth2(self._account.user, token))
+                await self._write(shown + b"\r\n")
+                sent = True
+        if said.status != "OK":
+            raise ImapRefused
 
     async def _capabilities(self) -> frozenset[str]:
         said = await self.command("CAPABILITY")

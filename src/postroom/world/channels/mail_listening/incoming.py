@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from email.message import Message
+from typing import Final
 
 from postroom.domain.address_folding import folded
 from postroom.domain.answer_attempt import Flag
+from postroom.domain.closed_address import Closing
 from postroom.domain.errors import ValidationError
-from postroom.domain.ids import DeliveryId
+from postroom.domain.ids import DeliveryId, is_uuid
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, LateNews
 from postroom.domain.question_answer import Assurance
+from postroom.domain.unsubscribed_news import unsubscribed
 from postroom.world.channels.mail_header import message_id
 from postroom.world.channels.mail_listening.answered_message import OwnMessages
 from postroom.world.channels.mail_listening.authentication import is_proved
@@ -19,10 +23,15 @@ from postroom.world.channels.mail_listening.headers import header, headers
 from postroom.world.channels.mail_listening.html_words import html_words
 from postroom.world.channels.mail_listening.imap_session import FetchedMail
 from postroom.world.channels.mail_listening.marks import marks
-from postroom.world.channels.mail_listening.own_words import own_words, unflowed
+from postroom.world.channels.mail_listening.own_words import LONGEST, own_words, unflowed
 from postroom.world.channels.mail_listening.parts import is_text, parsed, parts_of, text_of
 from postroom.world.channels.mail_listening.sender import MailSender, sender_of
+from postroom.world.channels.mail_service_headers import SUBJECT
 from postroom.world.channels.mailbox import domain_of
+
+_UNSUBSCRIBE: Final = re.compile(
+    rf"{SUBJECT}\s+([0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}})", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +45,15 @@ class MailReading:
 
     def event(self, mail: FetchedMail) -> InboundEvent | None:
         message = parsed(mail.content)
+        if left := self._unsubscribed(mail, message):
+            return left
         if bounce := bounce_in(message):
             return self._news(mail, message, bounce)
         sender = sender_of(message)
         return self._words(mail, message, sender) if sender else None
 
     def _news(self, mail: FetchedMail, message: Message, bounce: Bounce) -> LateNews | None:
-        about = self.own.named_in(bounce.about)
+        about = self.own.named_in(bounce.about) or next((key for key in bounce.keys if is_uuid(key)), None)
         if about is None:
             return None
         return LateNews(
@@ -51,21 +62,34 @@ class MailReading:
             kind=bounce.kind,
             at_us=mail.at_us or 0,
             words=bounce.words,
-            delivery_id=about,
+            delivery_id=DeliveryId(about),
+            closes=Closing.BOUNCED if bounce.is_final else None,
         )
+
+    def _unsubscribed(self, mail: FetchedMail, message: Message) -> LateNews | None:
+        """By the mail that our own header offered; who knows the delivery's name had the mail."""
+        asked = _UNSUBSCRIBE.fullmatch(header(message, "Subject"))
+        if asked is None:
+            return None
+        about = DeliveryId(asked[1].lower())
+        return unsubscribed(self.channel, about, "mail", mail.at_us or 0)
 
     def _words(self, mail: FetchedMail, message: Message, sender: MailSender) -> InboundMessage:
         answered, flags = self.own.answered_by(message), marks(message, sender.address, self.own_addresses)
         proved = is_proved(headers(message, "Authentication-Results"), self.authserv_id, domain_of(sender.address))
         flags = flags if proved else flags | {Flag.UNVERIFIED}
+        written = whole_text(message)
+        text = own_words(written, sender.name)
         return InboundMessage(
             channel=self.channel,
             number=mail.uid,
             message_id=_name(mail, message),
             places=tuple(dict.fromkeys([sender.address, folded(sender.address)])),
             sender=sender.address if proved else None,
-            text=own_text(message, sender.name),
+            text=text,
+            original=written or None,
             replies_to=self._provider_id(answered),
+            answers=answered,
             alone=answered is not None and not flags,
             said_at_us=mail.at_us,
             flags=flags,
@@ -76,15 +100,15 @@ class MailReading:
         return None if delivery_id is None else self.own.message_id(delivery_id)
 
 
-def own_text(message: Message, name: str = "") -> str:
+def whole_text(message: Message) -> str:
     """Plain text is preferred: it is what was typed. What is attached is not read."""
     parts = list(parts_of(message))
     for part in (one for one in parts if is_text(one, "plain")):
         text = text_of(part)
         if text.strip():
-            return own_words(unflowed(text) if part.get_param("format") == "flowed" else text, name)
+            return (unflowed(text) if part.get_param("format") == "flowed" else text)[:LONGEST]
     html = next((one for one in parts if is_text(one, "html")), None)
-    return own_words(html_words(text_of(html)), name) if html is not None else ""
+    return html_words(text_of(html))[:LONGEST] if html is not None else ""
 
 
 def _name(mail: FetchedMail, message: Message) -> str:

@@ -29,6 +29,15 @@ _STUMBLES: Final = (ValueError, TypeError, LookupError, AttributeError, Assertio
 _log = structlog.get_logger("postroom.mail")
 
 
+def readable_event(reading: MailReading, mail: FetchedMail) -> InboundEvent | None:
+    """What the mail library itself stumbles over is no person's mail, and must not hold up all behind it."""
+    try:
+        return reading.event(mail)
+    except _STUMBLES as error:
+        _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
+        return None
+
+
 class MailListening:
     """
     Positions are the mailbox's UIDVALIDITY and the last UID that was handled.
@@ -43,6 +52,7 @@ class MailListening:
         self._now = now
         self._session: ImapSession | None = None
         self._refusals = 0
+        self._sentence = ""
         self._not_before: datetime | None = None
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
@@ -71,7 +81,7 @@ class MailListening:
 
     async def _ready(self) -> ImapSession:
         if self._not_before is not None and self._now() < self._not_before:
-            raise LoginRefused("the mail server does not accept our login for reading mail")
+            raise LoginRefused(self._sentence)
         if self._session is None:
             self._session = await self._opened()
         return self._session
@@ -80,8 +90,8 @@ class MailListening:
         session = ImapSession(self._account)
         try:
             await session.open()
-        except LoginRefused:
-            self._refused()
+        except LoginRefused as error:
+            self._refused(error.message)
             raise
         except BaseException:
             session.close()
@@ -89,10 +99,11 @@ class MailListening:
         self._refusals, self._not_before = 0, None
         return session
 
-    def _refused(self) -> None:
+    def _refused(self, sentence: str) -> None:
         """Servers lock an account that is tried again and again, so the pauses grow."""
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(self._refusals, 10))
         self._refusals += 1
+        self._sentence = sentence
         self._not_before = self._now() + pause
 
     async def _look(self, session: ImapSession, position: int | None, timeout_seconds: float) -> Listened:
@@ -130,20 +141,12 @@ class MailListening:
         day = f"{since.day}-{_MONTHS[since.month - 1]}-{since.year}"
         return f'SINCE {day} {about} HEADER Content-Type "multipart/report"'
 
-    def _event(self, mail: FetchedMail) -> InboundEvent | None:
-        """What the mail library itself stumbles over is no person's mail, and must not hold up all behind it."""
-        try:
-            return self._reading.event(mail)
-        except _STUMBLES as error:
-            _log.warning("mail.unreadable", uid=mail.uid, error=type(error).__name__)
-            return None
-
     async def _listened(self, session: ImapSession, uids: Sequence[int], most: int) -> Listened:
         """Parsed beside the loop: a mail may be long, and it is not ours."""
         events: list[InboundEvent] = []
         for uid in uids[:most]:
             mail = await session.fetch(uid)
-            event = await asyncio.to_thread(self._event, mail) if mail else None
+            event = await asyncio.to_thread(readable_event, self._reading, mail) if mail else None
             if event is not None:
                 events.append(event)
         position = MailPosition(session.validity, uids[:most][-1]).number if uids else None

@@ -15,7 +15,11 @@ _archive = delivery_archive.c
 
 
 def archived(connection: Connection, delivery_id: str) -> dict[str, Any] | None:
-    """Rows as the tables had them: `request`, `attempts`, `receipts`, `news`, `dead_letter`, `approval`, `hops`."""
+    """
+    Rows as the tables had them.
+
+    `request`, `attempts`, `receipts`, `news`, `replies`, `dead_letter`, `approval`, `hops`.
+    """
     found = connection.execute(select(_archive.record, _archive.archived_at).where(_archive.id == delivery_id)).first()
     return _opened(found) if found else None
 
@@ -40,5 +44,5 @@ def hops_of(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _opened(row: Any) -> dict[str, Any]:
-    record: dict[str, Any] = {"news": []} | json.loads(row.record)  # there was none to keep at first
+    record: dict[str, Any] = {"news": [], "replies": []} | json.loads(row.record)  # there was none to keep at first
     return record | {"archived_at": to_text(row.archived_at)}

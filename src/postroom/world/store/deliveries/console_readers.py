@@ -7,12 +7,15 @@ from functools import partial
 from typing import Any
 
 from postroom.domain.breaker import BreakerPolicy, Circuit, as_of
+from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.dead_letter import DeadLetter
 from postroom.domain.delivery import Priority
 from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, RowPage
 from postroom.domain.figures import Depth
 from postroom.domain.ids import DeadLetterId
+from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally
+from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
 from postroom.world.store.deliveries.health_series import series
 from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
@@ -21,6 +24,7 @@ from postroom.world.store.deliveries.search import StoredDeliveries
 from postroom.world.store.deliveries.statistics import StoredFigures
 from postroom.world.store.deliveries.story import delivery_file
 from postroom.world.store.engine.database import Database
+from postroom.world.store.people.closed_addresses import StoredClosedAddresses
 from postroom.world.store.shared.circuits import StoredCircuits
 
 
@@ -86,6 +90,12 @@ class ConsoleHealth(ConsoleOverview):
     def __init__(self, database: Database, channels: Sequence[str], breaker: BreakerPolicy) -> None:
         super().__init__(database, channels, breaker)
         self._database = database
+
+    async def hearing(self) -> Sequence[InboundTrouble]:
+        return await StoredTroubles(self._database).listed()
+
+    async def closed(self, most: int) -> Sequence[ClosedAddress]:
+        return await StoredClosedAddresses(self._database).newest(most)
 
     async def series(self, edges_us: Sequence[int], most: int) -> Sequence[Slice]:
         return await self._database.read(partial(series, edges_us=edges_us, most=most))

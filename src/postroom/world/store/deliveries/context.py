@@ -10,6 +10,7 @@ from postroom.domain.notification import Notification, Preferences
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.correction_rows import corrections_around
 from postroom.world.store.inbox.rows import notification_of, read_preferences
+from postroom.world.store.people.closed_addresses import closed_at
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import circuit_states, delivery_requests
 from postroom.world.store.tables.inbox import deferred_emails, notifications
@@ -24,6 +25,7 @@ def surroundings(connection: Connection, delivery_id: str, channel: str) -> dict
         "circuit": _circuit(connection, channel),
         "ahead": _ahead(connection, delivery_id),
         **corrections_around(connection, delivery_id),
+        "closed": _closed(connection, delivery_id),
     }
 
 
@@ -64,6 +66,13 @@ def _circuit(connection: Connection, channel: str) -> dict[str, Any] | None:
     if row is None:
         return None
     return {"state": row["state"], "consecutive_failures": row["failures"], "trip_reason": row["reason"]}
+
+
+def _closed(connection: Connection, delivery_id: str) -> str | None:
+    """Why nothing more is sent to the address this one went to."""
+    sent = connection.execute(select(_ROWS.channel, _ROWS.address).where(_ROWS.id == delivery_id)).first()
+    found = closed_at(connection, sent.channel, sent.address) if sent else None
+    return found.sentence if found else None
 
 
 def _ahead(connection: Connection, delivery_id: str) -> int:

@@ -19,6 +19,7 @@ from postroom.world.store.tables.deliveries import (
     RARE,
     delivery_attempts,
     delivery_dead_letter,
+    delivery_news,
     delivery_requests,
 )
 
@@ -60,6 +61,9 @@ class StoredDeliveries:
     async def approval(self, delivery_id: str) -> dict[str, Any] | None:
         return await self._database.read(partial(approval_of, delivery_id=delivery_id))
 
+    async def news(self, delivery_id: str) -> Sequence[dict[str, Any]]:
+        return await self._database.read(partial(news, delivery_id=delivery_id))
+
     async def search(self, query: DeliveryQuery) -> Sequence[dict[str, Any]]:
         return await self._database.read(partial(search, query=query))
 
@@ -94,6 +98,14 @@ def attempts(connection: Connection, delivery_id: str) -> list[dict[str, Any]] |
         record = archived(connection, delivery_id)
         return None if record is None else [readable(row) for row in record["attempts"]]
     return [readable(row) for row in rows]
+
+
+def news(connection: Connection, delivery_id: str) -> list[dict[str, Any]]:
+    table = delivery_news.c
+    asked = select(delivery_news).where(table.delivery_request_id == delivery_id).order_by(table.at, table.event_id)
+    rows = connection.execute(asked).mappings().all()
+    record = None if rows else archived(connection, delivery_id)
+    return [readable(row) for row in (record["news"] if record else rows)]
 
 
 def _archived(connection: Connection, delivery_id: str) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from postroom.world.store.tables.deliveries import (
     delivery_news,
     delivery_receipts,
     delivery_refusals,
+    delivery_replies,
     delivery_requests,
 )
 from postroom.world.store.tables.delivery_columns import PRIORITIES, read_format
@@ -59,11 +60,13 @@ def trace(connection: Connection, request_id: str) -> dict[str, Any]:
     attempts = _kept(connection, delivery_attempts, delivery_attempts.c.attempt_number, request_id)
     receipts = _kept(connection, delivery_receipts, delivery_receipts.c.part, request_id)
     news = _kept(connection, delivery_news, delivery_news.c.at, request_id)
+    replies = _kept(connection, delivery_replies, delivery_replies.c.at, request_id)
     letters = _kept(connection, delivery_dead_letter, delivery_dead_letter.c.created_at, request_id)
     deliveries = [archived_delivery(record) for record in records]
     deliveries += [
         _as_traced(row, attempts[row["id"]], receipts[row["id"]], news[row["id"]], next(iter(letters[row["id"]]), None))
         | _corrected(connection, row["id"])
+        | {"replies": replies[row["id"]]}
         for row in rows
     ]
     logged = [dict(row) for row in _rows(connection, _by_request(notifications_log, request_id))]
@@ -80,7 +83,9 @@ def archived_delivery(record: Mapping[str, Any]) -> dict[str, Any]:
     """As the ledger would tell it, and when it left."""
     attempts, receipts, news = ([readable(row) for row in record[name]] for name in ("attempts", "receipts", "news"))
     letter = readable(record["dead_letter"]) if record["dead_letter"] else None
-    return _as_traced(record["request"], attempts, receipts, news, letter) | {"archived_at": record["archived_at"]}
+    replies = [readable(row) for row in record["replies"]]
+    told = _as_traced(record["request"], attempts, receipts, news, letter)
+    return told | {"replies": replies, "archived_at": record["archived_at"]}
 
 
 def _as_traced(row: Kept, attempts: Any, receipts: Any, news: Any, letter: Any) -> dict[str, Any]:

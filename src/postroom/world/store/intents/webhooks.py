@@ -88,19 +88,19 @@ class StoredWebhooks:
 
     async def tell(self, news: News) -> None:
         """To each who wants it, once: the same news again finds its notices there."""
-        table = webhook_subscriptions
-        asked = select(table).where(table.c.owner_agent == news.owner_agent, table.c.active)
+        await write_twice(self._database, lambda connection: tell(connection, news))
 
-        def work(connection: Connection) -> None:
-            wanted = [row for row in connection.execute(asked) if str(news.type) in json.loads(row.event_types)]
-            ids = {row.id: f"{news.id}-{row.id}" for row in wanted}
-            known = select(webhook_deliveries.c.id).where(webhook_deliveries.c.id.in_(ids.values()))
-            told = set(connection.execute(known).scalars())
-            rows = [_pending(ids[row.id], row.id, news) for row in wanted if ids[row.id] not in told]
-            if rows:
-                connection.execute(insert(webhook_deliveries), rows)
 
-        await write_twice(self._database, work)
+def tell(connection: Connection, news: News) -> None:
+    table = webhook_subscriptions
+    asked = select(table).where(table.c.owner_agent == news.owner_agent, table.c.active)
+    wanted = [row for row in connection.execute(asked) if str(news.type) in json.loads(row.event_types)]
+    ids = {row.id: f"{news.id}-{row.id}" for row in wanted}
+    known = select(webhook_deliveries.c.id).where(webhook_deliveries.c.id.in_(ids.values()))
+    told = set(connection.execute(known).scalars())
+    rows = [_pending(ids[row.id], row.id, news) for row in wanted if ids[row.id] not in told]
+    if rows:
+        connection.execute(insert(webhook_deliveries), rows)
 
 
 def _pending(notice_id: str, subscription_id: str, news: News) -> dict[str, Any]:

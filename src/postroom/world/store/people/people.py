@@ -16,6 +16,7 @@ from postroom.domain.person import NewPerson, Overruled, Person, PersonRole
 from postroom.domain.principal import OWNER
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
+from postroom.world.store.people.closed_addresses import reopen
 from postroom.world.store.people.merge_cards import CardMerger
 from postroom.world.store.people.people_rows import (
     IN_CONTACT_BOOK,
@@ -90,6 +91,9 @@ class StoredPeople:
         """Those with this address on this channel; one at most has proved it."""
         asked = holding(owner_agent, folded(address.strip()), channel)
         return await self._database.read(self._reading(owner_agent, asked))
+
+    async def reopen(self, channel: str, address: str) -> None:
+        await self._write(lambda connection: reopen(connection, channel, address))
 
     async def page(
         self, owner_agent: str, *, after: str | None, limit: int, only_contacts: bool = False

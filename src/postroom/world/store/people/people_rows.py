@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, RowMapping, Select, and_, insert, or_, select, update
 
 from postroom.domain.address_folding import folded
 from postroom.domain.agent_address import SCHEME
 from postroom.domain.contact_book import Entry, Keys
 from postroom.domain.person import SIGN_IN, Person, PersonAddress, PersonRole
+from postroom.world.store.people.closed_addresses import closed_of
+from postroom.world.store.tables.closed_addresses import closed_addresses
 from postroom.world.store.tables.contacts import contact_aliases, contact_books
 from postroom.world.store.tables.people import people, person_addresses
 
@@ -45,8 +47,8 @@ def read_people(connection: Connection, owner_agent: str, ids: Sequence[str]) ->
         found |= {row["id"]: row for row in rows}
         for alias in connection.execute(_aliases(some)):
             names.setdefault(alias.contact_id, []).append(alias.alias)
-        for place in connection.execute(_addresses(some)).mappings():
-            places.setdefault(place["person_id"], []).append(_address_of(place))
+        for place in connection.execute(_addresses(some)):
+            places.setdefault(place.person_id, []).append(_address_of(place))
     return [
         person_of(found[one], tuple(names.get(one, ())), tuple(places.get(one, ())))
         for one in dict.fromkeys(ids)
@@ -61,8 +63,12 @@ def _aliases(ids: Sequence[str]) -> Select[Any]:
 
 
 def _addresses(ids: Sequence[str]) -> Select[Any]:
-    table = person_addresses.c
-    return select(person_addresses).where(table.person_id.in_(ids)).order_by(table.rank, table.id)
+    """With what closed them, if anything did."""
+    table, closed = person_addresses.c, closed_addresses.c
+    here = and_(closed.channel == table.channel, closed.folded == table.folded)
+    marks = (closed.reason, closed.words, closed.delivery_id, closed.closed_at)
+    found = select(person_addresses, *marks).outerjoin(closed_addresses, here)
+    return found.where(table.person_id.in_(ids)).order_by(table.rank, table.id)
 
 
 def with_address(connection: Connection, owner_agent: str, address: str) -> Person | None:
@@ -140,13 +146,14 @@ def person_of(
     )
 
 
-def _address_of(row: RowMapping) -> PersonAddress:
+def _address_of(row: Row[Any]) -> PersonAddress:
     return PersonAddress(
-        channel=row["channel"],
-        address=row["address"],
-        rank=row["rank"],
-        verified_at_us=row["verified_at"],
-        label=row["label"],
+        channel=row.channel,
+        address=row.address,
+        rank=row.rank,
+        verified_at_us=row.verified_at,
+        label=row.label,
+        closed=closed_of(row) if row.reason is not None else None,
     )
 
 

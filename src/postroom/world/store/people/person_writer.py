@@ -10,12 +10,14 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from postroom.domain.address_folding import folded
-from postroom.domain.address_order import with_proof
+from postroom.domain.address_order import is_at, with_proof
 from postroom.domain.agent_address import CONTACT_PREFIX, HOUSEHOLD_OWNER, user_address
+from postroom.domain.closed_address import Closing
 from postroom.domain.contact_book import Keys
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
 from postroom.domain.principal import OWNER
+from postroom.world.store.people.closed_addresses import reopen
 from postroom.world.store.people.people_rows import raise_version, read_people
 from postroom.world.store.tables.contacts import contact_aliases
 from postroom.world.store.tables.people import people, people_seeds, person_addresses
@@ -43,11 +45,13 @@ class PersonWriter:
         connection.execute(insert(people), row)
         self._add_names(connection, owner_agent, person_id, self._names(new), now_us)
         self._place(connection, owner_agent, person_id, new.addresses, now_us)
+        _open_new(connection, owner_agent, new, ())
         raise_version(connection, owner_agent)
         return read_people(connection, owner_agent, [person_id])[0]
 
     def update(self, connection: Connection, known: Person, new: NewPerson, now_us: int) -> Person:
         """By hand: from now on the settings file has no say in what was changed."""
+        _open_new(connection, known.owner_agent, new, known.addresses)
         changed = self.apply(connection, known, new, now_us)
         if said(changed.as_written) != said(known.as_written):
             mine = people_seeds.c.person_id == known.id
@@ -70,6 +74,7 @@ class PersonWriter:
         known = read_people(connection, HOUSEHOLD_OWNER, [person_id])
         if not known:
             raise Refused(Code.NOT_FOUND, "there is no such person")
+        reopen(connection, channel, address)
         return self.update(connection, known[0], with_proof(known[0], channel, address, now_us), now_us)
 
     def remove(self, connection: Connection, owner_agent: str, person_id: str) -> bool:
@@ -182,6 +187,13 @@ class PersonWriter:
                 _refuse_proved(connection, row)
         if rows:
             connection.execute(insert(person_addresses), rows)
+
+
+def _open_new(connection: Connection, book: str, new: NewPerson, before: tuple[PersonAddress, ...]) -> None:
+    """Who writes an address down in the household's book means it: that mail to it came back is forgotten."""
+    for one in new.addresses if book == HOUSEHOLD_OWNER else ():
+        if not any(is_at(known, one.channel, one.address) for known in before):
+            reopen(connection, one.channel, one.address, Closing.BOUNCED)
 
 
 def said(person: NewPerson) -> str:

@@ -23,6 +23,7 @@ from postroom.domain.question_change import (
 )
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
+from postroom.system.seal import Seal
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.questions import order, steps
@@ -30,7 +31,6 @@ from postroom.world.store.questions.attempt_rows import insert_attempt, read_att
 from postroom.world.store.questions.presentation_rows import presentation_by_id, write_toggles
 from postroom.world.store.questions.rides import Ride
 from postroom.world.store.questions.rows import answer_text, read_answer, read_event
-from postroom.world.store.questions.seal import Seal
 from postroom.world.store.tables.questions import question_attempts, question_events, question_people, questions
 
 JOIN_ENDED_US: Final = seconds(600)  # how long after its end an answer that the asker has not had is still joined

@@ -20,6 +20,7 @@ from postroom.world.store.tables.deliveries import (
     delivery_dead_letter,
     delivery_news,
     delivery_receipts,
+    delivery_replies,
     delivery_requests,
 )
 from postroom.world.store.tables.intents import intents
@@ -29,7 +30,7 @@ _requests = delivery_requests.c
 _replay = delivery_requests.alias("replay")
 _letter = delivery_dead_letter.alias("letter")
 _SETTLED: Final = sorted(str(status) for status in TERMINAL)
-_NARRATED: Final = (delivery_attempts, delivery_receipts, delivery_news, delivery_dead_letter)
+_NARRATED: Final = (delivery_attempts, delivery_receipts, delivery_news, delivery_replies, delivery_dead_letter)
 _ANSWERED_FROM: Final = [column.name for column in delivery_archive.columns if column.name in delivery_requests.c]
 
 Place = tuple[int, str]
@@ -105,7 +106,7 @@ def move(connection: Connection, settled_before_us: int, now_us: int, limit: int
 
 def _archive_rows(connection: Connection, rows: Sequence[dict[str, Any]], now_us: int) -> list[dict[str, Any]]:
     ids = [row["id"] for row in rows]
-    attempts, receipts, news, letters = (_by_delivery(connection, table, ids) for table in _NARRATED)
+    attempts, receipts, news, replies, letters = (_by_delivery(connection, table, ids) for table in _NARRATED)
     decided = connection.execute(select(pending_actions).where(pending_actions.c.id.in_(ids))).mappings()
     approvals = {row["id"]: dict(row) for row in decided}
     hops = _hops(connection, {row["request_id"] for row in rows})
@@ -120,6 +121,7 @@ def _archive_rows(connection: Connection, rows: Sequence[dict[str, Any]], now_us
                     "attempts": attempts[row["id"]],
                     "receipts": receipts[row["id"]],
                     "news": news[row["id"]],
+                    "replies": replies[row["id"]],
                     "dead_letter": next(iter(letters[row["id"]]), None),
                     "approval": approvals.get(row["id"]),
                     "hops": hops[row["request_id"]],

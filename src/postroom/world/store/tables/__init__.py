@@ -3,12 +3,14 @@
 from postroom.world.store.tables import approvals as approvals
 from postroom.world.store.tables import archive as archive
 from postroom.world.store.tables import butlers as butlers
+from postroom.world.store.tables import closed_addresses as closed_addresses
 from postroom.world.store.tables import console_sessions as console_sessions
 from postroom.world.store.tables import contacts as contacts
 from postroom.world.store.tables import corrections as corrections
 from postroom.world.store.tables import deliveries as deliveries
 from postroom.world.store.tables import email_confirmations as email_confirmations
 from postroom.world.store.tables import idempotency_keys as idempotency_keys
+from postroom.world.store.tables import inbound_troubles as inbound_troubles
 from postroom.world.store.tables import inbox as inbox
 from postroom.world.store.tables import intents as intents
 from postroom.world.store.tables import notifications_log as notifications_log

@@ -107,6 +107,18 @@ delivery_news = Table(
     schema=MESSENGER,
 )
 
+# What a person wrote back, before quotes and signatures were taken away from it.
+delivery_replies = Table(
+    "delivery_replies",
+    metadata,
+    Column("delivery_request_id", Text, ForeignKey(delivery_requests.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("event_id", Text, primary_key=True),
+    Column("sender", Text, nullable=False),
+    Column("original", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    schema=MESSENGER,
+)
+
 delivery_dead_letter = Table(
     "delivery_dead_letter",
     metadata,

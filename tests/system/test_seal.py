@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from cryptography.exceptions import InvalidTag
 
-from postroom.world.store.questions.seal import Seal
+from postroom.system.seal import Seal
 
 
 def test_what_is_sealed_can_be_opened_again() -> None:

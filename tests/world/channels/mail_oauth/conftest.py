@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.world.channels.mail_oauth.token_server import TokenServer, token_server
+
+
+@pytest.fixture
+async def tokens() -> AsyncIterator[TokenServer]:
+    async with token_server() as server:
+        yield server
