@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import RunningHousehold
+from postroom.app.running_household import RunningHousehold
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.roster.config import ButlerConfig

@@ -12,8 +12,9 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import RunningHousehold, running
+from postroom.app.household import running
 from postroom.app.parts import parts_of
+from postroom.app.running_household import RunningHousehold
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.roster.config import ButlerConfig

@@ -9,7 +9,8 @@ from typing import Any
 
 import aiohttp
 
-from postroom.app.household import RunningHousehold, running
+from postroom.app.household import running
+from postroom.app.running_household import RunningHousehold
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings.load import load

@@ -16,8 +16,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from postroom.app.household import RunningHousehold, running
+from postroom.app.household import running
 from postroom.app.parts import parts_of
+from postroom.app.running_household import RunningHousehold
 from postroom.doors.butler.server import CORE_TOOL_NAMES
 from postroom.system.settings import Settings
 from postroom.system.settings.load import load

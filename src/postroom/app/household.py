@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 
 import uvicorn
@@ -24,14 +23,25 @@ from postroom.app.files import file_taking
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
-from postroom.app.mcp_port import mcp_app
+from postroom.app.mcp_port import butler_app
 from postroom.app.messenger import correction_desk, messenger_parts, sender_status
 from postroom.app.module_context import module_context
-from postroom.app.parts import ADAPTERS, SANDBOX, SANDBOX_IMAP, SANDBOX_SMTP, SWITCHBOARD, WORKER, shipped
+from postroom.app.parts import (
+    ADAPTERS,
+    SANDBOX,
+    SANDBOX_IMAP,
+    SANDBOX_SMTP,
+    SWITCHBOARD,
+    WORKER,
+    fixed_ports,
+    sandbox_ports,
+    shipped,
+)
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
+from postroom.app.running_household import RunningHousehold
 from postroom.app.sandbox import start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
@@ -53,14 +63,13 @@ from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.doors.guard.tokens import TokenFile
 from postroom.doors.guard.tool_policy import ToolPolicy
 from postroom.doors.guard.user_tokens import warn_of_users
-from postroom.doors.guard.visitors import visitors
 from postroom.doors.messenger.server import build_server as build_messenger
 from postroom.doors.messenger.straight_to_delivery import StraightToDelivery
 from postroom.doors.switchboard.server import RULES, add_switchboard_tools
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.roster.config import MESSENGER, ButlerConfig
-from postroom.system.roster.endpoints import Endpoints, port_for
+from postroom.system.roster.endpoints import Endpoints
 from postroom.system.serving.connections import bounds_of
 from postroom.system.serving.listeners import Listeners
 from postroom.system.serving.server import serving
@@ -71,19 +80,6 @@ from postroom.work.approvals.approvals import Approvals
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
-
-
-@dataclass(slots=True, kw_only=True)
-class RunningHousehold:
-    """What runs where."""
-
-    settings: Settings
-    parts: tuple[str, ...]
-    loops: Loops
-    addresses: dict[str, str] = field(default_factory=dict)
-    inbox: Inbox | None = None
-    asking: AskingParts | None = None
-    sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
 
 
 @asynccontextmanager
@@ -173,14 +169,10 @@ class _Builder:
             server.should_exit = True  # all at once: each of them grants its callers a few seconds
 
     async def _bind(self) -> None:
-        ports = self._settings.ports
-        known = {config.name: port_for(self._settings, config) for config in self._roster}
-        known |= {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
+        known = fixed_ports(self._settings, self._roster)
         wanted = {part: known[part] for part in self._parts if part in known}
-        if SANDBOX in self._parts:
-            wanted |= {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp, SANDBOX_IMAP: ports.sandbox_imap}
-        await self._listeners.bind(wanted)
-        for part in wanted.keys() & known.keys():
+        await self._listeners.bind(wanted | (sandbox_ports(self._settings) if SANDBOX in self._parts else {}))
+        for part in wanted:
             self._endpoints.bound(part, self._listeners.port(part))
 
     async def _start_sandbox(self) -> SandboxAddress | None:
@@ -355,15 +347,8 @@ class _Builder:
         hosts, origins = self._settings.served_hosts, self._settings.allowed_origins
         connections, sessions = bounds_of(self._settings.serving)
         apps: dict[str, ASGIApp] = {
-            butler.name: mcp_app(
-                self._servers[butler.name],
-                butler.verifier,
-                hosts=hosts,
-                origins=origins,
-                allow=visitors(butler.name),
-                failing=self._loops.failing,
-                sessions=sessions,
-                household=self._settings.household,
+            butler.name: butler_app(
+                butler.name, self._servers[butler.name], butler.verifier, self._settings, self._loops.failing
             )
             for butler in self._butlers
         }

@@ -16,8 +16,26 @@ from starlette.types import ASGIApp
 from postroom.app.mcp_transport import McpTransport
 from postroom.domain.principal import Principal
 from postroom.doors.guard.http import Guard, Verifier
+from postroom.doors.guard.visitors import visitors
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
 from postroom.system.part_health import Failing, part_health
+from postroom.system.serving.connections import bounds_of
+from postroom.system.settings import Settings
+
+
+def butler_app(name: str, server: MCPServer[Any], verifier: Verifier, settings: Settings, failing: Failing) -> ASGIApp:
+    """Open to those who may visit this butler, within the household's bounds."""
+    _, sessions = bounds_of(settings.serving)
+    return mcp_app(
+        server,
+        verifier,
+        hosts=settings.served_hosts,
+        origins=settings.allowed_origins,
+        allow=visitors(name),
+        failing=failing,
+        sessions=sessions,
+        household=settings.household,
+    )
 
 
 def mcp_app(

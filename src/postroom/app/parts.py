@@ -7,6 +7,7 @@ from typing import Final
 
 from postroom.doors.assistants.profile import FACES
 from postroom.system.roster.config import MESSENGER, ButlerConfig
+from postroom.system.roster.endpoints import port_for
 from postroom.system.roster.load import load_roster
 from postroom.system.settings import Settings
 
@@ -23,6 +24,18 @@ def parts_of(settings: Settings, roster: Iterable[ButlerConfig] | None = None) -
     names = [config.name for config in (shipped(settings) if roster is None else roster)]
     ordered = [MESSENGER, SWITCHBOARD, *(name for name in names if name not in (MESSENGER, SWITCHBOARD))]
     return (*([SANDBOX] if settings.in_sandbox else []), *ordered, "api", *ADAPTERS)
+
+
+def fixed_ports(settings: Settings, roster: Iterable[ButlerConfig]) -> dict[str, int]:
+    """Where each part that has a port is to be found; 0 is any free one."""
+    ports = settings.ports
+    butlers = {config.name: port_for(settings, config) for config in roster}
+    return butlers | {name: getattr(ports, name) for name in ("api", *ADAPTERS)}
+
+
+def sandbox_ports(settings: Settings) -> dict[str, int]:
+    ports = settings.ports
+    return {SANDBOX: ports.sandbox, SANDBOX_SMTP: ports.sandbox_smtp, SANDBOX_IMAP: ports.sandbox_imap}
 
 
 def shipped(settings: Settings) -> tuple[ButlerConfig, ...]:

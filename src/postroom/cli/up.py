@@ -19,7 +19,7 @@ from postroom.system.settings import Settings, SettingsError
 from postroom.system.settings.load import from_process
 
 if TYPE_CHECKING:
-    from postroom.app.household import RunningHousehold
+    from postroom.app.running_household import RunningHousehold
     from postroom.system.roster.config import ButlerConfig
 
 _SHOW_TOKEN: Final = "$(postroom token show --butler health)"  # noqa: S105  # a command, not a secret

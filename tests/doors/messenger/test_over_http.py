@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.app.living import PORTS, started
 
-from postroom.app.household import RunningHousehold
+from postroom.app.running_household import RunningHousehold
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile

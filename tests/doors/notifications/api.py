@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 from tests.app.living import started
 
-from postroom.app.household import RunningHousehold
 from postroom.app.inbox import Inbox
+from postroom.app.running_household import RunningHousehold
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.settings.load import load

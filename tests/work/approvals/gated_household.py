@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 from tests.app.living import living
 
-from postroom.app.household import RunningHousehold
+from postroom.app.running_household import RunningHousehold
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile

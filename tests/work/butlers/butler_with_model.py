@@ -19,9 +19,10 @@ from typing import Any
 from tests.system.counted import CountedLoops
 
 from postroom.app.butlers import ButlerWorld, build_butler
-from postroom.app.household import RunningHousehold, running
+from postroom.app.household import running
 from postroom.app.mcp_port import mcp_app
 from postroom.app.peers import Peers
+from postroom.app.running_household import RunningHousehold
 from postroom.app.sessions import start_sessions
 from postroom.app.store import open_store
 from postroom.domain.ids import IdMint

@@ -1,0 +1,22 @@
+"""What runs where."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from postroom.app.inbox import Inbox
+from postroom.app.questions import AskingParts
+from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+
+
+@dataclass(slots=True, kw_only=True)
+class RunningHousehold:
+    settings: Settings
+    parts: tuple[str, ...]
+    loops: Loops
+    addresses: dict[str, str] = field(default_factory=dict)
+    inbox: Inbox | None = None
+    asking: AskingParts | None = None
+    sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
