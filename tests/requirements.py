@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tests.programs.desk import requirements_popup
+from tests.requirements_connect import CONNECT
 
 ENFORCE_COMPLETE = True  # True: a full run fails while an id has no test
 
@@ -662,5 +663,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("mail", "decisions, Mail", MAIL),
     *_listed("chan", "decisions, Channels", CHANNELS),
     *_listed("content", "decisions, Content", CONTENT),
+    *_listed("connect", "decisions, Connect", CONNECT),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import shlex
 import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -81,12 +82,19 @@ def _webhook_message(document: Mapping[str, Any]) -> None:
     assert json.loads(build(message, datetime(2026, 3, 1, tzinfo=UTC)).body) == document
 
 
+def _gemini_hook(document: Mapping[str, Any]) -> None:
+    for groups in document["hooks"].values():
+        for handler in (one for group in groups for one in group["hooks"]):
+            check(shlex.split(handler["command"]))
+
+
 JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "mcp": _mcp,
     "notify answer": _notify_answer,
     "approval rule": _rule,
     "adapt request": _adapt,
     "webhook message": _webhook_message,
+    "gemini hook": _gemini_hook,
 }
 
 

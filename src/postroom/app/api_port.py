@@ -16,6 +16,8 @@ from starlette.types import ASGIApp
 
 from postroom.app.mcp_transport import McpTransport
 from postroom.domain.ports import Clock
+from postroom.doors.assistants.llms_text import PATH as LLMS
+from postroom.doors.assistants.llms_text import llms_text
 from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
@@ -28,7 +30,7 @@ from postroom.work.delivery.unsubscribing import PATH as UNSUBSCRIBE
 from postroom.work.inbox.confirmation import PATH as CONFIRM
 from postroom.work.questions.links import PATH as ASK_LINK
 
-PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics")
+PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset(
     {"/v1/asks", "/v1/intents", "/v1/notify", UPLOADS}
@@ -87,6 +89,10 @@ def api_app(
     @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
     async def metrics() -> Response:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get(LLMS, operation_id="llms", summary="What a model should know before it calls", response_class=Response)
+    async def llms() -> Response:
+        return Response(llms_text(), media_type="text/plain; charset=utf-8")
 
     answer_in_one_shape(app)
     for router in routers:

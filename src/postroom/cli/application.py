@@ -80,6 +80,19 @@ _LISTED = {
     ),
     "contacts": ("contacts:app", "The people this household can write to."),
     "connectors": ("connectors:app", "Connect ChatGPT and Gemini."),
+    "connect": (
+        "connect:connect",
+        "Connect a coding agent: its own files are shown, written and, with --remove, restored.",
+    ),
+    "hook": (
+        "hook:hook",
+        "Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt.",
+    ),
+    "bridge": (
+        "bridge:bridge",
+        "Carry a connected client's MCP between its standard streams and the household; clients start it.",
+    ),
+    "service": ("service:app", "Run the household as a service of your own account."),
 }
 
 

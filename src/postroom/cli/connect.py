@@ -1,0 +1,168 @@
+"""`postroom connect`: let the coding agent you already use reach you."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from postroom.cli.connect_list import list_clients
+from postroom.cli.output import Home, Json, complain, say
+from postroom.cli.program_token import ensure_connection, forget_connection
+from postroom.domain.errors import UserError
+from postroom.domain.principal import OWNER
+from postroom.programs.connect.changes import Change, connected
+from postroom.programs.connect.clients import Client, ClientFile, FileKind, Places, Scope, Starts, client_named
+from postroom.programs.connect.files import Keeping, read_text
+from postroom.programs.connect.known_clients import CLIENTS
+from postroom.programs.connect.live_check import answers
+from postroom.programs.connect.skill import skill_text
+from postroom.programs.connections import home_of
+from postroom.system.settings.glance import glance_from_process
+
+Name = Annotated[str | None, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")]
+
+
+def connect(
+    client: Name = None,
+    list_all: Annotated[bool, typer.Option("--list", help="Say what is connected, and whether it answers.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the change and write nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take exactly our entries out again.")] = False,
+    user: Annotated[bool, typer.Option("--user", help="For all your projects; this is the default.")] = False,
+    project: Annotated[bool, typer.Option("--project", help="Only for the project in this folder.")] = False,
+    skill: Annotated[bool, typer.Option("--skill", help="Also install a skill that says when to ask.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Also tell you each time it is done.")] = False,
+    wait_seconds: Annotated[
+        int | None, typer.Option("--wait-seconds", min=5, help="How long a hook waits for your phone.")
+    ] = None,
+    serves: Annotated[str, typer.Option("--for", help="The person it asks.")] = OWNER,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Connect a coding agent: its own files are shown, written and, with --remove, restored."""
+    if list_all:
+        list_clients(_places(), home_of(os.environ, home), as_json=json)
+        return
+    if client is None:
+        raise UserError(f"Name a client ({', '.join(CLIENTS)}), or say --list.")
+    chosen, scope = client_named(client, CLIENTS), _scope(user, project)
+    if scope not in chosen.scopes:
+        raise UserError(f"{chosen.title} has no settings of a project: leave out --project.")
+    starts = Starts(program=_program(scope), options=_options(home), wait_seconds=wait_seconds, finished=finished)
+    targets = _targets(chosen, scope, starts, skill=skill or remove)
+    keeping = Keeping(home=home_of(os.environ, home), client=chosen.name, scope=scope)
+    if remove:
+        _remove(chosen, keeping, targets, home, dry_run=dry_run, yes=yes)
+    else:
+        _connect(chosen, keeping, targets, home, serves, dry_run=dry_run, yes=yes)
+
+
+def _connect(
+    client: Client,
+    keeping: Keeping,
+    targets: list[ClientFile],
+    home: str | None,
+    serves: str,
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    changes = [connected(target, read_text(target.path)) for target in targets]
+    _show(changes, f"{client.title} is connected already; nothing to change.")
+    if dry_run:
+        return
+    if any(not one.is_none for one in changes):
+        _agree(yes)
+    settings = glance_from_process({"home": home})
+    made = ensure_connection(settings, client.name, serves)
+    for change in changes:
+        keeping.apply(change)
+    if any(not one.is_none for one in changes):
+        say(f"{client.title} is connected. {client.note}".rstrip())
+    if wrong := answers(made):
+        complain(f"But {wrong}. `postroom up` starts a household, `postroom service install` keeps one running.")
+        _offer_service(home, yes=yes)
+
+
+def _remove(
+    client: Client, keeping: Keeping, targets: list[ClientFile], home: str | None, *, dry_run: bool, yes: bool
+) -> None:
+    changes = [keeping.removal(target) for target in targets]
+    _show(changes, f"{client.title} is not connected; nothing to remove.")
+    if dry_run or all(one.is_none for one in changes):
+        return
+    _agree(yes)
+    for change in changes:
+        keeping.remove(change)
+    say(f"{client.title} is not connected any more.")
+    if not keeping.is_elsewhere():
+        forget_connection(glance_from_process({"home": home}), client.name)
+
+
+def _show(changes: list[Change], nothing: str) -> None:
+    for change in changes:
+        if not change.is_none:
+            say(change.shown().rstrip("\n"))
+    if all(one.is_none for one in changes):
+        say(nothing)
+
+
+def _agree(yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UserError("Nothing was written: say --yes, or --dry-run to look only.")
+    if not typer.confirm("Write this?", err=True):
+        raise UserError("Nothing was written.")
+
+
+def _offer_service(home: str | None, *, yes: bool) -> None:
+    if yes or not sys.stdin.isatty() or not typer.confirm("Install the service now?", err=True):
+        return
+    from postroom.cli.service import install
+
+    install(home=home)
+
+
+def _targets(client: Client, scope: Scope, starts: Starts, *, skill: bool) -> list[ClientFile]:
+    places = _places()
+    targets = list(client.targets(places, scope, starts))
+    if skill and client.skills is not None:
+        file = client.skills(places, scope) / "postroom" / "SKILL.md"
+        targets.append(ClientFile(path=file, format=FileKind.WHOLE, text=skill_text()))
+    return targets
+
+
+def _scope(user: bool, project: bool) -> Scope:
+    if user and project:
+        raise UserError("Choose --user or --project, not both.")
+    return Scope.PROJECT if project else Scope.USER
+
+
+def _places() -> Places:
+    environment = dict(os.environ)
+    home = Path(environment.get("HOME") or Path.home())
+    return Places(home=home, project=Path.cwd(), environment=environment, platform=sys.platform)
+
+
+def _program(scope: Scope) -> tuple[str, ...]:
+    """Programs with windows have another PATH, so the whole path; but others who share a project have another one."""
+    on_path = shutil.which("postroom")
+    if scope is Scope.PROJECT and on_path:
+        return ("postroom",)
+    beside = Path(sys.executable).with_name("postroom")
+    if beside.exists():
+        return (str(beside),)
+    return (on_path,) if on_path else (sys.executable, "-m", "postroom")
+
+
+def _options(home: str | None) -> tuple[str, ...]:
+    """A household that is not at its usual place is named: the client's environment may be another."""
+    usual = home_of({name: one for name, one in os.environ.items() if name != "POSTROOM_HOME"}, None)
+    chosen = home_of(os.environ, home)
+    return () if chosen == usual else ("--home", str(chosen.absolute()))

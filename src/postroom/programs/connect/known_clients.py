@@ -1,0 +1,231 @@
+"""
+Each client's files, as its own documentation describes them.
+
+All of them start our bridge, which finds the token by itself: no client's file holds one.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from postroom.programs.connect.clients import SERVER, Client, ClientFile, FileKind, Hooked, Places, Scope, Starts
+
+BOTH: Final = (Scope.USER, Scope.PROJECT)
+_CLAUDE_WAIT: Final = 86_400  # the terminal asks at the same time, so waiting hurts no one
+_CODEX_WAIT: Final = 300  # the terminal asks only when we are silent
+_SPARE: Final = 5
+_CODEX_TOOL_SECONDS: Final = 300  # `ask` waits up to 280
+
+
+def _bridge(client: str, starts: Starts) -> dict[str, Any]:
+    program, *words = starts.program
+    return {"command": program, "args": [*words, "bridge", client, *starts.options]}
+
+
+def _hook(client: str, starts: Starts, wait: int) -> str:
+    finished = ["--finished"] if starts.finished else []
+    return shlex.join([*starts.program, "hook", client, *starts.options, "--wait-seconds", str(wait), *finished])
+
+
+def _groups(command: str, timeouts: Mapping[str, int], matched: Mapping[str, str]) -> tuple[Hooked, ...]:
+    """An entry for each event; `matched` names those that take a matcher."""
+    return tuple(
+        Hooked(
+            event=event,
+            group={
+                **({"matcher": matched[event]} if event in matched else {}),
+                "hooks": [{"type": "command", "command": command, "timeout": timeout}],
+            },
+        )
+        for event, timeout in timeouts.items()
+    )
+
+
+def _claude_folder(places: Places, scope: Scope) -> Path:
+    return places.configured("CLAUDE_CONFIG_DIR", ".claude") if scope is Scope.USER else places.project / ".claude"
+
+
+def _claude(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    wait = starts.wait_seconds or _CLAUDE_WAIT
+    timeouts = {
+        "PermissionRequest": wait + _SPARE,
+        "PostToolUse": 10,
+        "PostToolUseFailure": 10,
+        "Notification": 30,
+        "UserPromptSubmit": 10,
+        "Stop": 30,
+        "SessionEnd": 10,
+    }
+    matched = {
+        "PermissionRequest": "*",
+        "PostToolUse": "*",
+        "PostToolUseFailure": "*",
+        "Notification": "idle_prompt|agent_needs_input",
+    }
+    folder = _claude_folder(places, scope)
+    servers = places.project / ".mcp.json" if scope is Scope.PROJECT else _claude_json(places)
+    settings = folder / ("settings.local.json" if scope is Scope.PROJECT else "settings.json")
+    return (
+        ClientFile(path=servers, server=("mcpServers", SERVER), entry={"type": "stdio", **_bridge("claude", starts)}),
+        ClientFile(path=settings, hooks=_groups(_hook("claude", starts, wait), timeouts, matched)),
+    )
+
+
+def _claude_json(places: Places) -> Path:
+    folder = places.environment.get("CLAUDE_CONFIG_DIR")
+    return (Path(folder).expanduser() if folder else places.home) / ".claude.json"
+
+
+def _codex_folder(places: Places, scope: Scope) -> Path:
+    return places.configured("CODEX_HOME", ".codex") if scope is Scope.USER else places.project / ".codex"
+
+
+def _codex(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    wait = starts.wait_seconds or _CODEX_WAIT
+    timeouts = {"PermissionRequest": wait + _SPARE, "PostToolUse": 10, "UserPromptSubmit": 10, "Stop": 30}
+    folder = _codex_folder(places, scope)
+    entry = {**_bridge("codex", starts), "tool_timeout_sec": _CODEX_TOOL_SECONDS}
+    return (
+        ClientFile(path=folder / "config.toml", format=FileKind.TOML, server=("mcp_servers", SERVER), entry=entry),
+        ClientFile(path=folder / "hooks.json", hooks=_groups(_hook("codex", starts, wait), timeouts, {})),
+    )
+
+
+def _gemini_folder(places: Places, scope: Scope) -> Path:
+    home = Path(places.environment.get("GEMINI_CLI_HOME") or places.home)
+    return (home if scope is Scope.USER else places.project) / ".gemini"
+
+
+def _gemini(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    """Its hooks can forbid and not allow, so the terminal decides and the phone hears that it waits."""
+    timeouts = {"Notification": 30_000, **({"AfterAgent": 30_000} if starts.finished else {})}
+    command = _hook("gemini", starts, starts.wait_seconds or _CODEX_WAIT)
+    return (
+        ClientFile(
+            path=_gemini_folder(places, scope) / "settings.json",
+            server=("mcpServers", SERVER),
+            entry=_bridge("gemini", starts),
+            hooks=_groups(command, timeouts, {}),
+        ),
+    )
+
+
+def _cursor_folder(places: Places, scope: Scope) -> Path:
+    return (places.home if scope is Scope.USER else places.project) / ".cursor"
+
+
+def _cursor(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    file = _cursor_folder(places, scope) / "mcp.json"
+    return (ClientFile(path=file, server=("mcpServers", SERVER), entry=_bridge("cursor", starts)),)
+
+
+def _vscode_folder(places: Places, scope: Scope) -> Path:
+    return places.application_data / "Code" / "User" if scope is Scope.USER else places.project / ".vscode"
+
+
+def _vscode(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    file = _vscode_folder(places, scope) / "mcp.json"
+    return (ClientFile(path=file, server=("servers", SERVER), entry={"type": "stdio", **_bridge("vscode", starts)}),)
+
+
+def _desktop_folder(places: Places, _scope: Scope) -> Path:
+    return places.application_data / "Claude"
+
+
+def _desktop(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    file = _desktop_folder(places, scope) / "claude_desktop_config.json"
+    return (ClientFile(path=file, server=("mcpServers", SERVER), entry=_bridge("claude-desktop", starts)),)
+
+
+def _opencode_folder(places: Places, scope: Scope) -> Path:
+    return places.config / "opencode" if scope is Scope.USER else places.project
+
+
+def _opencode(places: Places, scope: Scope, starts: Starts) -> tuple[ClientFile, ...]:
+    folder = _opencode_folder(places, scope)
+    with_comments = folder / "opencode.jsonc"
+    file = with_comments if with_comments.exists() else folder / "opencode.json"
+    command = [*starts.program, "bridge", "opencode", *starts.options]
+    return (
+        ClientFile(path=file, server=("mcp", SERVER), entry={"type": "local", "command": command, "enabled": True}),
+    )
+
+
+def _below(name: str) -> Any:
+    return lambda places, scope: (places.home if scope is Scope.USER else places.project) / name / "skills"
+
+
+def _opencode_skills(places: Places, scope: Scope) -> Path:
+    return places.config / "opencode" / "skills" if scope is Scope.USER else places.project / ".opencode" / "skills"
+
+
+CLIENTS: Final[Mapping[str, Client]] = {
+    one.name: one
+    for one in (
+        Client(
+            name="claude",
+            title="Claude Code",
+            commands=("claude",),
+            scopes=BOTH,
+            folder=_claude_folder,
+            targets=_claude,
+            skills=lambda places, scope: _claude_folder(places, scope) / "skills",
+        ),
+        Client(
+            name="codex",
+            title="Codex",
+            commands=("codex",),
+            scopes=BOTH,
+            folder=_codex_folder,
+            targets=_codex,
+            skills=_below(".agents"),
+            note="Codex runs new hooks only after you trusted them: open codex, type /hooks and trust postroom's.",
+        ),
+        Client(
+            name="gemini",
+            title="Gemini CLI",
+            commands=("gemini",),
+            scopes=BOTH,
+            folder=_gemini_folder,
+            targets=_gemini,
+            skills=lambda places, scope: _gemini_folder(places, scope) / "skills",
+        ),
+        Client(
+            name="cursor",
+            title="Cursor",
+            commands=("cursor", "cursor-agent"),
+            scopes=BOTH,
+            folder=_cursor_folder,
+            targets=_cursor,
+        ),
+        Client(
+            name="vscode",
+            title="VS Code",
+            commands=("code",),
+            scopes=BOTH,
+            folder=_vscode_folder,
+            targets=_vscode,
+        ),
+        Client(
+            name="claude-desktop",
+            title="Claude Desktop",
+            commands=("claude-desktop",),
+            scopes=(Scope.USER,),
+            folder=_desktop_folder,
+            targets=_desktop,
+            note="Quit Claude Desktop and start it again.",
+        ),
+        Client(
+            name="opencode",
+            title="opencode",
+            commands=("opencode",),
+            scopes=BOTH,
+            folder=_opencode_folder,
+            targets=_opencode,
+            skills=_opencode_skills,
+        ),
+    )
+}

@@ -1,0 +1,168 @@
+"""One call of a hook, from what the client says to what it hears; in every doubt it hears nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from postroom.programs.hook import card, shapes
+from postroom.programs.hook.call import HookCall, Moment, parse
+from postroom.programs.hook.open_cards import OpenCards
+from postroom.programs.hook.phone import Ask, PersonAsker, Stopped
+from postroom.programs.small_http import NoHousehold
+
+_AT_TERMINAL: Final = "answered at the terminal"
+_IN_VAIN: Final = "not answered in time; the terminal asks now"
+_ENDED: Final = "the program that asked has ended"
+_CERTAIN: Final = ("channel", "signed_in")
+
+Decision = dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """`finished`: the end of every turn is worth a message. `defer`: do not wait, the agent is resumed later."""
+
+    home: Path
+    phone: PersonAsker
+    reveal: Callable[[str], str]
+    finished: bool = False
+    defer: bool = False
+
+    def heard(self, client: str, text: str) -> str:
+        """What to print. Raises nothing that the client could mistake for an answer."""
+        call = parse(client, text)
+        if call is None:
+            return ""
+        try:
+            return shapes.written(self._decided(call))
+        except (NoHousehold, card.TooLong):
+            return ""
+
+    def _decided(self, call: HookCall) -> Decision:
+        match call.moment:
+            case Moment.PERMISSION | Moment.BEFORE_TOOL:
+                return self._asked(call)
+            case Moment.AFTER_TOOL:
+                self._close(OpenCards(self.home, call).taken())
+            case Moment.NOTICE:
+                self._tell(call)
+            case Moment.PROMPT | Moment.SESSION_OVER:
+                self._close(OpenCards(self.home, call).all_taken())
+            case Moment.TURN_OVER:
+                self._close(OpenCards(self.home, call).all_taken())
+                if self.finished or not call.event[0].isupper():  # `notify` of Codex is set up for nothing else
+                    self._tell(call)
+        return None
+
+    def _close(self, ask_ids: list[str]) -> None:
+        for ask_id in ask_ids:
+            self.phone.cancel(ask_id, _AT_TERMINAL)
+
+    def _tell(self, call: HookCall) -> None:
+        self.phone.tell(card.notice(call, self.reveal))
+
+    def _asked(self, call: HookCall) -> Decision:
+        match call.tool:
+            case card.QUESTIONS if call.client == "claude":
+                bodies = card.questions(call, self.reveal)
+                return self._questions_decided(call, self._answers(call, bodies))
+            case card.PLAN if call.client == "claude":
+                return self._decision(call, self._answers(call, [card.plan(call, self.reveal)]), call.tool_input)
+            case _:
+                return self._decision(call, self._answers(call, [card.permission(call, self.reveal)]), None)
+
+    def _answers(self, call: HookCall, bodies: list[dict[str, Any]]) -> list[Ask] | None:
+        """Of all questions; None when one of them has no answer of a person. Empty while they may wait."""
+        cards = OpenCards(self.home, call)
+        asked: list[Ask] = []
+        try:
+            for place, body in enumerate(bodies):
+                one = self.phone.ask(body, self._key(call, place), again=not self._is_deferred(call))
+                if one is None:
+                    break
+                asked.append(one)
+                cards.note([known["ask_id"] for known in asked])
+            if len(asked) < len(bodies) or not asked:
+                self._give_up(asked, _ENDED)
+                return None
+            if self._is_deferred(call):
+                return self._present(asked)
+            return self._waited_for(asked)
+        except (Stopped, NoHousehold, KeyboardInterrupt):
+            self._give_up(asked, _ENDED)
+            return None
+        finally:
+            if not self._is_deferred(call):
+                cards.forget()
+
+    def _waited_for(self, asked: list[Ask]) -> list[Ask] | None:
+        over = []
+        for one in asked:
+            ended = self.phone.until_over(one["ask_id"]) or self.phone.cancel(one["ask_id"], _IN_VAIN)
+            if ended is None or ended.get("status") != "answered":
+                self._give_up(asked, _IN_VAIN)
+                return None
+            over.append(ended)
+        return over
+
+    def _present(self, asked: list[Ask]) -> list[Ask] | None:
+        """As they are now; without waiting longer than we were asked to."""
+        over = [self.phone.until_over(one["ask_id"]) for one in asked]
+        if any(one is None for one in over):
+            return []
+        ended = [one for one in over if one is not None]
+        return ended if all(one.get("status") == "answered" for one in ended) else None
+
+    def _give_up(self, asked: list[Ask], reason: str) -> None:
+        for one in asked:
+            self.phone.cancel(one["ask_id"], reason)
+
+    def _is_deferred(self, call: HookCall) -> bool:
+        return self.defer and call.moment is Moment.BEFORE_TOOL and bool(call.tool_use_id)
+
+    def _key(self, call: HookCall, place: int) -> str:
+        what = call.tool_use_id if self._is_deferred(call) else f"{call.prompt}:{call.request_digest}"
+        return f"hook:{call.client}:{call.session_digest}:{what}:{place}"[:180]
+
+    def _decision(self, call: HookCall, answers: list[Ask] | None, updated_input: dict[str, Any] | None) -> Decision:
+        if answers is None:
+            return None
+        if not answers:
+            return shapes.deferred(call)
+        said, by = answers[0].get("answer") or {}, answers[0].get("answered_by") or {}
+        match said.get("value"):
+            case card.ALLOW | card.ALLOW_SESSION if by.get("assurance") not in _CERTAIN:
+                return None  # a mail that anyone could have written allows nothing
+            case card.ALLOW:
+                return shapes.allowed(call, updated_input=updated_input)
+            case card.ALLOW_SESSION:
+                return shapes.allowed(call, for_session=True)
+            case card.DENY:
+                return shapes.denied(call, f"{by.get('name') or 'The person'} said no (via {by.get('channel')}).")
+        words = said.get("text")
+        return shapes.denied(call, f"{by.get('name') or 'The person'} says: {words}") if words else None
+
+    def _questions_decided(self, call: HookCall, answers: list[Ask] | None) -> Decision:
+        """Never an empty answer: the model would take it for the person's."""
+        if answers is None:
+            return None
+        if not answers:
+            return shapes.deferred(call)
+        given = call.tool_input["questions"]
+        listed = [one for one in given if isinstance(one, dict)]
+        words = {one["question"]: _words(one, ended) for one, ended in zip(listed, answers, strict=True)}
+        if not all(words.values()):
+            return None
+        return shapes.allowed(call, updated_input={**call.tool_input, "answers": words})
+
+
+def _words(question: dict[str, Any], ended: Ask) -> str:
+    """By the client's own labels, in its own spelling."""
+    answer = ended.get("answer") or {}
+    labels = [str(one.get("label")) for one in question.get("options") or () if isinstance(one, dict)]
+    chosen = answer.get("selected") or ([answer["value"]] if answer.get("value") else [])
+    named = [labels[int(one)] for one in chosen if one.isdecimal() and int(one) < len(labels)]
+    return ", ".join(named) or str(answer.get("text") or "")
