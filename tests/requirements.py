@@ -612,6 +612,8 @@ CONTENT: Sections = {
         "and who made which version when is kept, without the words.",
         "not-yet-sent-is-withdrawn-in-place": "What has not been sent is withdrawn: failed, not an error; who waits "
         "hears it.",
+        "the-whole-story-survives-a-kill-between-any-two-steps": "A formatted report with files is sent, answered by "
+        "mail, revised and recalled; kill -9 between any two of these loses nothing and sends nothing twice.",
         "what-was-sent-is-edited-or-deleted": "What was sent is edited, or every part of it deleted, by a delivery of "
         "its own.",
         "a-correction-in-the-thread": "Where nothing can be changed, a reply in the thread corrects it.",
