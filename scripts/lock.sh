@@ -26,13 +26,13 @@ with_pip() {
 }
 
 if command -v uv >/dev/null 2>&1; then
-    with_uv requirements/run.txt
     with_uv requirements/dev.txt --group dev
+    with_uv requirements/run.txt --constraint requirements/dev.txt # what runs is what was tested
     compile --group examples --output-file requirements/examples.txt
 else
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
-    with_pip requirements/run.txt ".[postgres,redis]"
     with_pip requirements/dev.txt ".[postgres,redis]" --group dev
+    with_pip requirements/run.txt ".[postgres,redis]" --constraint requirements/dev.txt
     with_pip requirements/examples.txt --group examples
 fi
