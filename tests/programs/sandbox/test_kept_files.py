@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from postroom.domain.delivery import Intent, Message
+from postroom.domain.delivery import Format, Intent, Message
 from postroom.domain.errors import OutcomeUncertain
 from postroom.domain.ids import DeliveryId
 from postroom.domain.ports import Channel
@@ -52,13 +52,16 @@ def made(sandbox: Sandbox, name: str) -> Channel:
             return Ntfy("ntfy", f"{url}/ntfy", files=FILES)
 
 
-async def send(sandbox: Sandbox, name: str, *files: Any) -> None:
+async def send(
+    sandbox: Sandbox, name: str, *files: Any, text: str = "the report", format: Format = Format.PLAIN
+) -> None:
     channel = made(sandbox, name)
     message = Message(
         delivery_id=DeliveryId("0198c0de"),
         intent=Intent.SEND,
         address=PLACES[name],
-        text="the report",
+        text=text,
+        format=format,
         attachments=files,
     )
     try:
@@ -96,6 +99,15 @@ async def test_what_a_channel_sends_is_listed_with_its_hash_and_can_be_fetched(s
     assert hashlib.sha256(page).hexdigest() == PAGE.sha256
     assert headers["Content-Type"] == "application/octet-stream"
     assert headers["Content-Disposition"] == "attachment"
+
+
+async def test_the_phone_shows_the_looks_of_a_caption(sandbox: Sandbox) -> None:
+    await send(sandbox, "telegram", PICTURE, text="the **report**", format=Format.MARKDOWN)
+
+    _, told, _ = await get(sandbox, "/sandbox/telegram/messages")
+
+    [message] = told["messages"]
+    assert (message["text"], message["entities"]) == ("the report", [{"type": "bold", "offset": 4, "length": 6}])
 
 
 @each_channel

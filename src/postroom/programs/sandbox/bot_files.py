@@ -14,6 +14,7 @@ from postroom.programs.sandbox.kept_files import FileShelf, GivenFile, KeptFile,
 from postroom.programs.sandbox.keyboards import read_markup
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.programs.sandbox.telegram_objects import FILE_ID, message_object
+from postroom.programs.sandbox.text_entities import read_entities
 
 PHOTO_BYTES: Final = 10 * 1_048_576
 FILE_BYTES: Final = 50 * 1_048_576
@@ -66,6 +67,7 @@ class BotFiles:
             parse_mode=arguments.text("parse_mode") or None,
             reply_markup=read_markup(arguments),
             bot=bot_name(token),
+            entities=read_entities(arguments, "caption_entities"),
             files=(self._kept(given, is_photo=is_photo),),
         )
         return message_object(message, token, replied)

@@ -66,7 +66,11 @@ class BotMethods:
             raise bad_request(f"there is no {'caption' if of_files else 'text'} in the message to edit")
         if message.from_person or not is_editable(message.reply_markup) or not is_editable(markup):
             raise bad_request("message can't be edited")
-        entities = message.entities if text is None else read_entities(arguments)
+        entities = (
+            message.entities
+            if text is None
+            else read_entities(arguments, "caption_entities" if of_files else "entities")
+        )
         text = message.text if text is None else text
         if (text, entities, markup) == (message.text, message.entities, message.reply_markup):
             raise bad_request(

@@ -10,9 +10,9 @@ from postroom.programs.sandbox.arguments import Arguments, bad_request
 MOST_ENTITIES: Final = 100
 
 
-def read_entities(arguments: Arguments) -> str | None:
+def read_entities(arguments: Arguments, name: str = "entities") -> str | None:
     """As JSON; Telegram leaves out those that are too many."""
-    entities = arguments.structure("entities")
+    entities = arguments.structure(name)
     if not entities:
         return None
     if not isinstance(entities, list) or not all(map(_is_entity, entities)):
