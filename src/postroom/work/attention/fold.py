@@ -95,7 +95,8 @@ def _left(standing: Standing) -> bool:
 
 def _snoozed(standing: Standing, event: fact.Snoozed) -> dict[str, Any]:
     """What had left starts over, with the steps it has taken behind it."""
-    over = {"round": standing.round + 1, "repeats": 0, "tried": (), "digest": None, "first_us": None, "last_us": None}
+    over = {"round": standing.round + 1, "repeats": 0, "tried": (), "digest": None}
+    over |= dict.fromkeys(("first_us", "last_us", "step_us", "step_send", "repeat_send"))
     return {
         **_move(standing, NoticeMove.SNOOZE),
         **(over if _left(standing) else {}),

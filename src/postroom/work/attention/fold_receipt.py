@@ -28,10 +28,9 @@ def _received(standing: Standing, send: NoticeSend) -> Standing:
     changes: dict[str, Any] = {}
     if send.outcome is not SendOutcome.FAILED:
         changes |= _arrived(standing, send)
-    if send.kind in (SendKind.REPEAT, SendKind.STEP) and standing.first_us is not None:
+    if send.key in (standing.step_send, standing.repeat_send) and standing.first_us is not None:
         changes["last_us"] = send.receipt_us
-    if send.key == standing.step_send and standing.step_us is not None:
-        changes["step_us"] = send.receipt_us
+        changes |= {"step_us": send.receipt_us} if send.key == standing.step_send else {}
     return replace(standing, **changes)
 
 

@@ -38,8 +38,8 @@ def simulate(
     receipts: bool = True,
 ) -> Run:
     """
-    Fold the facts in the order of their moments, decide after each one and whenever something is due. What is due at the
-    very moment of a fact comes before it.
+    Fold the facts in the order of their moments, decide after each one and whenever something is due. What is due at
+    the very moment of a fact comes before it.
 
     `receipts`: what is sent arrives at once while its channel is up. Without it only receipts among the facts count,
     which is how a recorded log is replayed. It ends when nothing is due any more, or at `until_us`.
