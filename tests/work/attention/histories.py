@@ -83,8 +83,8 @@ class History:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> History:
-    zone, begin = draw(st.sampled_from(PLACES))
+def histories(draw: st.DrawFn, places: tuple[tuple[str, str], ...] = tuple(PLACES)) -> History:
+    zone, begin = draw(st.sampled_from(places))
     start = at(begin, zone)
     policy, other = draw(policies(zone)), {"zone": zone, "quiet_hours": draw(windows())}
     count = draw(st.integers(1, 9))

@@ -26,7 +26,7 @@ from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.simulate import simulate
 from postroom.work.attention.state import AttentionState
 
-RUNS = int(os.environ.get("POSTROOM_HISTORIES", "100"))
+RUNS = int(os.environ.get("POSTROOM_HISTORIES", "60"))
 OUTCOMES = st.sampled_from([*[fact.SendOutcome.OK] * 4, fact.SendOutcome.FAILED, fact.SendOutcome.UNCERTAIN])
 
 

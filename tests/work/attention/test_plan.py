@@ -42,7 +42,7 @@ def test_a_plan_says_when_what_where_why_and_unless() -> None:
 
 
 @pytest.mark.requirement("attention:plan-is-reality")
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories())
 def test_at_every_fact_the_plan_is_what_happened_until_the_next_one(history: History) -> None:
     whole, end = engine(history)

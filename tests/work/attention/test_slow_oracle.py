@@ -16,7 +16,7 @@ from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.simulate import Run, simulate
 
-HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "150"))  # ten thousand in the long run
+HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))  # ten thousand in the long run
 AFTER = 2 * DAY
 
 
@@ -64,7 +64,7 @@ def test_an_oracle_that_asks_every_minute_gives_the_same_log(history: History) -
 
 
 @pytest.mark.requirement("attention:until-is-kept")
-@settings(max_examples=max(HISTORIES // 2, 100), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=max(HISTORIES // 2, 60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories())
 @pytest.mark.timeout(7200)
 def test_until_is_when_it_goes_on_if_nothing_happens_before(history: History) -> None:
