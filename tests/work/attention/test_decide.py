@@ -14,7 +14,7 @@ from postroom.work.attention.decide import decide
 from postroom.work.attention.fold import fold
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import Run, simulate
+from postroom.work.attention.simulate import SimulatedRun, simulate
 from postroom.work.attention.state import AttentionState
 
 SLOTS = {"slots": ["08:00", "12:30", "18:00"]}
@@ -23,11 +23,11 @@ GRANTED = {"agents": {"cook": {"critical": True}}}
 Told = list[tuple[str, str, str]]
 
 
-def run(rules: PolicyBook, *facts: Any, **options: Any) -> Run:
+def run(rules: PolicyBook, *facts: Any, **options: Any) -> SimulatedRun:
     return simulate(facts, rules, state=empty(), **options)
 
 
-def log(happened: Run, *kinds: str) -> Told:
+def log(happened: SimulatedRun, *kinds: str) -> Told:
     """Notice, decision and time of day."""
     made = [one for one in happened.decisions if not kinds or one.kind in kinds]
     return [(one.notice, str(one.kind), _clock(one.at_us)) for one in made]
@@ -38,12 +38,12 @@ def _clock(us: int) -> str:
     return f"{rest // HOUR:02}:{rest % HOUR // MINUTE:02}" + (f"+{day}" if day else "")
 
 
-def why(happened: Run, name: str) -> list[list[tuple[str, str | None]]]:
+def why(happened: SimulatedRun, name: str) -> list[list[tuple[str, str | None]]]:
     mine = [one for one in happened.decisions if one.notice == name]
     return [[(str(r.reason), _clock(r.until_us) if r.until_us else None) for r in one.reasons] for one in mine]
 
 
-def states(happened: Run) -> dict[str, str]:
+def states(happened: SimulatedRun) -> dict[str, str]:
     return {name: str(one.state) for name, one in happened.state.notices.items()}
 
 

@@ -14,13 +14,13 @@ from tests.work.attention.slow_oracle import US, Oracle
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.simulate import Run, simulate
+from postroom.work.attention.simulate import SimulatedRun, simulate
 
 HISTORIES = int(os.environ.get("POSTROOM_HISTORIES", "100"))  # ten thousand in the long run
 AFTER = 2 * DAY
 
 
-def engine(history: History) -> tuple[Run, int]:
+def engine(history: History) -> tuple[SimulatedRun, int]:
     end = max(one.at_us for one in history.facts) + AFTER
     book = PolicyBook(people={name: parse_policy(one) for name, one in history.policies.items()})
     return simulate(history.facts, book, state=empty(), until_us=end), end

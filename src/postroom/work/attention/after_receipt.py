@@ -20,7 +20,7 @@ _ROUNDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class FollowUp:
     """The next thing that happens by itself. `person` None for a step that reaches no one."""
 
     at_us: int
@@ -31,7 +31,7 @@ class Due:
     channel: str | None = None
 
 
-def next_due(scene: Scene) -> Due | None:
+def next_due(scene: Scene) -> FollowUp | None:
     """The earliest; of those due at one moment the repeat comes first. None while only a receipt can go on."""
     found = [due for due in (_repeat(scene), _step(scene), _give_up(scene)) if due is not None]
     return min(found, key=lambda due: due.at_us, default=None)
@@ -41,7 +41,7 @@ def _urgent(scene: Scene) -> bool:
     return rank(scene.standing.urgency) >= rank(Urgency.TIME_SENSITIVE)
 
 
-def _repeat(scene: Scene) -> Due | None:
+def _repeat(scene: Scene) -> FollowUp | None:
     standing, gaps = scene.standing, scene.rules.repeat_seconds
     if not _urgent(scene) or not gaps or standing.last_us is None or standing.first_us is None:
         return None
@@ -52,7 +52,7 @@ def _repeat(scene: Scene) -> Due | None:
     if at > standing.first_us + REPEATED_FOR_US:
         return None
     person, channel = standing.reached[0]
-    return Due(at, DecisionKind.REPEAT, Because.REPEAT, person=person, channel=channel)
+    return FollowUp(at, DecisionKind.REPEAT, Because.REPEAT, person=person, channel=channel)
 
 
 def _remaining(scene: Scene) -> EscalationStep | None:
@@ -60,7 +60,7 @@ def _remaining(scene: Scene) -> EscalationStep | None:
     return next((step for step in scene.rules.escalation if step.id not in scene.standing.steps), None)
 
 
-def _step(scene: Scene) -> Due | None:
+def _step(scene: Scene) -> FollowUp | None:
     """Counted from the receipt of the step before, so a machine that slept takes one step and not three."""
     standing, step = scene.standing, _remaining(scene)
     if not _urgent(scene) or step is None or standing.step_us is None or scene.state.pending(standing.step_send):
@@ -68,8 +68,8 @@ def _step(scene: Scene) -> Due | None:
     at, person = _step_time(scene, step, standing.step_us)
     channel = step.channel or standing.notice.channel
     if person is None or (person, channel) in standing.reached:
-        return Due(at, DecisionKind.ESCALATE, Because.EMPTY_STEP, step=step.id)
-    return Due(at, DecisionKind.ESCALATE, Because.STEP, step=step.id, person=person, channel=channel)
+        return FollowUp(at, DecisionKind.ESCALATE, Because.EMPTY_STEP, step=step.id)
+    return FollowUp(at, DecisionKind.ESCALATE, Because.STEP, step=step.id, person=person, channel=channel)
 
 
 def _step_time(scene: Scene, step: EscalationStep, from_us: int) -> tuple[int, str | None]:
@@ -91,16 +91,16 @@ def _step_time(scene: Scene, step: EscalationStep, from_us: int) -> tuple[int, s
     return at, person
 
 
-def _give_up(scene: Scene) -> Due | None:
+def _give_up(scene: Scene) -> FollowUp | None:
     """When every step is taken and the last one reached has had a chance, or when it is no longer worth an answer."""
     standing, expires = scene.standing, scene.rules.expiry(scene.standing.notice)
     if standing.first_us is None or standing.last_us is None:
         return None
     if not _urgent(scene):
         at = expires if expires is not None else standing.first_us + WAITED_FOR_US
-        return Due(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
+        return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
     if _remaining(scene) is None and not scene.state.pending(standing.step_send):
         at = max(standing.first_us + REPEATED_FOR_US, standing.last_us + LAST_CHANCE_US)
         if expires is None or at <= expires:
-            return Due(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
-    return Due(expires, DecisionKind.GIVE_UP, Because.EXPIRED) if expires is not None else None
+            return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
+    return FollowUp(expires, DecisionKind.GIVE_UP, Because.EXPIRED) if expires is not None else None

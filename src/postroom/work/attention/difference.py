@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from postroom.work.attention.decisions import DecisionKind
-from postroom.work.attention.simulate import Run
+from postroom.work.attention.simulate import SimulatedRun
 
 _K = DecisionKind
 _MINUTE_US: Final = 60_000_000
@@ -21,7 +21,7 @@ _OTHERWISE: Final = {
 }
 
 
-def difference(before: Run, after: Run) -> tuple[str, ...]:
+def difference(before: SimulatedRun, after: SimulatedRun) -> tuple[str, ...]:
     """Such as `31 fewer interruptions` and `2 notices later, by 40 min at most`; empty when nothing differs."""
     lines = [_count(interruptions(after) - interruptions(before), "interruption")]
     lines += [_count(_of(after, kind) - _of(before, kind), name) for kind, name in _OTHERWISE.items()]
@@ -34,12 +34,12 @@ def difference(before: Run, after: Run) -> tuple[str, ...]:
     return tuple(line for line in lines if line)
 
 
-def interruptions(run: Run) -> int:
+def interruptions(run: SimulatedRun) -> int:
     """Each send is one, however many notices it carries; corrections interrupt no one."""
     return len({one.send for one in run.decisions if one.send is not None and one.kind is not _K.CORRECT})
 
 
-def left_at(run: Run) -> dict[str, int]:
+def left_at(run: SimulatedRun) -> dict[str, int]:
     """When each notice was sent for the first time."""
     found: dict[str, int] = {}
     for one in run.decisions:
@@ -48,7 +48,7 @@ def left_at(run: Run) -> dict[str, int]:
     return found
 
 
-def _of(run: Run, kind: DecisionKind) -> int:
+def _of(run: SimulatedRun, kind: DecisionKind) -> int:
     return sum(1 for one in run.decisions if one.kind is kind)
 
 

@@ -154,7 +154,7 @@ class _Case:
             person=PERSON,
             agent=agent,
             created_us=at,
-            channel=given.optional_text("channel", maximum=200) or "telegram",
+            channel=given.optional_text("channel", maximum=200) or "own",
             text=text,
             urgency=Urgency(given.choice("urgency", URGENCIES, default="normal") or "normal"),
             needs_ack=needs_ack is True,

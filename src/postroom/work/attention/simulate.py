@@ -18,7 +18,7 @@ LONGEST_US: Final = seconds(400 * 86_400)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SimulatedRun:
     """`events`: facts and decisions as they were folded; `state`: what they came to."""
 
     state: AttentionState
@@ -36,7 +36,7 @@ def simulate(
     state: AttentionState,
     until_us: int | None = None,
     receipts: bool = True,
-) -> Run:
+) -> SimulatedRun:
     """
     Fold the facts in the order of their moments, decide after each one and whenever something is due. What is due at
     the very moment of a fact comes before it.
@@ -49,7 +49,7 @@ def simulate(
         clock.run_to(fact.at_us, inclusive=True)
         clock.take(fact)
     clock.run_to(until_us if until_us is not None else clock.now_us + LONGEST_US, inclusive=True)
-    return Run(state=clock.state, events=tuple(clock.events))
+    return SimulatedRun(state=clock.state, events=tuple(clock.events))
 
 
 class _VirtualClock:
