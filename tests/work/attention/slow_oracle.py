@@ -531,4 +531,4 @@ class Oracle:
         if row.urgency not in ("time_sensitive", "critical"):
             return expires is None and minute >= row.first + 72 * 60
         rest = [one for one in self.get("escalation") or () if self.name(one) not in row.steps]
-        return not rest and "step" not in row.pending and minute >= max(row.first + 180, row.last + 10)
+        return not rest and not row.pending and minute >= max(row.first + 180, row.last + 10)

@@ -133,3 +133,9 @@ def test_a_successor_that_asks_takes_over_from_one_that_waits() -> None:
 
     assert states(happened) == {"a": "merged", "b": "waiting"}
     assert log(happened, "repeat") == [("b", "repeat", "09:07")]
+
+
+def test_a_repeat_at_the_last_moment_has_its_chance_before_it_is_given_up() -> None:
+    happened = run(book({"repeat_seconds": [5400]}), accepted("a", "09:00", "time_sensitive", **URGENT))
+
+    assert log(happened)[-2:] == [("a", "repeat", "12:00"), ("a", "give_up", "12:10")]

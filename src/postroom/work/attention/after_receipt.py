@@ -99,7 +99,8 @@ def _give_up(scene: Scene) -> FollowUp | None:
     if not _urgent(scene):
         at = expires if expires is not None else standing.first_us + WAITED_FOR_US
         return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
-    if _remaining(scene) is None and not scene.state.pending(standing.step_send):
+    on_its_way = scene.state.pending(standing.step_send) or scene.state.pending(standing.repeat_send)
+    if _remaining(scene) is None and not on_its_way:
         at = max(standing.first_us + REPEATED_FOR_US, standing.last_us + LAST_CHANCE_US)
         if expires is None or at <= expires:
             return FollowUp(at, DecisionKind.GIVE_UP, Because.UNANSWERED)
