@@ -23,6 +23,7 @@ PREFIXES = {
     "decisions, Channels": "chan",
     "decisions, Content": "content",
     "decisions, Connect": "connect",
+    "decisions, Attention": "attention",
 }
 
 

@@ -1,0 +1,98 @@
+"""A notice as an agent handed it in, and why it is not shown yet."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from postroom.domain.question import Urgency
+from postroom.domain.record import record
+
+URGENCIES: Final = tuple(Urgency)  # lowest first
+PRIORITY_URGENCY: Final = {"low": Urgency.PASSIVE, "medium": Urgency.NORMAL, "high": Urgency.TIME_SENSITIVE}
+
+
+class Because(StrEnum):
+    """Why a notice waits, or why it left in another way than its agent asked."""
+
+    QUIET = "quiet"
+    SNOOZE = "snooze"
+    SLOT = "slot"
+    BUDGET = "budget"
+    COLLECT = "collect"
+    AWAY = "away"
+    CHANNEL = "channel"
+    APPROVAL = "approval"
+    RETURNED = "returned"  # it could not be handed over
+    CEILING = "ceiling"  # it is less urgent here than its agent asked for
+    DUPLICATE = "duplicate"
+    SUPERSEDED = "superseded"
+    PARENT = "parent"
+    TOMBSTONE = "tombstone"  # withdrawn before it came
+    EXPIRED = "expired"
+    OVER_BUDGET = "over_budget"  # sent all the same, and marked
+    LONGEST_HOLD = "longest_hold"  # it has waited as long as its urgency may
+    EMPTY_STEP = "empty_step"  # it reaches no one who was not reached before
+    FAILED = "failed"
+    LATE = "late"
+    MUTED = "muted"
+    UNANSWERED = "unanswered"
+    WITHDRAWN = "withdrawn"
+    UPDATED = "updated"
+    STEP = "step"
+    REPEAT = "repeat"
+
+
+@dataclass(frozen=True, slots=True)
+class HoldReason:
+    """`until_us` is when this one no longer counts; None when only something from outside ends it."""
+
+    reason: Because
+    until_us: int | None = None
+
+
+@record
+class AcceptedNotice:
+    """
+    One message of one agent to one person.
+
+    `key`: the agent's own name for what it is about; a newer notice of the same key supersedes an unsent one.
+    `source` and `parent`: the run that speaks and the run that started it; a parent's notice makes those of its
+    children superfluous. What is None matches nothing.
+    `text`: what a line of a digest shows. `fingerprint`: of the whole content, to know duplicates by.
+    """
+
+    id: str
+    person: str
+    agent: str
+    created_us: int
+    channel: str
+    text: str = ""
+    urgency: Urgency = Urgency.NORMAL
+    category: str | None = None
+    thread: str | None = None
+    key: str | None = None
+    needs_ack: bool = False
+    expires_us: int | None = None
+    source: str | None = None
+    parent: str | None = None
+    fingerprint: str = ""
+
+    @property
+    def order(self) -> tuple[int, str]:
+        return self.created_us, self.id
+
+
+def rank(urgency: Urgency) -> int:
+    return URGENCIES.index(urgency)
+
+
+def lower(first: Urgency, second: Urgency) -> Urgency:
+    return min(first, second, key=rank)
+
+
+def derived_id(*parts: object) -> str:
+    """The same cause has the same id, in every process and at every replay."""
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")).hexdigest()

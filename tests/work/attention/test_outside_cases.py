@@ -1,0 +1,64 @@
+"""Cases of other systems, run as data; where we decided otherwise the data says so."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import datetime, time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom.domain.errors import ValidationError
+from postroom.domain.time import to_us
+from postroom.work.attention.policy_cases import PolicyCase, parse_cases, run_case
+from postroom.work.attention.policy_request import parse_policy
+from postroom.work.attention.quiet import quiet_until
+from postroom.work.attention.slots import next_slot
+
+DATA = tomllib.loads((Path(__file__).parent / "outside_cases.toml").read_text())
+pytestmark = pytest.mark.requirement("attention:outside-cases")
+
+
+def moment(text: str) -> int:
+    return to_us(datetime.fromisoformat(text))
+
+
+@pytest.mark.parametrize("case", DATA["windows"], ids=lambda case: case["source"])
+def test_a_moment_is_inside_a_window_or_not(case: dict[str, Any]) -> None:
+    windows = parse_policy({"quiet_hours": [case["window"]]}).quiet_hours or ()
+
+    assert [text for text in case["inside"] if quiet_until(windows, case["zone"], moment(text)) is None] == []
+    assert [text for text in case["outside"] if quiet_until(windows, case["zone"], moment(text)) is not None] == []
+
+
+@pytest.mark.parametrize("case", DATA["pairs"], ids=lambda case: f"{case['from']}-{case['until']}")
+def test_a_pair_of_times_is_accepted_or_refused(case: dict[str, Any]) -> None:
+    written = {"quiet_hours": [{"from": case["from"], "until": case["until"]}]}
+    if case["accepted"]:
+        parse_policy(written)
+        return
+    with pytest.raises(ValidationError):
+        parse_policy(written)
+
+
+@pytest.mark.parametrize("case", DATA["slots"], ids=lambda case: case["source"])
+def test_slots_follow_each_other_over_a_clock_change(case: dict[str, Any]) -> None:
+    slots, at, found = tuple(time.fromisoformat(one) for one in case["slots"]), moment(case["after"]), []
+    while len(found) < len(case["next"]):
+        at = next_slot(slots, (), case["zone"], at, {}) or 0
+        found.append(at)
+
+    assert found == [moment(text) for text in case["next"]]
+
+
+@pytest.mark.parametrize("case", parse_cases({"cases": DATA["cases"]}), ids=lambda case: case.name)
+def test_a_timeline_goes_as_expected(case: PolicyCase) -> None:
+    assert run_case(case).problems == ()
+
+
+def test_every_difference_is_listed() -> None:
+    tables = [case for name in ("windows", "pairs", "slots") for case in DATA[name] if "differs" in case]
+    timelines = [case["name"] for case in DATA["cases"] if "(differs:" in case["name"]]
+
+    assert (len(tables), len(timelines)) == (5, 3)
