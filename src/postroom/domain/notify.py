@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from typing import Any, Final, TypedDict
 
+from postroom.domain.attention_wish import WISH_FIELDS, read_wish, wish_object
 from postroom.domain.capabilities import Capabilities, KnownChannels
 from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
@@ -24,7 +25,9 @@ MAX_KEY_CHARACTERS: Final = 200
 _FIELDS: Final = frozenset(
     {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
 )
-_DELIVERY_FIELDS: Final = frozenset({"intent", "channel", "message", "recipient", "subject", "emoji", "format"})
+_DELIVERY_FIELDS: Final = frozenset(
+    {"intent", "channel", "message", "recipient", "subject", "emoji", "format", *WISH_FIELDS}
+)
 _CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
 _INTENTS: Final = {str(one): one for one in Intent}
 _PRIORITIES: Final = {str(one): one for one in Priority}
@@ -71,6 +74,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     recipient = delivery.optional_text("recipient", maximum=MAX_ADDRESS_CHARACTERS)
     emoji = delivery.optional_text("emoji", maximum=32)
 
+    wish = read_wish(delivery)
     context = _context(top, intent, can)
     if intent == Intent.REACT:
         if not emoji and not delivery.has("emoji"):
@@ -93,6 +97,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
         priority=_PRIORITIES[priority],
         on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
         format=_FORMATS[format],
+        wish=wish,
     )
 
 
@@ -110,7 +115,7 @@ def notify_document(outgoing: Outgoing) -> dict[str, Any]:
     envelope = {
         "schema_version": NOTIFY_V1,
         "origin_butler": outgoing.origin_butler,
-        "delivery": _given(delivery),
+        "delivery": _given(delivery) | wish_object(outgoing.wish),
         "request_context": _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
         if outgoing.context
         else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.attachment import Attachment
+from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
@@ -29,7 +30,8 @@ class Outgoing:
     What is to be said, to whom and for whom; without a recipient, to the owner.
 
     `markup` and `revises` are for the household itself: notify.v1, which agents speak, has neither. What
-    `revises` a delivery goes where that one went; without a message it changes the buttons alone.
+    `revises` a delivery goes where that one went; without a message it changes the buttons alone. What is `released`
+    has waited for its moment, or need not: nothing holds it again.
     """
 
     origin_butler: str
@@ -47,3 +49,5 @@ class Outgoing:
     revises: DeliveryId | None = None
     format: Format = Format.PLAIN
     attachments: tuple[Attachment, ...] = ()
+    wish: AttentionWish | None = None
+    released: bool = False

@@ -104,6 +104,14 @@ class Listen(Protocol):
         ...
 
 
+class Considers(Protocol):
+    """Stands before acceptance, where people have said when they want to be reached."""
+
+    async def consider(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+        """None: it may leave now, as if nobody had been asked. Raises one of our errors when nothing was stored."""
+        ...
+
+
 class FileContents(Protocol):
     """The bytes of files that were taken over."""
 
