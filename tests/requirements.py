@@ -568,6 +568,59 @@ CONTENT: Sections = {
     },
 }
 
+ATTENTION: Sections = {
+    "One engine": {
+        "oracle-agrees": "An oracle that wakes every minute and asks everything anew gives the same log of decisions.",
+        "until-is-kept": "A notice goes on at the moment its hold names, if nothing happens before.",
+        "neutral-by-default": "Without a policy a notice needs no row and leaves at once.",
+        "extra-wakes": "Asking more often, or starting again in between, changes nothing.",
+        "derived-ids": "The same cause has the same id and the same key of its send in every process.",
+        "all-reasons": "Every reason that holds a notice is recorded with its end, and the latest binds.",
+        "clock-set-back": "A clock that is set back makes nothing early, nothing twice and nothing lost.",
+    },
+    "Policy as data": {
+        "policy-refused-by-name": "An unknown key, zone, person, channel or urgency is refused under its own name.",
+        "policy-round-trip": "A policy is written back as it was read, and named by a hash of it.",
+        "precedence": "The most specific value counts; of ceilings and budgets the lowest of all scopes.",
+        "critical-needs-a-grant": "Without a grant critical is time_sensitive, and the decision says so.",
+        "policy-change": "Another policy judges open notices again, and pages no one twice.",
+        "delegate-cycle-refused": "Delegates who would stand in for each other are refused.",
+    },
+    "When it is shown": {
+        "quiet-hours": "Quiet hours have weekdays and several windows, are half-open and follow the wall clock.",
+        "zones": "Clock changes of half an hour, of two hours, at midnight and of a whole day are kept to.",
+        "slots": "What is passive waits for a slot, which moves out of quiet hours and is used once.",
+        "collect": "The first leaves at once, the following are collected until the window ends or is full.",
+        "budget": "Over the budget a notice waits for a slot or until it frees; it is never dropped.",
+        "longest-hold": "No policy holds a notice longer than its urgency allows.",
+        "snooze-and-mute": "A snoozed notice comes back; a muted one is not sent, unless it is mandatory.",
+        "away": "While a person is away notices wait, or go to the delegate in one hop and in its categories only.",
+        "questions-wait": "A question's deadline does not run out in quiet hours.",
+    },
+    "One instead of many": {
+        "duplicates": "The same text of one agent within the window is merged.",
+        "supersede": "A newer notice of a key takes the place of an unsent one.",
+        "parent-inhibits-child": "A parent's notice stands for its children's; a missing label matches nothing.",
+        "digest": "A digest is frozen, highest urgency first, and says how many more there are.",
+        "withdraw": "A withdrawn notice is not sent, also when the withdrawal came first; one that left is recalled.",
+    },
+    "Until it is answered": {
+        "repeat-and-escalate": "An urgent notice without an answer is repeated and taken further, in bounds.",
+        "ack-stops": "After an answer there is no repeat and no step.",
+        "asleep": "A machine that slept takes one step, not three.",
+        "rotation": "A rotation says who is on duty over clock changes, overrides and gaps.",
+        "fallback": "When a channel is down or a send failed finally, another takes its place.",
+    },
+    "Plan and laws": {
+        "plan-is-reality": "The plan is what then happens if no one does anything.",
+        "difference": "The difference between two policies is said in words.",
+        "policy-tests": "A file of cases says of each whether the policy did what was expected.",
+        "conservation": "The laws L1 to L7 hold for two workers, crashes and every act, and find what breaks them.",
+        "states": "One table holds every move a notice may make, and the drawing shows it.",
+        "outside-cases": "Cases of other systems run as data, and every difference is listed.",
+    },
+}
+
 
 REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
@@ -583,5 +636,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("mail", "decisions, Mail", MAIL),
     *_listed("chan", "decisions, Channels", CHANNELS),
     *_listed("content", "decisions, Content", CONTENT),
+    *_listed("attention", "decisions, Attention", ATTENTION),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

@@ -51,6 +51,7 @@ _S, _M = NoticeState, NoticeMove
 NOTICE_MOVES: Final[dict[tuple[NoticeState, NoticeMove], NoticeState]] = {
     (_S.ACCEPTED, _M.HOLD): _S.HELD,
     (_S.ACCEPTED, _M.RELEASE): _S.RELEASED,
+    (_S.ACCEPTED, _M.COLLECT): _S.DIGESTING,
     (_S.ACCEPTED, _M.SNOOZE): _S.HELD,
     (_S.ACCEPTED, _M.READ): _S.DONE,
     (_S.ACCEPTED, _M.ACKNOWLEDGE): _S.ACKNOWLEDGED,

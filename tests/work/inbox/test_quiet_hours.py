@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroom.domain.notification import Preferences
+from postroom.domain.wall_clock import known_zone
 from postroom.domain.zone import is_zone, zone_names
-from postroom.work.inbox.quiet_hours import QuietHours, known_zone, quiet_hours_of
+from postroom.work.inbox.quiet_hours import QuietHours, quiet_hours_of
 
 NEW_YORK = "America/New_York"
 

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from postroom.work.attention.decisions import Decision
+from collections.abc import Iterable
+from typing import Any, Final
+
+from postroom.domain.attention import Because, HoldReason, derived_id
+from postroom.domain.notice_states import ON_ITS_WAY, UNSENT, NoticeState
+from postroom.domain.question import Urgency
+from postroom.work.attention.after_receipt import next_due
+from postroom.work.attention.decisions import Decision, DecisionKind
+from postroom.work.attention.digest import Digest, Member, frozen
+from postroom.work.attention.fold import fold
+from postroom.work.attention.leaving import Leaving, detour, leaving
+from postroom.work.attention.over_budget import over_budget
+from postroom.work.attention.reasons import Scene, opened_by, waits
 from postroom.work.attention.rules import PolicyBook
-from postroom.work.attention.state import AttentionState
+from postroom.work.attention.sameness import superfluous
+from postroom.work.attention.silences import silenced
+from postroom.work.attention.state import AttentionState, Standing
+
+_K = DecisionKind
+_MOST_PASSES: Final = 1000
+Groups = dict[tuple[str, str], list[Leaving]]
 
 
 def decide(state: AttentionState, book: PolicyBook, now_us: int) -> tuple[tuple[Decision, ...], int | None]:
@@ -12,6 +30,188 @@ def decide(state: AttentionState, book: PolicyBook, now_us: int) -> tuple[tuple[
     Pure. The decisions that are due, in order, and the next moment at which something is due by itself.
 
     The decisions are not folded yet: the caller stores them and folds them in this order. Asked again right after that
-    it returns none, and asked earlier than `next_at` without a new fact it returns none as well.
+    it returns none, and asked earlier than `next_at` without a new fact it returns none as well. Time never goes back:
+    a clock that was set back counts as the latest moment that was folded.
     """
-    raise NotImplementedError
+    turn = _Turn(state, book, max(now_us, state.clock_us))
+    for _ in range(_MOST_PASSES):
+        if not turn.goes_on():
+            break
+    return tuple(turn.made), turn.next_at()
+
+
+class _Turn:
+    """One call of `decide`: each decision is folded at once, so that the next one sees it."""
+
+    def __init__(self, state: AttentionState, book: PolicyBook, now_us: int) -> None:
+        self.state, self.book, self.now_us = state, book, now_us
+        self.made: list[Decision] = []
+
+    def goes_on(self) -> bool:
+        """One pass over all that is not settled, oldest first; whether it decided anything."""
+        before, groups = len(self.made), Groups()
+        for listed in self.state.unsettled():
+            standing = self.state.notices[listed.notice.id]
+            if standing.state in UNSENT:
+                self._unsent(standing, groups)
+            elif standing.state in ON_ITS_WAY:
+                self._on_its_way(standing)
+            else:
+                self._left(standing)
+        for group in groups.values():
+            self._leave_together(group)
+        return len(self.made) > before
+
+    def next_at(self) -> int | None:
+        moments = (moment for standing in self.state.unsettled() for moment in self._wakes(standing))
+        return min((moment for moment in moments if moment is not None and moment > self.now_us), default=None)
+
+    def _wakes(self, standing: Standing) -> Iterable[int | None]:
+        scene = self._scene(standing)
+        if standing.state in UNSENT:
+            return standing.until_us, scene.rules.expiry(standing.notice)
+        if standing.state in ON_ITS_WAY:
+            other = detour(scene, self.state.sends[standing.send or ""])
+            return (other.at_us if other else None,)
+        due = next_due(scene) if standing.state is NoticeState.WAITING else None
+        return (due.at_us if due else None,)
+
+    def _scene(self, standing: Standing) -> Scene:
+        return Scene.of(self.state, self.book, standing)
+
+    def _unsent(self, standing: Standing, groups: Groups) -> None:
+        scene = self._scene(standing)
+        if self._ends(scene):
+            return
+        wait = waits(scene, self.now_us)
+        if wait.free_us is None or wait.free_us > self.now_us:
+            if standing.state is NoticeState.ACCEPTED or wait.free_us != standing.until_us:
+                kind = _K.JOIN_DIGEST if wait.joins else _K.HOLD
+                self._make(scene, kind, reasons=wait.reasons, until_us=wait.free_us)
+            return
+        goes = leaving(scene, self.now_us)
+        fresh = standing.state is NoticeState.ACCEPTED and opened_by(scene, self.now_us) is None
+        if fresh or goes.alone:
+            self._leave_alone(goes)
+        else:
+            groups.setdefault((goes.person, goes.channel), []).append(goes)
+
+    def _ends(self, scene: Scene) -> bool:
+        """Whether it is over without being sent."""
+        notice, expires = scene.standing.notice, scene.rules.expiry(scene.standing.notice)
+        buried = self.state.tombstones.get((notice.agent, notice.key or ""), 0)
+        if scene.standing.state is NoticeState.ACCEPTED and buried > self.now_us:
+            self._make(scene, _K.WITHDRAW, reasons=(HoldReason(Because.TOMBSTONE, buried),))
+        elif expires is not None and expires <= self.now_us:
+            self._make(scene, _K.EXPIRE, reasons=(HoldReason(Because.EXPIRED, expires),))
+        elif (silence := silenced(scene, self.now_us)) is not None:
+            self._make(scene, _K.MUTE, reasons=(HoldReason(Because.MUTED, silence.until_us),))
+        else:
+            return self._merges(scene)
+        return True
+
+    def _merges(self, scene: Scene) -> bool:
+        other = superfluous(scene, self.now_us)
+        if other is not None:
+            self._make(scene, _K.MERGE, reasons=(HoldReason(other[1]),), into=other[0])
+        return other is not None
+
+    def _leave_together(self, group: list[Leaving]) -> None:
+        if len(group) == 1:
+            self._leave_alone(group[0])
+            return
+        first = group[0]
+        digest = self._digest([(one.standing, one.urgency) for one in group], first.person, first.channel, first.due_us)
+        for one in group:
+            self._collect(one.standing, digest, (*one.marks, *_late(digest)), slots=one.slots)
+
+    def _leave_alone(self, goes: Leaving) -> None:
+        scene = self._scene(goes.standing)
+        over = over_budget(scene, self.now_us)
+        if over is not None and over.wait is not None:
+            self._make(scene, _K.HOLD, reasons=over.wait.reasons, until_us=over.wait.free_us)
+            return
+        marks = (*goes.marks, HoldReason(Because.OVER_BUDGET)) if over is not None else goes.marks
+        kind = _K.DELEGATE if goes.person != self.state.person else _K.RELEASE
+        self._send(scene, kind, "first", reasons=marks, person=goes.person, channel=goes.channel, slots=goes.slots)
+
+    def _on_its_way(self, standing: Standing) -> None:
+        scene, send = self._scene(standing), self.state.sends[standing.send or ""]
+        other = detour(scene, send)
+        if other is None or other.at_us > self.now_us:
+            return
+        reasons = (HoldReason(other.because),)
+        if other.channel is None:
+            self._make(scene, _K.FAIL, reasons=reasons)
+        elif standing.state is NoticeState.DIGESTING:
+            self._other_way(standing, other.channel, reasons)
+        else:
+            replaces = send.key if send.pending else None
+            where = {"person": send.person, "channel": other.channel, "replaces": replaces}
+            self._send(scene, _K.RELEASE, f"fallback:{other.channel}", reasons=reasons, **where)
+
+    def _other_way(self, standing: Standing, channel: str, reasons: tuple[HoldReason, ...]) -> None:
+        """A digest goes with all that are still in it."""
+        send = self.state.sends[standing.send or ""]
+        rest = [self.state.notices[name] for name in send.notices]
+        rest = [one for one in rest if one.state is NoticeState.DIGESTING and one.send == send.key]
+        digest = self._digest([(one, one.urgency) for one in rest], send.person, channel, send.at_us)
+        for one in rest:
+            self._collect(one, digest, reasons, replaces=send.key if send.pending else None)
+
+    def _left(self, standing: Standing) -> None:
+        scene = self._scene(standing)
+        if standing.to_correct:
+            why = Because.WITHDRAWN if standing.recall else Because.UPDATED
+            cause = f"correction/{'recall' if standing.recall else standing.version}"
+            person, channel = standing.reached[0]
+            self._send(scene, _K.CORRECT, cause, reasons=(HoldReason(why),), person=person, channel=channel)
+        elif standing.state is NoticeState.WAITING and not self._merges(scene):
+            self._unanswered(scene)
+
+    def _unanswered(self, scene: Scene) -> None:
+        due = next_due(scene)
+        if due is None or due.at_us > self.now_us:
+            return
+        fields: dict[str, Any] = {"reasons": (HoldReason(due.because),), "step": due.step}
+        if due.kind is _K.GIVE_UP or due.person is None:
+            self._make(scene, due.kind, urgency=scene.standing.urgency, **fields)
+            return
+        cause = f"step/{due.step}" if due.step else f"repeat/{scene.standing.repeats + 1}"
+        where = {"person": due.person, "channel": due.channel, "urgency": scene.standing.urgency}
+        self._send(scene, due.kind, cause, **where, **fields)
+
+    def _digest(self, members: list[tuple[Standing, Urgency]], person: str, channel: str, due_us: int) -> Digest:
+        named = [Member(notice=one.notice, urgency=urgency, round=one.round) for one, urgency in members]
+        zone = self.book.rules(person).zone
+        return frozen(named, person=person, channel=channel, zone=zone, at_us=self.now_us, due_us=due_us)
+
+    def _collect(self, standing: Standing, digest: Digest, reasons: tuple[HoldReason, ...], **fields: Any) -> None:
+        where = {"send": digest.id, "person": digest.person, "channel": digest.channel, "digest": digest}
+        cause = f"digest/{digest.id}/{standing.notice.id}"
+        self._make(self._scene(standing), _K.CLOSE_DIGEST, cause=cause, reasons=reasons, **where, **fields)
+
+    def _send(self, scene: Scene, kind: DecisionKind, what: str, **fields: Any) -> None:
+        cause = f"notice/{scene.standing.notice.id}/{scene.standing.round}/{what}"
+        self._make(scene, kind, cause=cause, send=derived_id("send", cause), **fields)
+
+    def _make(self, scene: Scene, kind: DecisionKind, *, cause: str | None = None, **fields: Any) -> None:
+        standing = scene.standing
+        seq = standing.seq + 1
+        cause = cause or f"notice/{standing.notice.id}/{seq}/{kind}"
+        decision = Decision(
+            id=derived_id(cause),
+            cause=cause,
+            notice=standing.notice.id,
+            seq=seq,
+            at_us=self.now_us,
+            kind=kind,
+            policy_hash=scene.rules.hash,
+            **{"urgency": scene.urgency, **fields},
+        )
+        self.made.append(decision)
+        self.state = fold(self.state, decision)
+
+
+def _late(digest: Digest) -> tuple[HoldReason, ...]:
+    return (HoldReason(Because.LATE),) if digest.late else ()

@@ -7,6 +7,7 @@ from enum import StrEnum
 from postroom.domain.attention import HoldReason
 from postroom.domain.question import Urgency
 from postroom.domain.record import record
+from postroom.work.attention.digest import Digest
 
 
 class DecisionKind(StrEnum):
@@ -33,6 +34,7 @@ class Decision:
 
     `cause`: what it is the only decision about; `id` is its SHA-256. `send`: the key of the one delivery it causes (the
     request id for the ledger), and `person` and `channel` where that goes; None when nothing is sent.
+    `digest`: on the row of every member, the same value. `slots`: those that are used up by this, and when they were.
     `replaces`: a send that was handed over and has no receipt; it is to be cancelled unless it is being sent.
     """
 
@@ -51,5 +53,6 @@ class Decision:
     channel: str | None = None
     step: str | None = None
     into: str | None = None
-    digest: str | None = None
+    digest: Digest | None = None
+    slots: tuple[tuple[str, int], ...] = ()
     replaces: str | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import time
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 
 from postroom.domain.question import Urgency
@@ -22,17 +23,17 @@ class Preset(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuietWindow:
-    """Half-open on the wall clock; `days` (0 is Monday) are those on which it begins. Equal times never begin."""
+    """Half-open on the wall clock; `days` are those on which it begins, None for every day. Equal times never begin."""
 
     start: time
     end: time
-    days: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6)
+    days: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Collecting:
     window_seconds: int
-    most: int = 20
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,49 @@ class Policy:
 
 def policy_mapping(policy: Policy) -> dict[str, Any]:
     """The same keys that `parse_policy` reads; parsing it again gives the same policy."""
-    raise NotImplementedError
+    written = {name: _written(value) for name, value in _given(policy).items()}
+    for name in ("agents", "categories"):
+        pairs = getattr(policy, name)
+        if pairs is not None:
+            written[name] = {one: _written(rule) if name == "agents" else _ceiling(rule) for one, rule in pairs}
+    return written
 
 
+def _given(value: Any) -> dict[str, Any]:
+    every = {one.name: getattr(value, one.name) for one in fields(value)}
+    return {name: one for name, one in every.items() if one is not None}
+
+
+def _written(value: Any) -> Any:
+    match value:
+        case QuietWindow():
+            days = {} if value.days is None else {"days": list(value.days)}
+            return {**days, "from": _clock(value.start), "until": _clock(value.end)}
+        case EscalationStep():
+            return {
+                name: one for name, one in _given(value).items() if name != "named" and (name != "id" or value.named)
+            }
+        case Collecting() | Budget() | AgentRule():
+            return {name: _written(one) for name, one in _given(value).items()}
+        case time():
+            return _clock(value)
+        case StrEnum():
+            return str(value)
+        case tuple():
+            return [_written(one) for one in value]
+        case _:
+            return value
+
+
+def _ceiling(urgency: Urgency | None) -> dict[str, str]:
+    return {} if urgency is None else {"ceiling": str(urgency)}
+
+
+def _clock(at: time) -> str:
+    return at.isoformat(timespec="minutes")
+
+
+@lru_cache(maxsize=1024)
 def policy_hash(household: Policy | None, person: Policy | None) -> str:
     """Of what was written in both scopes, so that a decision can name the policy it followed."""
     written = [policy_mapping(policy) if policy else None for policy in (household, person)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from postroom.domain.attention import AcceptedNotice, HoldReason
 from postroom.domain.notice_states import OPEN, NoticeState
@@ -19,9 +20,10 @@ class Standing:
     """
     Where one notice stands.
 
-    `round` counts how often it started over (a snooze after it was sent); with step and repeat it makes the key of a
-    send. `over_us`: since when it waits for a slot because the agent's budget was used up. `first_us` and `last_us`:
-    the first and the latest receipt of this round; `step_us`: that of the latest step. `reached`: person and channel.
+    `round` counts how often it started over (given back, or snoozed after it was sent); it is part of a send's key.
+    `over_us`: since when it waits because the agent's budget was used up. `send`: the latest delivery of the notice
+    itself, `tried` the channels of those; `step_send` and `repeat_send` the latest of each kind. `first_us`, `last_us`,
+    `step_us`: the first receipt of this round, the latest, and that of the latest step. `reached`: person and channel.
     """
 
     notice: AcceptedNotice
@@ -39,6 +41,10 @@ class Standing:
     returned_until_us: int | None = None
     digest: str | None = None
     into: str | None = None
+    send: str | None = None
+    step_send: str | None = None
+    repeat_send: str | None = None
+    tried: tuple[str, ...] = ()
     repeats: int = 0
     steps: tuple[str, ...] = ()
     reached: tuple[tuple[str, str], ...] = ()
@@ -51,20 +57,40 @@ class Standing:
     acked_us: int | None = None
 
     @property
-    def open(self) -> bool:
-        return self.state in OPEN
+    def asks(self) -> bool:
+        """Whether a person has to acknowledge it."""
+        return self.notice.needs_ack or self.urgency is Urgency.CRITICAL
+
+    @property
+    def to_correct(self) -> bool:
+        """It left, and was withdrawn or changed since."""
+        left = self.state in (NoticeState.SENT, NoticeState.DIGESTED, NoticeState.WAITING)
+        return left and (self.recall or self.corrected < self.version)
+
+
+class SendKind(StrEnum):
+    NOTICE = "notice"
+    DIGEST = "digest"
+    REPEAT = "repeat"
+    STEP = "step"
+    CORRECTION = "correction"
 
 
 @record
 class NoticeSend:
-    """One delivery that was decided; `agent` is whose interruption it counts as, None for digests and corrections."""
+    """
+    One delivery that was decided.
+
+    `leading`: it opened a collect window. `replaced`: another way was chosen before its receipt came.
+    """
 
     key: str
+    kind: SendKind
     at_us: int
     notices: tuple[str, ...]
     person: str
     channel: str
-    agent: str | None = None
+    agent: str = ""
     thread: str | None = None
     urgency: Urgency = Urgency.NORMAL
     leading: bool = False
@@ -72,6 +98,10 @@ class NoticeSend:
     receipt_us: int | None = None
     replaced: bool = False
     returned: bool = False
+
+    @property
+    def pending(self) -> bool:
+        return self.outcome is None and not self.returned
 
 
 @record
@@ -105,3 +135,11 @@ class AttentionState:
     def in_order(self) -> Iterator[Standing]:
         """By when they were accepted, then by id: the order in which everything is decided."""
         return iter(sorted(self.notices.values(), key=lambda standing: standing.notice.order))
+
+    def unsettled(self) -> list[Standing]:
+        return [standing for standing in self.in_order() if standing.state in OPEN or standing.to_correct]
+
+    def pending(self, key: str | None) -> bool:
+        """Whether this send has no receipt yet."""
+        send = self.sends.get(key or "")
+        return send is not None and send.pending

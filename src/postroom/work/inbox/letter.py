@@ -12,7 +12,7 @@ from postroom.domain.ledger import PRIORITY_RANK
 from postroom.domain.notification import Notification
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import to_datetime
-from postroom.work.inbox.quiet_hours import known_zone
+from postroom.domain.wall_clock import known_zone
 
 ORIGIN: Final = "inbox"
 _SUBJECT_CHARACTERS: Final = 60

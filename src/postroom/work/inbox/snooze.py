@@ -8,7 +8,7 @@ from typing import Final, assert_never
 
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.time import seconds, to_datetime, to_us
-from postroom.work.inbox.quiet_hours import instant, known_zone
+from postroom.domain.wall_clock import instant, known_zone
 
 MORNING: Final = time(9)
 _HOUR_SECONDS: Final = 3600.0
