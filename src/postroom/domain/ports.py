@@ -107,8 +107,12 @@ class Listen(Protocol):
 class Considers(Protocol):
     """Stands before acceptance, where people have said when they want to be reached."""
 
-    async def consider(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
-        """None: it may leave now, as if nobody had been asked. Raises one of our errors when nothing was stored."""
+    async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float) -> Outcome | None:
+        """
+        None: it may leave now, as if nothing had been asked. Raises one of our errors when nothing was stored.
+
+        What may leave now but has to be accounted for is submitted in the same breath; `wait_seconds` is for that.
+        """
         ...
 
 

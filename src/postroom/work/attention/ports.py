@@ -3,67 +3,104 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
+from postroom.domain.notice_rows import Changes, Loaded, LogRow, NoticeCounts, NoticeRow, SendRow, SettledSend, Wanted
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.work.attention.decisions import Decision
-from postroom.work.attention.facts import Fact
-from postroom.work.attention.policy import Policy
-from postroom.work.attention.state import AttentionState
-from postroom.work.attention.views import NoticeView
 
-Event = Fact | Decision
+Edit = Callable[[Loaded], Changes | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenSend:
-    """A delivery that was decided; `delivery_id` is None while it has not been handed over."""
+class NoticeStore(Protocol):
+    """One person's notices are changed by one writer at a time, in whatever process."""
 
-    key: str
-    person: str
-    outgoing: Outgoing
-    delivery_id: str | None = None
-    fence: int = 0
+    async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
+        """Read, edit and write as one transaction under the person's lock; None writes nothing."""
+        ...
+
+    async def read(self, person: str, wanted: Wanted) -> Loaded: ...
+
+    async def policies(self) -> Mapping[str, str | None]:
+        """Everybody who has a row, with their own policy."""
+        ...
+
+    async def page(
+        self, person: str, states: Collection[str] | None, limit: int, before: str | None
+    ) -> Sequence[NoticeRow]:
+        """Newest first."""
+        ...
+
+    async def notice(self, notice_id: str) -> NoticeRow | None: ...
+
+    async def of_key(self, agent: str, key: str) -> Sequence[NoticeRow]: ...
+
+    async def sends(self, keys: Collection[str]) -> Sequence[SendRow]: ...
+
+    async def send_of_delivery(self, delivery_id: str) -> SendRow | None: ...
+
+    async def log(
+        self, person: str | None = None, *, notice: str | None = None, since_us: int | None = None
+    ) -> Sequence[LogRow]:
+        """In the order it was written."""
+        ...
+
+    async def counts(self, person: str | None) -> NoticeCounts: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """One person's, as it was read under the lock: the folded state, the person's own policy and their messages."""
+class SendQueue(Protocol):
+    """What was decided and is to be handed over. A lease and a fence let any number of workers empty it."""
 
-    state: AttentionState
-    policy: Policy | None = None
-    known: bool = False  # whether there is a row of the person
+    async def due(self, now_us: int, limit: int) -> Sequence[str]:
+        """People of whom something is due by itself."""
+        ...
 
+    async def next_due(self) -> int | None: ...
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What one transaction adds: events in order, the state they come to, and the frozen messages of new sends."""
+    async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]: ...
 
-    events: tuple[Event, ...]
-    state: AttentionState
-    next_us: int | None
-    policy: Policy | None = None
-    outgoings: Mapping[str, Outgoing] = field(default_factory=dict)  # of accepted notices, by notice id
-    sends: Mapping[str, Outgoing] = field(default_factory=dict)  # by send key
+    async def handed_over(self, key: str, fence: int, delivery_id: str) -> bool:
+        """False when the fence has moved on; the delivery is the same one then."""
+        ...
+
+    async def settled(self, limit: int) -> Sequence[SettledSend]:
+        """Sends without a receipt whose deliveries have ended."""
+        ...
 
 
 class WayOut(Protocol):
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
 
 
-class NoticeStore(Protocol):
-    """One person's notices are changed by one writer at a time, in whatever process."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafted:
+    """
+    A message as it would be stored: on its channel and for this address.
 
-    async def change(self, person: str, edit: Callable[[Held], Written | None]) -> Held:
-        """Read, edit and write as one transaction under the person's lock; None writes nothing."""
+    `key` and `fingerprint` are those of the ledger; `known`: the ledger has a delivery under this key already.
+    """
+
+    outgoing: Outgoing
+    address: str
+    key: str
+    fingerprint: str
+    known: bool
+
+
+class Doorstep(Protocol):
+    async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
+        """Raises what accepting it would raise for what can never be sent."""
         ...
 
-    async def people(self) -> Mapping[str, Policy | None]:
-        """Everybody who has a row, with their own policy."""
-        ...
 
-    async def notices(
-        self, person: str, states: Collection[str], limit: int, before: str | None
-    ) -> Sequence[NoticeView]: ...
+class PeopleBook(Protocol):
+    """Ids of people, by what one calls them."""
+
+    async def owner(self) -> str | None: ...
+
+    async def at(self, channel: str, address: str) -> str | None: ...
+
+    async def called(self, name: str) -> str | None:
+        """By name, alias or id; None for no one and for more than one."""
+        ...

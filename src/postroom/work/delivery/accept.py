@@ -130,6 +130,10 @@ class Acceptance:
             needs_approval=self.gate is not None and not await self.gate.passes(draft.new),
         )
 
+    async def drafted(self, outgoing: Outgoing, *, request_id: str) -> DeliveryDraft:
+        """What would be stored; raises what `accept` would raise for what can never be."""
+        return await self._draft(outgoing, request_id)
+
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
         return await in_own_order(outgoing, self.book, self.channels)

@@ -33,7 +33,7 @@ class Plane:
         request_id = outgoing.context.request_id if outgoing.context else request_id
         try:
             if self.attention is not None and may_be_held(outgoing):
-                held = await self.attention.consider(outgoing, request_id)
+                held = await self.attention.consider(outgoing, request_id, wait_seconds=wait_seconds)
                 if held is not None:
                     return held
             accepted = await self.acceptance.accept(outgoing, request_id=request_id)
