@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from prometheus_client import CollectorRegistry
 
 from postroom.app.known_channels import known_channels
-from postroom.app.store import OpenedStore
+from postroom.app.store import OpenedStore, connect_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.breaker import CircuitState
 from postroom.domain.errors import ValidationError
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
 from postroom.domain.principal import OWNER
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.telemetry.attention_meter import AttentionMeter
@@ -110,6 +111,18 @@ def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Att
         rotations=rotations,
     )
     return Attention(book=book)
+
+
+async def unaccounted_notices(settings: Settings) -> tuple[str, ...] | None:
+    """What breaks a law, over all that is kept; None where no notice was ever kept. Needs no running household."""
+    store = connect_store(settings)
+    try:
+        attention = build_attention(settings, store, SystemClock())
+        if not await attention.book.store.policies():
+            return None
+        return (*(await attention.figures()).unaccounted, *await attention.audit())
+    finally:
+        await store.database.close()
 
 
 @asynccontextmanager
