@@ -33,6 +33,8 @@ from postroom.work.attention.rotation import Rotation, parse_rotation
 from postroom.work.delivery.accept import Acceptance
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.attention.attention import StoredNotices
+from postroom.world.store.engine.migrate import newest, revision
+from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.people.people import StoredPeople
 
 
@@ -115,8 +117,13 @@ def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Att
 
 async def unaccounted_notices(settings: Settings) -> tuple[str, ...] | None:
     """What breaks a law, over all that is kept; None where no notice was ever kept. Needs no running household."""
+    household_policy(settings)
+    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+        return None
     store = connect_store(settings)
     try:
+        if await store.database.read(revision) != newest():
+            return None
         attention = build_attention(settings, store, SystemClock())
         if not await attention.book.store.policies():
             return None
