@@ -16,7 +16,7 @@ from tests.work.attention.attended import Names
 from tests.work.attention.sample import HOUR, PERSON, accepted, at
 
 from postroom.domain.errors import PostroomError
-from postroom.domain.notice_rows import Changes, Wanted
+from postroom.domain.notice_rows import NoticeChanges, Wanted
 from postroom.domain.notice_states import NOTICE_MOVES, NoticeState
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds
@@ -51,7 +51,7 @@ def new(fact: NoticeAccepted) -> NewNotice:
 
 
 async def take_in(book: NoticeBook, *facts: NoticeAccepted) -> Turn:
-    def step(turn: Turn) -> Changes:
+    def step(turn: Turn) -> NoticeChanges:
         for fact in facts:
             turn.accept(new(fact))
         turn.judge()
