@@ -701,6 +701,20 @@ ATTENTION: Sections = {
         "states": "One table holds every move a notice may make, and the drawing shows it.",
         "outside-cases": "Cases of other systems run as data, and every difference is listed.",
     },
+    "In the household": {
+        "deferred": "A held message is answered with deferred, the notice, until when and why; nothing has left.",
+        "neutral": "Without a policy a message is as before: no row, no commit, no statement more.",
+        "one-key-one-notice": "The same key again is the same notice and answer; with other words it is refused.",
+        "rejudged": "A change of policy judges open notices anew in the same transaction.",
+        "kill-safe": "Killed between deciding, handing over and noting, a notice is sent once and accounted for.",
+        "one-decider": "Two workers never decide about one person at once.",
+        "log-is-rows": "The rows are the fold of the append-only log, and the database refuses any other move.",
+        "accounted": "Metric, figures and doctor count what breaks a law; it is 0.",
+        "acts": "Acknowledge, snooze, withdraw, mute and away are each one dated fact.",
+        "household-policy": "The household's policy stands in the settings; what is wrong in it is named at start.",
+        "why-notice": "`why` says who held a notice, why and until when.",
+        "receipts": "What becomes of a delivery comes back to its notice; what is not approved takes no other way.",
+    },
 }
 
 

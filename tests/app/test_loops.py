@@ -23,6 +23,8 @@ _BUTLERS = ("general", "health", "messenger", "switchboard")
 APPROVALS = {"approvals": {"enabled": True, "ask_owner": False}}
 LOOPS = {
     "approvals",
+    "attention",
+    "attention_audit",
     "console_changes",
     "dispatcher",
     "contact_answers",

@@ -16,6 +16,7 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
+from postroom.app.attention import attending, build_attention
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
@@ -77,6 +78,7 @@ from postroom.system.settings import Settings
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.attention.attention import Attention
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
@@ -130,6 +132,7 @@ class _Builder:
         self._plane: Plane | None = None
         self._approvals: Approvals | None = None
         self._asking: AskingParts  # as soon as there is a store
+        self._attention: Attention
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -148,7 +151,10 @@ class _Builder:
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
-            self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint)
+            self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            self._asking = self._household.asking = build_asking(
+                self._settings, store, self._clock, self._mint, self._attention.book
+            )
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
@@ -258,9 +264,9 @@ class _Builder:
 
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox, store.files)
-        plane = await self._stack.enter_async_context(
-            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
-        )
+        started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
+        attended = attending(self._attention, store, started, self._registry, self._loops)
+        plane = await self._stack.enter_async_context(attended)
         await self._stack.enter_async_context(
             releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
         )

@@ -85,6 +85,22 @@ class AcceptedNotice:
         return self.created_us, self.id
 
 
+@record
+class AttentionWish:
+    """
+    What an agent asks for a message beyond its text; the person's policy has the last word.
+
+    `supersedes`: the agent's own key; a newer message of the same key takes the place of one that has not been sent.
+    """
+
+    urgency: Urgency | None = None
+    category: str | None = None
+    thread: str | None = None
+    supersedes: str | None = None
+    needs_ack: bool = False
+    expires_in_seconds: int | None = None
+
+
 def rank(urgency: Urgency) -> int:
     return URGENCIES.index(urgency)
 

@@ -14,7 +14,7 @@ _CARRIED: Final = tuple(field.name for field in fields(Carried))
 
 
 @record
-class Standing:
+class CorrectionStanding:
     """
     One delivery as it was at one moment, with the corrections it has had, oldest first.
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Final, TypedDict
 
 from postroom.domain.attachment import attachment_object, read_attachments
+from postroom.domain.attention_wish import WISH_FIELDS, read_wish, wish_object
 from postroom.domain.capabilities import Capabilities, KnownChannels
 from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
@@ -26,7 +27,7 @@ _FIELDS: Final = frozenset(
     {"schema_version", "origin_butler", "delivery", "request_context", "idempotency_key", "priority", "on_uncertain"}
 )
 _DELIVERY_FIELDS: Final = frozenset(
-    {"intent", "channel", "message", "recipient", "subject", "emoji", "format", "attachments"}
+    {"intent", "channel", "message", "recipient", "subject", "emoji", "format", "attachments", *WISH_FIELDS}
 )
 _CONTEXT_FIELDS: Final = tuple(field.name for field in fields(RequestContext))
 _INTENTS: Final = {str(one): one for one in Intent}
@@ -75,6 +76,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
     emoji = delivery.optional_text("emoji", maximum=32)
 
     attachments = read_attachments(delivery)
+    wish = read_wish(delivery)
     context = _context(top, intent, can)
     if intent == Intent.REACT:
         if attachments:
@@ -100,6 +102,7 @@ def parse_notify(payload: object, channels: KnownChannels) -> Outgoing:
         on_uncertain=_ON_UNCERTAIN.get(on_uncertain),
         format=_FORMATS[format],
         attachments=attachments,
+        wish=wish,
     )
 
 
@@ -118,7 +121,7 @@ def notify_document(outgoing: Outgoing) -> dict[str, Any]:
     envelope = {
         "schema_version": NOTIFY_V1,
         "origin_butler": outgoing.origin_butler,
-        "delivery": _given(delivery),
+        "delivery": _given(delivery) | wish_object(outgoing.wish),
         "request_context": _given({name: getattr(outgoing.context, name) for name in _CONTEXT_FIELDS})
         if outgoing.context
         else None,

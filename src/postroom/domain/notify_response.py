@@ -21,6 +21,7 @@ from postroom.domain.errors import (
 from postroom.domain.ids import DeliveryId
 from postroom.domain.outcome import AnswerStatus, Outcome, refused
 from postroom.domain.route import NOTIFY_RESPONSE_V1, Routed
+from postroom.domain.time import parse_text, to_text
 
 _ERROR_CLASSES: Final = {str(one): one for one in ErrorClass}
 _ANSWERS: Final = {str(one): one for one in AnswerStatus}
@@ -35,6 +36,11 @@ def notify_response(outcome: Outcome) -> dict[str, Any]:
         answer["delivery"] = delivery
     if outcome.status is AnswerStatus.PENDING_APPROVAL:
         answer["action_id"] = outcome.delivery_id  # an action bears the id of the delivery it would release
+    if outcome.notice_id is not None:
+        answer["notice_id"] = outcome.notice_id
+    if outcome.status is AnswerStatus.DEFERRED:
+        answer["until"] = to_text(outcome.until_us) if outcome.until_us is not None else None
+        answer["reasons"] = list(outcome.reasons)
     if outcome.error is not None:
         error = error_object(outcome.error) | {"retryable": outcome.retryable}
         answer |= {
@@ -81,6 +87,9 @@ def read_response(answer: Mapping[str, Any]) -> Outcome:
         waiting_reason=delivery.get("waiting_reason"),
         error=error,
         retryable=error is not None and bool(answer.get("retryable", _object(answer, "error").get("retryable"))),
+        notice_id=answer.get("notice_id"),
+        until_us=parse_text(answer["until"]) if answer.get("until") else None,
+        reasons=tuple(str(reason) for reason in answer.get("reasons") or ()),
     )
 
 

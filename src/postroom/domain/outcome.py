@@ -15,12 +15,17 @@ class AnswerStatus(StrEnum):
     OK = "ok"  # delivered
     ACCEPTED = "accepted"  # stored, and still being tried
     PENDING_APPROVAL = "pending_approval"
+    DEFERRED = "deferred"  # stored as a notice, and held until its moment
     ERROR = "error"
 
 
 @record
 class Outcome:
-    """`error` says why nothing was stored or why it failed; `retryable` whether asking again can help."""
+    """
+    `error` says why nothing was stored or why it failed; `retryable` whether asking again can help.
+
+    `notice_id`: the notice it is held as, `until_us` when it is looked at again, and `reasons` why not now.
+    """
 
     status: AnswerStatus
     request_id: str | None
@@ -32,6 +37,9 @@ class Outcome:
     waiting_reason: str | None = None
     error: PostroomError | None = None
     retryable: bool = False
+    notice_id: str | None = None
+    until_us: int | None = None
+    reasons: tuple[str, ...] = ()
 
 
 def refused(error: PostroomError, *, request_id: str | None = None, channel: str | None = None) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroom.domain.attachment import Attachment
+from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Format, Intent, OnUncertain, Priority
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Markup
@@ -30,7 +31,8 @@ class Outgoing:
 
     `markup`, `revises`, `deletes` and `follows` are for the household itself: notify.v1, which agents speak, has none
     of them. What `revises` a delivery goes where that one went; without a message it changes the buttons alone, and
-    with `deletes` the message is to be gone. What `follows` one is a reply to it.
+    with `deletes` the message is to be gone. What `follows` one is a reply to it. What is `released` has waited for its
+    moment, or need not: nothing holds it again.
     """
 
     origin_butler: str
@@ -50,3 +52,5 @@ class Outgoing:
     follows: DeliveryId | None = None
     format: Format = Format.PLAIN
     attachments: tuple[Attachment, ...] = ()
+    wish: AttentionWish | None = None
+    released: bool = False

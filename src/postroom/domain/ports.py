@@ -106,6 +106,18 @@ class Listen(Protocol):
         ...
 
 
+class Considers(Protocol):
+    """Stands before acceptance, where people have said when they want to be reached."""
+
+    async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float) -> Outcome | None:
+        """
+        None: it may leave now, as if nothing had been asked. Raises one of our errors when nothing was stored.
+
+        What may leave now but has to be accounted for is submitted in the same breath; `wait_seconds` is for that.
+        """
+        ...
+
+
 class FileContents(Protocol):
     """The bytes of files that were taken over."""
 

@@ -33,7 +33,7 @@ KEYS: Final = frozenset(
             *SHIPPED,
         ),
         *("approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
-        *("channels", "ports", "telemetry"),
+        *("channels", "ports", "telemetry", "attention"),
     }
 )
 _SHIPPED: Final = Path(shipped.__path__[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -300,6 +300,8 @@ class Settings(SettingsSection):
     retention: RetentionSettings = RetentionSettings()
     owner: Owner = Owner()
     contacts: tuple[ContactSettings, ...] = ()
+    attention: dict[str, Any] = Field(default_factory=dict)
+    """When notices may reach people: quiet hours, slots, budgets, escalation; and `rotations` by name."""
     connectors: dict[str, ConnectorSettings] = Field(default_factory=dict)
     channels: dict[Annotated[str, Field(pattern=_CHANNEL)], AccountTable] = Field(default_factory=dict)
     ports: Ports = Ports()

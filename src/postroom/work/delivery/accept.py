@@ -169,6 +169,10 @@ class Acceptance:
             raise error
         await self.limits.release(lease_id)
 
+    async def drafted(self, outgoing: Outgoing, *, request_id: str) -> DeliveryDraft:
+        """What would be stored; raises what `accept` would raise for what can never be."""
+        return await self._draft(outgoing, request_id)
+
     async def placed(self, outgoing: Outgoing) -> Outgoing:
         """On the channel it goes out on."""
         return await in_own_order(outgoing, self.book, self.channels)

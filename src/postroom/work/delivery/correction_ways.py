@@ -17,7 +17,7 @@ from postroom.domain.correction import (
     KeptCorrection,
     nothing_to_revise,
 )
-from postroom.domain.correction_standing import Standing
+from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import Format, Intent, Status
 from postroom.domain.errors import ErrorClass, FieldError, ValidationError
 from postroom.domain.ledger import Snapshot
@@ -43,7 +43,7 @@ def way_of(act: CorrectionAct, can: Capabilities) -> How | None:
     return How.CORRECTION if can.replies else None
 
 
-def repeated(asked: Correcting, seen: Standing) -> KeptCorrection | None:
+def repeated(asked: Correcting, seen: CorrectionStanding) -> KeptCorrection | None:
     """What the same call has come to before: under its key, or as the latest thing that happened to the message."""
     if asked.key is not None:
         return _under_key(asked, seen.keyed)
@@ -63,7 +63,7 @@ def _under_key(asked: Correcting, keyed: KeptCorrection | None) -> KeptCorrectio
     return keyed
 
 
-def objection(asked: Correcting, seen: Standing) -> CorrectionAnswer | None:
+def objection(asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
     """Why nothing can be done, whatever the channel can; raises where there is nothing to correct."""
     if seen.claim.markup is not None:
         raise nothing_to_revise("is a card of the household itself, which changes it as the question goes on")
@@ -80,7 +80,7 @@ def objection(asked: Correcting, seen: Standing) -> CorrectionAnswer | None:
     return None
 
 
-def over(asked: Correcting, seen: Standing) -> CorrectionAnswer:
+def over(asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer:
     """Of one that ended without arriving."""
     ended = "was put aside as a dead letter" if seen.status is Status.DEAD_LETTERED else "failed"
     why = f" ({seen.failure})" if seen.failure else ""
@@ -94,7 +94,7 @@ def over(asked: Correcting, seen: Standing) -> CorrectionAnswer:
     return too_late(asked, " ".join(sentences))
 
 
-def outgoing_of(asked: Correcting, seen: Standing, how: How, key: str) -> Outgoing:
+def outgoing_of(asked: Correcting, seen: CorrectionStanding, how: How, key: str) -> Outgoing:
     """The delivery that carries it, in the name of the sender of the message."""
     claim = seen.claim
     return Outgoing(
@@ -112,7 +112,7 @@ def outgoing_of(asked: Correcting, seen: Standing, how: How, key: str) -> Outgoi
     )
 
 
-def reworded_envelope(asked: Correcting, seen: Standing) -> str:
+def reworded_envelope(asked: Correcting, seen: CorrectionStanding) -> str:
     """notify.v1 as it would have come, had the sender written it so."""
     envelope = json.loads(seen.envelope)
     delivery = dict(envelope.get("delivery", {})) | {"message": asked.message}
@@ -137,7 +137,7 @@ def _text(asked: Correcting, how: How) -> str:
             return asked.message
 
 
-def _format(asked: Correcting, seen: Standing) -> Format:
+def _format(asked: Correcting, seen: CorrectionStanding) -> Format:
     if asked.act is CorrectionAct.RECALL:
         return Format.PLAIN
     return asked.format or seen.claim.format

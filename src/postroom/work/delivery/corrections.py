@@ -20,7 +20,7 @@ from postroom.domain.correction import (
     KeptCorrection,
     unknown_delivery,
 )
-from postroom.domain.correction_standing import Standing
+from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import Status
 from postroom.domain.errors import PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.ids import DeliveryId
@@ -41,17 +41,17 @@ _NO_WAY: Final = "It was sent, and {channel} can neither change, delete nor answ
 class CorrectionRecord(Protocol):
     """Each change names the standing it expects; what has moved on since then changes nothing and answers so."""
 
-    async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> Standing | None: ...
+    async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> CorrectionStanding | None: ...
 
     async def archived_origin(self, delivery_id: DeliveryId) -> str | None: ...
 
     async def reword(
-        self, seen: Standing, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None
+        self, seen: CorrectionStanding, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None
     ) -> Snapshot | None: ...
 
-    async def withdraw(self, seen: Standing, kept: KeptCorrection, failure: str) -> Snapshot | None: ...
+    async def withdraw(self, seen: CorrectionStanding, kept: KeptCorrection, failure: str) -> Snapshot | None: ...
 
-    async def keep(self, seen: Standing, kept: KeptCorrection) -> bool: ...
+    async def keep(self, seen: CorrectionStanding, kept: KeptCorrection) -> bool: ...
 
 
 Carried = tuple[KeptCorrection, Accepted]
@@ -109,7 +109,9 @@ class Corrections:
             if done is not None:
                 return done
 
-    async def _acted(self, asked: Correcting, seen: Standing, request_id: str) -> CorrectionAnswer | Carried | None:
+    async def _acted(
+        self, asked: Correcting, seen: CorrectionStanding, request_id: str
+    ) -> CorrectionAnswer | Carried | None:
         """None when it has moved on meanwhile."""
         if seen.waits and asked.act is CorrectionAct.RECALL:
             return await self._withdrawn(asked, seen)
@@ -117,7 +119,7 @@ class Corrections:
             return await self._reworded(asked, seen)
         return await self._sent(asked, seen, request_id) if seen.sent is not None else ways.over(asked, seen)
 
-    async def _later(self, seen: Standing, until_us: int) -> bool:
+    async def _later(self, seen: CorrectionStanding, until_us: int) -> bool:
         """False when the caller's patience is over."""
         left = self._left_seconds(until_us)
         if left <= 0:
@@ -131,7 +133,7 @@ class Corrections:
             raise unknown_delivery()
         return ways.too_late(asked, "It has left the ledger for the archive.")
 
-    async def _again(self, known: KeptCorrection, seen: Standing) -> CorrectionAnswer | Carried:
+    async def _again(self, known: KeptCorrection, seen: CorrectionStanding) -> CorrectionAnswer | Carried:
         """The same call gets the same answer, as far as it has come."""
         if known.carried_key is None:
             return ways.in_place(known, seen.status)
@@ -140,13 +142,13 @@ class Corrections:
             raise TargetUnavailable("the correction was asked for and cannot be found just now")
         return known, Accepted(snapshot=found, created=False)
 
-    async def _withdrawn(self, asked: Correcting, seen: Standing) -> CorrectionAnswer | None:
+    async def _withdrawn(self, asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
         by_sender = asked.sender is not None
         failure = BY_SENDER if by_sender else f"withdrawn by {asked.actor}"
         kept = self._kept(asked, seen, How.IN_PLACE)
         return ways.in_place(kept, Status.FAILED) if await self._taken_back(seen, kept, failure) else None
 
-    async def _taken_back(self, seen: Standing, kept: KeptCorrection, failure: str) -> bool:
+    async def _taken_back(self, seen: CorrectionStanding, kept: KeptCorrection, failure: str) -> bool:
         snapshot = await self.record.withdraw(seen, kept, failure)
         if snapshot is None:
             return False
@@ -156,7 +158,7 @@ class Corrections:
         self.closed()
         return True
 
-    async def _reworded(self, asked: Correcting, seen: Standing) -> CorrectionAnswer | None:
+    async def _reworded(self, asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
         path, new, kept = self.plane.acceptance, self._worded(asked, seen), self._kept(asked, seen, How.IN_PLACE)
         path.check(new)
         terms = await self._terms(seen, new)
@@ -176,7 +178,7 @@ class Corrections:
             gate.parked_anew()
         self.closed()
 
-    async def _terms(self, seen: Standing, new: NewDelivery) -> ParkingTerms | None:
+    async def _terms(self, seen: CorrectionStanding, new: NewDelivery) -> ParkingTerms | None:
         """None when nobody needs to be asked; what has been parked once is agreed to by a person or a rule."""
         gate = self.plane.acceptance.gate
         if seen.status is Status.AWAITING_APPROVAL and gate is None:
@@ -185,7 +187,9 @@ class Corrections:
             return None
         return gate.terms(new, self._now())
 
-    async def _sent(self, asked: Correcting, seen: Standing, request_id: str) -> CorrectionAnswer | Carried | None:
+    async def _sent(
+        self, asked: Correcting, seen: CorrectionStanding, request_id: str
+    ) -> CorrectionAnswer | Carried | None:
         claim, path = seen.claim, self.plane.acceptance
         channel = path.channels.get(claim.channel)
         if channel is None:
@@ -201,7 +205,7 @@ class Corrections:
         await self._take_place_of(seen, kept)
         return kept, accepted
 
-    async def _take_place_of(self, seen: Standing, kept: KeptCorrection) -> None:
+    async def _take_place_of(self, seen: CorrectionStanding, kept: KeptCorrection) -> None:
         """An earlier text that still waits for an approval would overwrite this one, whenever it came."""
         for one in seen.corrections:
             if one.status is not Status.AWAITING_APPROVAL or one.carried_by is None:
@@ -220,7 +224,7 @@ class Corrections:
                 )
                 await self._taken_back(earlier, over, REPLACED)
 
-    def _worded(self, asked: Correcting, seen: Standing) -> NewDelivery:
+    def _worded(self, asked: Correcting, seen: CorrectionStanding) -> NewDelivery:
         path, claim = self.plane.acceptance, seen.claim
         format = asked.format or claim.format
         said = Outgoing(
@@ -238,7 +242,7 @@ class Corrections:
             envelope=ways.reworded_envelope(asked, seen),
         )
 
-    def _kept(self, asked: Correcting, seen: Standing, how: How) -> KeptCorrection:
+    def _kept(self, asked: Correcting, seen: CorrectionStanding, how: How) -> KeptCorrection:
         """A call that was cut short before anything came of it goes on under the name it had."""
         id = seen.keyed.id if seen.keyed is not None else self._mint()
         kept = KeptCorrection(

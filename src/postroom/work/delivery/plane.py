@@ -6,11 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from postroom.domain.capabilities import KnownChannels
-from postroom.domain.delivery import TERMINAL, Status
+from postroom.domain.delivery import TERMINAL, Intent, Status
 from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.ledger import Snapshot
 from postroom.domain.outcome import Outcome, outcome_of, refused
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.ports import Considers
 from postroom.work.delivery.accept import Acceptance, Accepted
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.outcomes import Outcomes
@@ -22,6 +23,7 @@ class Plane:
     dispatcher: Dispatcher
     outcomes: Outcomes
     known_channels: KnownChannels
+    attention: Considers | None = None
 
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         """
@@ -30,6 +32,10 @@ class Plane:
         """
         request_id = outgoing.context.request_id if outgoing.context else request_id
         try:
+            if self.attention is not None and may_be_held(outgoing):
+                held = await self.attention.consider(outgoing, request_id, wait_seconds=wait_seconds)
+                if held is not None:
+                    return held
             accepted = await self.acceptance.accept(outgoing, request_id=request_id)
         except PostroomError as error:
             return refused(error, request_id=request_id, channel=outgoing.channel)
@@ -49,3 +55,14 @@ class Plane:
             outcome = await self.outcomes.wait(snapshot.id, wait_seconds, look_first=accepted.claim is None)
             return outcome or await self.acceptance.ledger.get(snapshot.id) or snapshot
         return snapshot
+
+
+def may_be_held(outgoing: Outgoing) -> bool:
+    """An answer is awaited, a correction belongs to what was sent, and the household's own cards have buttons."""
+    return not (
+        outgoing.released
+        or outgoing.revises
+        or outgoing.follows
+        or outgoing.markup
+        or outgoing.intent is not Intent.SEND
+    )

@@ -11,7 +11,9 @@ from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
 from postroom.domain.outgoing import Outgoing
 
-_NO_BUTLERS: Final = frozenset({"approvals", "inbox", "intents", "questions"})  # their texts say themselves who speaks
+_NO_BUTLERS: Final = frozenset(
+    {"approvals", "attention", "inbox", "intents", "questions"}
+)  # their texts say themselves who speaks
 
 _PUNCTUATION: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _ESCAPED: Final = r"\\\1"

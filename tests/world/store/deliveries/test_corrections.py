@@ -14,7 +14,7 @@ from tests.world.store.sample_deliveries import LEASE, LEASE_US, NOON_US, ending
 
 from postroom.domain.approval import ActionStatus, Parking, ParkingTerms, Risk
 from postroom.domain.correction import CorrectionAct, How, KeptCorrection
-from postroom.domain.correction_standing import Standing
+from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import DeliveryEvent, Format, Receipt, Status
 from postroom.domain.ids import DeliveryId, IdMint
 from postroom.domain.ledger import NewDelivery
@@ -55,17 +55,17 @@ def kept(new: NewDelivery, act: CorrectionAct = CorrectionAct.REVISE, how: How =
     )
 
 
-def worded(seen: Standing, message: str = "Dinner at 9") -> NewDelivery:
+def worded(seen: CorrectionStanding, message: str = "Dinner at 9") -> NewDelivery:
     return seen.worded(message=message, subject=None, format=Format.PLAIN, envelope=seen.envelope)
 
 
-async def stored(database: Database, **changes: object) -> tuple[NewDelivery, Standing]:
+async def stored(database: Database, **changes: object) -> tuple[NewDelivery, CorrectionStanding]:
     new = new_delivery(message="Dinner at 8", **changes)
     await ledger_of(database).insert(new, None)
     return new, await seen(database, new)
 
 
-async def seen(database: Database, new: NewDelivery) -> Standing:
+async def seen(database: Database, new: NewDelivery) -> CorrectionStanding:
     found = await record(database).standing(new.id)
     assert found is not None
     return found

@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.approval import ParkingTerms
 from postroom.domain.correction import KeptCorrection
-from postroom.domain.correction_standing import Standing
+from postroom.domain.correction_standing import CorrectionStanding
 from postroom.domain.delivery import DeliveryEvent, Status, after
 from postroom.domain.errors import ErrorClass
 from postroom.domain.ids import DeliveryId
@@ -42,7 +42,7 @@ class StoredCorrections:
         self._database = database
         self._mint = mint
 
-    async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> Standing | None:
+    async def standing(self, delivery_id: DeliveryId, key: str | None = None) -> CorrectionStanding | None:
         return await self._database.read(lambda connection: _standing(connection, delivery_id, key))
 
     async def archived_origin(self, delivery_id: DeliveryId) -> str | None:
@@ -55,7 +55,7 @@ class StoredCorrections:
         return await self._database.read(work)
 
     async def reword(
-        self, seen: Standing, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None
+        self, seen: CorrectionStanding, new: NewDelivery, kept: KeptCorrection, terms: ParkingTerms | None
     ) -> Snapshot | None:
         """With `terms` a person is asked anew. None when it is no longer as it was seen: look again."""
 
@@ -75,7 +75,7 @@ class StoredCorrections:
 
         return await self._database.write(work)
 
-    async def withdraw(self, seen: Standing, kept: KeptCorrection, failure: str) -> Snapshot | None:
+    async def withdraw(self, seen: CorrectionStanding, kept: KeptCorrection, failure: str) -> Snapshot | None:
         """None when it is no longer as it was seen: look again."""
 
         def work(connection: Connection) -> Snapshot | None:
@@ -96,7 +96,7 @@ class StoredCorrections:
 
         return await self._database.write(work)
 
-    async def keep(self, seen: Standing, kept: KeptCorrection) -> bool:
+    async def keep(self, seen: CorrectionStanding, kept: KeptCorrection) -> bool:
         """Before the delivery that will carry it; False when more has happened since it was seen: look again."""
 
         def work(connection: Connection) -> bool:
@@ -105,12 +105,12 @@ class StoredCorrections:
         return await self._database.write(work)
 
 
-def _standing(connection: Connection, delivery_id: DeliveryId, key: str | None) -> Standing | None:
+def _standing(connection: Connection, delivery_id: DeliveryId, key: str | None) -> CorrectionStanding | None:
     row = connection.execute(_row(delivery_id)).first()
     if row is None:
         return None
     status, idempotency_key, fingerprint, target_identity, envelope, failure = row[len(_CLAIMED) :]
-    return Standing(
+    return CorrectionStanding(
         claim=claim_of(row[: len(_CLAIMED)]),
         status=Status(status),
         idempotency_key=idempotency_key,
@@ -128,7 +128,7 @@ def _row(delivery_id: DeliveryId) -> Select[Any]:
     return select(*_CLAIMED, *_BESIDE).where(_requests.id == delivery_id)
 
 
-def _held(connection: Connection, seen: Standing) -> bool:
+def _held(connection: Connection, seen: CorrectionStanding) -> bool:
     """Under the row's lock, so that it is sent, decided on and corrected by one at a time."""
     connection.execute(_row(seen.claim.id).with_for_update()).first()
     now = _standing(connection, seen.claim.id, None)

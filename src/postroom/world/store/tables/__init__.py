@@ -2,6 +2,7 @@
 
 from postroom.world.store.tables import approvals as approvals
 from postroom.world.store.tables import archive as archive
+from postroom.world.store.tables import attention as attention
 from postroom.world.store.tables import butlers as butlers
 from postroom.world.store.tables import closed_addresses as closed_addresses
 from postroom.world.store.tables import console_sessions as console_sessions

@@ -1,0 +1,210 @@
+"""Attention: which notice a person is shown when and where; the service behind every door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from postroom.domain.errors import Code, FieldError, Refused, ValidationError
+from postroom.domain.notice_rows import NoticeRow, Wanted
+from postroom.domain.notice_states import CELLS, NoticeMove, NoticeState, may
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.time import seconds
+from postroom.work.attention.absence import Absence
+from postroom.work.attention.considering import Considering
+from postroom.work.attention.facts import Acked, AwaySet, Fact, Muted, PolicyChanged, Snoozed, Unmuted, Withdrawn
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.plan import PlanItem
+from postroom.work.attention.policy import Policy, policy_hash
+from postroom.work.attention.reading import NoticeReading
+from postroom.work.attention.rules import Rules
+from postroom.work.attention.turn import Turn
+from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView
+
+MOST_LISTED: Final = 100
+WEEK_US: Final = seconds(7 * 86_400)
+
+
+@dataclass(slots=True, kw_only=True)
+class Attention:
+    """
+    Each act is one dated fact, folded and decided in one transaction under the person's lock.
+
+    Who may do it is asked at the doors; that an agent withdraws only its own is asked here. `person` is the id of a
+    person in the people book. Errors: Refused with `not_found` for what is not there, `illegal_transition` for a notice
+    that can no longer do that, ValidationError for what can never be, StoreUnavailable.
+    `considering` is there where messages leave.
+    """
+
+    book: NoticeBook
+    considering: Considering | None = None
+
+    @property
+    def reading(self) -> NoticeReading:
+        return NoticeReading(book=self.book)
+
+    async def consider(self, outgoing: Outgoing, request_id: str, *, wait_seconds: float = 0.0) -> Outcome | None:
+        """None: go on as if nothing had been asked. Else the answer: deferred, or what became of it at once."""
+        if self.considering is None:
+            return None
+        return await self.considering.consider(outgoing, request_id, wait_seconds)
+
+    async def ack(self, notice_id: str, by: str) -> NoticeView:
+        """`by`: the id of the person who did. A second time is the same answer."""
+        row = await self._found(notice_id)
+        if row.state == NoticeState.ACKNOWLEDGED:
+            return await self.reading.view(row)
+        return await self._act(row, NoticeMove.ACKNOWLEDGE, lambda at: Acked(at_us=at, notice=row.id, by=by))
+
+    async def snooze(self, notice_id: str, until_us: int | None, by: str) -> NoticeView:
+        """None: until it is snoozed again, to a moment."""
+        row = await self._found(notice_id)
+        if until_us is not None and until_us <= self.book.clock.now_us():
+            raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
+        return await self._act(row, NoticeMove.SNOOZE, lambda at: Snoozed(at_us=at, notice=row.id, until_us=until_us))
+
+    async def withdraw(
+        self, agent: str, notice_id: str | None = None, key: str | None = None
+    ) -> tuple[NoticeView, ...]:
+        """One by its id, or all of the agent's key; a key that has not come yet is remembered, and the answer empty."""
+        if (notice_id is None) == (key is None):
+            raise ValidationError.of([FieldError("notice_id", "either this or a key is needed", "required")])
+        if notice_id is not None:
+            row = await self._found(notice_id)
+            if row.agent != agent:
+                raise _not_found()
+            await self._tell(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), row)
+            return (await self.reading.view(await self._found(notice_id)),)
+        return await self._withdraw_key(agent, key or "")
+
+    async def _withdraw_key(self, agent: str, key: str) -> tuple[NoticeView, ...]:
+        meant = await self.book.store.of_key(agent, key)
+        people = {one.person for one in meant} or await self._everybody()
+        for person in sorted(people):
+            wanted = Wanted(agent=agent, key=key)
+            await self._change(person, lambda at: Withdrawn(at_us=at, agent=agent, key=key), wanted)
+        return tuple([await self.reading.view(one) for one in await self.book.store.of_key(agent, key)])
+
+    async def _everybody(self) -> set[str]:
+        """Who may be meant by a key that has not come yet."""
+        owner = await self.book.people.owner()
+        return {*(await self.book.store.policies()), *([owner] if owner is not None else [])}
+
+    async def mute(
+        self,
+        person: str,
+        agent: str | None = None,
+        thread: str | None = None,
+        category: str | None = None,
+        until_us: int | None = None,
+    ) -> None:
+        """At least one of agent, thread, category; `until_us` None: until it is unmuted."""
+        _something(agent, thread, category)
+        what = {"agent": agent, "thread": thread, "category": category}
+        await self._change(person, lambda at: Muted(at_us=at, until_us=until_us, **what))
+
+    async def unmute(
+        self, person: str, agent: str | None = None, thread: str | None = None, category: str | None = None
+    ) -> None:
+        _something(agent, thread, category)
+        what = {"agent": agent, "thread": thread, "category": category}
+        await self._change(person, lambda at: Unmuted(at_us=at, **what))
+
+    async def away(self, person: str, absence: Absence | None) -> None:
+        """None: back now."""
+        await self._change(person, lambda at: AwaySet(at_us=at, absence=absence))
+
+    async def notice(self, notice_id: str) -> NoticeView | None:
+        return await self.reading.notice(notice_id)
+
+    async def notices(
+        self, person: str, cell: str | None = None, limit: int = MOST_LISTED, before: str | None = None
+    ) -> Sequence[NoticeView]:
+        """Newest first, without their decisions; `before`: older than this notice. Cells are those of `CELLS`."""
+        if cell is not None and cell not in CELLS:
+            raise ValidationError.of([FieldError("cell", f"must be one of {', '.join(CELLS)}", "not_allowed")])
+        return await self.reading.page(person, cell, max(1, min(limit, MOST_LISTED)), before)
+
+    async def plan(self, notice_id: str) -> tuple[PlanItem, ...]:
+        row = await self._found(notice_id)
+        return await self.reading.plan(row.person, notice_id)
+
+    async def person_plan(self, person: str) -> tuple[PlanItem, ...]:
+        return await self.reading.plan(person)
+
+    async def policy(self, person: str) -> tuple[Policy | None, str]:
+        """The person's own, and the hash of what counts for them (the household's and their own)."""
+        own = await self.reading.policy(person)
+        return own, policy_hash(self.book.policies.household, own)
+
+    async def rules(self, person: str) -> Rules:
+        """What counts for the person, with every field set."""
+        await self.book.refresh()
+        return self.book.policies.rules(person)
+
+    async def absences(self, person: str) -> tuple[Absence, ...]:
+        """Those that are not over."""
+        state, _ = await self.reading.present(person)
+        return tuple(one for one in state.absences if one.end_us > self.book.clock.now_us())
+
+    async def set_policy(self, person: str, policy: Policy | None) -> str:
+        """Judges every open notice anew in the same transaction; returns the new hash. None: the household's alone."""
+        named = await self.book.by_id(policy) if policy is not None else None
+        await self._change(person, lambda at: PolicyChanged(at_us=at, policy=named))
+        await self.book.refresh()
+        return policy_hash(self.book.policies.household, named)
+
+    async def preview(self, person: str, policy: Policy | None) -> tuple[str, ...]:
+        """In words, what this policy would have changed over the last week."""
+        return (await self.simulate(person, policy, self.book.clock.now_us() - WEEK_US)).words
+
+    async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
+        named = await self.book.by_id(policy) if policy is not None else None
+        return await self.reading.compare(person, named, since_us)
+
+    async def figures(self, person: str | None = None) -> AttentionFigures:
+        """Of one person, or of all."""
+        return await self.reading.figures(person)
+
+    async def audit(self) -> tuple[str, ...]:
+        """Every law over all that is kept; must be empty."""
+        people = sorted(await self.book.store.policies())
+        return tuple([problem for person in people for problem in await self.reading.audit(person)])
+
+    async def _found(self, notice_id: str) -> NoticeRow:
+        row = await self.book.store.notice(notice_id)
+        if row is None:
+            raise _not_found()
+        return row
+
+    async def _act(self, row: NoticeRow, move: NoticeMove, fact: Callable[[int], Fact]) -> NoticeView:
+        def facts(turn: Turn) -> Iterable[Fact]:
+            state = turn.state.notices[row.id].state
+            if not may(state, move):
+                raise Refused(Code.ILLEGAL_TRANSITION, f"a notice that is {state} cannot be {_PAST[move]}")
+            return [fact(turn.moment_us)]
+
+        await self.book.change(row.person, facts, wanted=Wanted(notices=(row.id,)))
+        return await self.reading.view(await self._found(row.id))
+
+    async def _tell(self, person: str, fact: Callable[[int], Fact], row: NoticeRow) -> None:
+        await self._change(person, fact, Wanted(notices=(row.id,)))
+
+    async def _change(self, person: str, fact: Callable[[int], Fact], wanted: Wanted | None = None) -> None:
+        if wanted is None:
+            await self.book.refresh()
+        await self.book.change(person, lambda turn: [fact(turn.moment_us)], wanted=wanted)
+
+
+_PAST: Final = {NoticeMove.ACKNOWLEDGE: "acknowledged", NoticeMove.SNOOZE: "snoozed"}
+
+
+def _not_found() -> Refused:
+    return Refused(Code.NOT_FOUND, "there is no such notice")
+
+
+def _something(agent: str | None, thread: str | None, category: str | None) -> None:
+    if agent is None and thread is None and category is None:
+        raise ValidationError.of([FieldError("agent", "one of agent, thread and category is needed", "required")])

@@ -1,0 +1,140 @@
+"""Whether a message leaves now: asked by the one way out before it accepts anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from postroom.domain.errors import FieldError, StoreUnavailable, ValidationError
+from postroom.domain.notice_rows import NoticeChanges, NoticeRow, SendRow, Wanted
+from postroom.domain.notice_states import UNSENT, NoticeState
+from postroom.domain.outcome import AnswerStatus, Outcome
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.time import seconds
+from postroom.work.attention.accepting import asks_for_more, new_notice, notice_id
+from postroom.work.attention.carrying import LEASE_SECONDS, Carrier
+from postroom.work.attention.codec import decoded
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.ports import Doorstep, Drafted
+from postroom.work.attention.state import Standing
+from postroom.work.attention.turn import NewNotice, Turn
+
+# The household itself speaks: cards that wait for an answer, copies that have waited already, and what intents follow.
+_OWN: Final = frozenset({"approvals", "attention", "inbox", "inbox.confirmation", "intents", "questions"})
+_NOT_SENT: Final = frozenset(
+    {NoticeState.MUTED, NoticeState.MERGED, NoticeState.WITHDRAWN, NoticeState.EXPIRED, NoticeState.DONE}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Considering:
+    book: NoticeBook
+    doorstep: Doorstep
+    carrier: Carrier
+
+    async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
+        more = asks_for_more(outgoing.wish)
+        if outgoing.origin_butler in _OWN or (self.book.neutral and not more):
+            return None
+        drafted = await self.doorstep.drafted(outgoing, request_id)
+        person = await self._person(drafted)
+        if person is None or drafted.known or not (more or self._concerns(person)):
+            return None
+        return await self._accepted(drafted, person, request_id, wait_seconds)
+
+    async def _person(self, drafted: Drafted) -> str | None:
+        """Whose address it is; a stranger has no policy."""
+        outgoing = drafted.outgoing
+        if outgoing.recipient is None:
+            return await self.book.people.owner()
+        found = await self.book.people.at(outgoing.channel, drafted.address)
+        return found or await self.book.people.called(outgoing.recipient)
+
+    def _concerns(self, person: str) -> bool:
+        return not self.book.policies.neutral(person) or person in self.book.known
+
+    async def _accepted(self, drafted: Drafted, person: str, request_id: str, wait_seconds: float) -> Outcome | None:
+        name, sent = notice_id(drafted.key), list[SendRow]()
+
+        def step(turn: Turn) -> NoticeChanges | None:
+            sent.clear()
+            if name in turn.state.notices or _is_neutral(turn, drafted):
+                return None
+            changes = self._step(turn, new_notice(drafted, person, request_id, turn.moment_us))
+            sent.extend(one for one in changes.sends if one.lease_us is not None)
+            return changes
+
+        turn = await self.book.turn(person, step, wanted=Wanted(notices=(name,)))
+        before = next((one for one in turn.loaded.notices if one.id == name), None)
+        if before is not None:
+            return await self._again(before, drafted, request_id, wait_seconds)
+        if name not in turn.state.notices:
+            return None
+        if any(one.send for one in turn.decisions if one.notice != name):
+            self.book.woken.ring()
+        await self.carrier.take_back(turn)
+        return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
+
+    def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
+        turn.accept(new)
+        turn.judge()
+        lease_us = turn.now_us + seconds(LEASE_SECONDS)
+        return turn.changes(leased=turn.own_send(new.fact.notice.id), lease_us=lease_us)
+
+    async def _answer(self, standing: Standing, sent: list[SendRow], request_id: str, wait_seconds: float) -> Outcome:
+        """What may leave now leaves in the same breath; the loop takes up what dies here."""
+        if not sent:
+            return _held(standing, request_id)
+        try:
+            outcome = await self.carrier.hand_over(sent[0], wait_seconds)
+        except StoreUnavailable:
+            return _on_its_way(standing, request_id)
+        return self._of(standing, outcome, request_id)
+
+    def _of(self, standing: Standing, outcome: Outcome, request_id: str) -> Outcome:
+        """A refusal for now holds the notice; it is not lost, so it is no error."""
+        if outcome.delivery_id is None and outcome.retryable:
+            return _on_its_way(standing, request_id)
+        return replace(outcome, request_id=request_id, notice_id=standing.notice.id)
+
+    async def _again(self, row: NoticeRow, drafted: Drafted, request_id: str, wait_seconds: float) -> Outcome:
+        """The same key again is the same notice and has the same answer."""
+        if row.fingerprint != drafted.fingerprint:
+            error = FieldError("idempotency_key", "was already used for another message", "key_reused")
+            raise ValidationError.of([error])
+        standing = decoded(Standing, row.standing)
+        if standing.state in UNSENT or standing.state in _NOT_SENT or standing.send is None:
+            return _held(standing, request_id)
+        (send,) = await self.book.store.sends([standing.send])
+        if send.delivery_id is None and send.lease_us is not None:
+            return _on_its_way(standing, request_id)
+        outcome = await self.carrier.way_out.submit(
+            decoded(Outgoing, send.outgoing), request_id=send.request_id, wait_seconds=wait_seconds
+        )
+        return self._of(standing, outcome, request_id)
+
+
+def _is_neutral(turn: Turn, drafted: Drafted) -> bool:
+    """Asked under the lock: a policy may have been set or taken away since."""
+    silent = not turn.state.silences and not turn.state.absences and not turn.state.tombstones
+    return turn.book.neutral(turn.person) and silent and not asks_for_more(drafted.outgoing.wish)
+
+
+def _held(standing: Standing, request_id: str) -> Outcome:
+    return Outcome(
+        status=AnswerStatus.DEFERRED,
+        request_id=request_id,
+        channel=standing.notice.channel,
+        notice_id=standing.notice.id,
+        until_us=standing.until_us,
+        reasons=tuple(dict.fromkeys(str(one.reason) for one in standing.reasons)),
+    )
+
+
+def _on_its_way(standing: Standing, request_id: str) -> Outcome:
+    return Outcome(
+        status=AnswerStatus.ACCEPTED,
+        request_id=request_id,
+        channel=standing.notice.channel,
+        notice_id=standing.notice.id,
+    )

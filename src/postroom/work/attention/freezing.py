@@ -1,0 +1,58 @@
+"""What a decision sends, as a message that does not change any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from postroom.domain.attention import Because
+from postroom.domain.delivery import Format
+from postroom.domain.outgoing import Outgoing
+from postroom.work.attention.decisions import Decision, DecisionKind
+from postroom.work.attention.digest import SHOWN, SHOWN_BY_MAIL, Digest, render
+from postroom.work.attention.state import AttentionState
+
+ORIGIN: Final = "attention"  # in whose name several agents speak at once
+_MAIL: Final = "email"
+
+
+def frozen_message(state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing]) -> Outgoing:
+    """Under the send's own key, so that the ledger keeps one delivery however often it is handed over."""
+    message = _message(state, decision, messages[decision.notice])
+    return replace(message, idempotency_key=decision.send, released=True, wish=None)
+
+
+def _message(state: AttentionState, decision: Decision, asked: Outgoing) -> Outgoing:
+    if decision.digest is not None:
+        return _digest(decision.digest)
+    placed = _placed(state, decision, asked)
+    if decision.kind is DecisionKind.CORRECT:
+        return _corrected(state, decision, placed)
+    return placed
+
+
+def _placed(state: AttentionState, decision: Decision, asked: Outgoing) -> Outgoing:
+    """As it was asked for where it goes where it was meant to; elsewhere to the person, by id."""
+    notice = state.notices[decision.notice].notice
+    person, channel = decision.person or notice.person, decision.channel or notice.channel
+    if (person, channel) == (notice.person, notice.channel):
+        return asked
+    return replace(asked, channel=channel, recipient=person)
+
+
+def _corrected(state: AttentionState, decision: Decision, placed: Outgoing) -> Outgoing:
+    withdrawn = any(one.reason is Because.WITHDRAWN for one in decision.reasons)
+    text = f"{'Withdrawn' if withdrawn else 'Corrected'}: {state.notices[decision.notice].notice.text}"
+    return replace(placed, message=text, format=Format.PLAIN, attachments=())
+
+
+def _digest(digest: Digest) -> Outgoing:
+    by_mail = digest.channel == _MAIL
+    return Outgoing(
+        origin_butler=ORIGIN,
+        channel=digest.channel,
+        recipient=digest.person,
+        message=render(digest, most=SHOWN_BY_MAIL if by_mail else SHOWN),
+        subject=f"{len(digest.members)} notices" if by_mail else None,
+    )

@@ -1,0 +1,113 @@
+"""What is known of notices, as doors and pages are shown it, and whether all of it adds up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from postroom.domain.notice_rows import NoticeRow, Wanted
+from postroom.domain.notice_states import CELLS
+from postroom.work.attention import conservation
+from postroom.work.attention.codec import decoded
+from postroom.work.attention.decisions import Decision
+from postroom.work.attention.difference import difference
+from postroom.work.attention.facts import Fact, NoticeAccepted, PolicyChanged
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.plan import PlanItem, plan
+from postroom.work.attention.policy import Policy
+from postroom.work.attention.rules import PolicyBook
+from postroom.work.attention.simulate import SimulatedRun, simulate
+from postroom.work.attention.state import AttentionState, NoticeSend, Standing
+from postroom.work.attention.stored import event_of, policy_of, state_of
+from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView, SendView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeReading:
+    book: NoticeBook
+
+    async def notice(self, notice_id: str) -> NoticeView | None:
+        row = await self.book.store.notice(notice_id)
+        return await self.view(row) if row is not None else None
+
+    async def view(self, row: NoticeRow) -> NoticeView:
+        events = [event_of(one) for one in await self.book.store.log(row.person, notice=row.id)]
+        decisions = tuple(one for one in events if isinstance(one, Decision))
+        sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
+        return NoticeView(
+            standing=decoded(Standing, row.standing),
+            sends=tuple(SendView(send=decoded(NoticeSend, one.send), delivery_id=one.delivery_id) for one in sends),
+            decisions=decisions,
+        )
+
+    async def page(self, person: str, cell: str | None, limit: int, before: str | None) -> Sequence[NoticeView]:
+        states = [str(one) for one in CELLS[cell]] if cell is not None else None
+        rows = await self.book.store.page(person, states, limit, before)
+        return [NoticeView(standing=decoded(Standing, one.standing)) for one in rows]
+
+    async def plan(self, person: str, notice: str | None = None) -> tuple[PlanItem, ...]:
+        state, book = await self.present(person)
+        return plan(state, book, self.book.clock.now_us(), notice=notice)
+
+    async def present(self, person: str) -> tuple[AttentionState, PolicyBook]:
+        """As it is now, with the policies that count now."""
+        await self.book.refresh()
+        loaded = await self.book.store.read(person, self.book.wanted(person))
+        return state_of(person, loaded), self.book.policies
+
+    async def policy(self, person: str) -> Policy | None:
+        return policy_of(await self.book.store.read(person, Wanted(since_us=self.book.clock.now_us())))
+
+    async def compare(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
+        """The facts of those days under what was then, and under this policy: what was sent arrives in both."""
+        await self.book.refresh()
+        facts = [one for one in await self._events(person, since_us) if isinstance(one, Fact)]
+        told = [one for one in facts if not isinstance(one, PolicyChanged)]
+        before = self._run(person, told, self.book.policies)
+        others = {name: one for name, one in self.book.policies.people.items() if name != person}
+        own = {person: policy} if policy is not None else {}
+        after = self._run(person, told, replace(self.book.policies, people={**others, **own}))
+        return Comparison(before=before, after=after, words=difference(before, after))
+
+    def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
+        return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
+
+    async def _events(self, person: str, since_us: int | None) -> list[Fact | Decision]:
+        return [event_of(one) for one in await self.book.store.log(person, since_us=since_us)]
+
+    async def figures(self, person: str | None) -> AttentionFigures:
+        counts = await self.book.store.counts(person)
+        people = [person] if person is not None else sorted(await self.book.store.policies())
+        broken = [problem for one in people for problem in await self._open_laws(one)]
+        if counts.logged != counts.accepted:
+            broken.append(f"L1 {counts.logged} notices were accepted and {counts.accepted} are in a cell")
+        return AttentionFigures(
+            accepted=counts.accepted,
+            cells={name: sum(counts.states.get(str(one), 0) for one in states) for name, states in CELLS.items()},
+            states=counts.states,
+            by_agent=counts.agents,
+            unaccounted=tuple(broken),
+        )
+
+    async def _open_laws(self, person: str) -> list[str]:
+        """Of what is open and recent; what looks wrong there is looked at whole."""
+        state, _ = await self.present(person)
+        broken = [*conservation.in_one_digest_at_most(state), *conservation.receipts_are_what_was_sent(state)]
+        return await self.audit(person) if broken else []
+
+    async def audit(self, person: str) -> list[str]:
+        """Every law over all that is kept of a person: the log is folded again and compared with the rows."""
+        await self.book.refresh()
+        loaded = await self.book.store.read(person, Wanted(everything=True))
+        state, rows = state_of(person, loaded), await self.book.store.log(person)
+        events = [event_of(one) for one in rows]
+        start = AttentionState(person=person)
+        broken = conservation.in_one_digest_at_most(state) + conservation.receipts_are_what_was_sent(state)
+        broken += conservation.nothing_after_the_answer(events)
+        accepted = [one.notice.id for one in events if isinstance(one, NoticeAccepted)]
+        broken += conservation.every_notice_in_one_cell(state, accepted)
+        broken += conservation.every_send_has_one_cause(one for one in events if isinstance(one, Decision))
+        whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
+        if whole:
+            broken += conservation.the_log_is_the_state(state, events, start)
+        return broken

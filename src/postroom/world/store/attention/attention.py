@@ -1,0 +1,195 @@
+"""People's notices on disk: one writer at a time for each person, and a log of all that happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
+
+from postroom.domain.delivery import TERMINAL, QuarantineReason, Status
+from postroom.domain.notice_rows import (
+    Loaded,
+    LogRow,
+    NoticeChanges,
+    NoticeCounts,
+    NoticeRow,
+    SendRow,
+    SettledSend,
+    Wanted,
+)
+from postroom.world.store.attention.rows import log_of, notice_of, send_of
+from postroom.world.store.attention.steps import load, lock_person, write
+from postroom.world.store.engine.database import Database
+from postroom.world.store.tables.approvals import pending_actions
+from postroom.world.store.tables.attention import attention_log, attention_people, notice_sends, notices
+from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
+
+ACCEPTED: Final = "NoticeAccepted"
+_NOT_APPROVED: Final = ("rejected", "expired")
+Edit = Callable[[Loaded], NoticeChanges | None]
+
+
+class StoredNotices:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
+        """Read, edit and write as one transaction under the person's lock; the edit may run again."""
+
+        def work(connection: Connection) -> None:
+            lock_person(connection, person)
+            before = load(connection, person, wanted)
+            changes = edit(before)
+            if changes is not None:
+                write(connection, before, changes)
+
+        await self._database.write(work)
+
+    async def read(self, person: str, wanted: Wanted) -> Loaded:
+        return await self._database.read(lambda connection: load(connection, person, wanted))
+
+    async def policies(self) -> Mapping[str, str | None]:
+        """Everybody who has a row, with their own policy."""
+        asked = select(attention_people.c.person, attention_people.c.policy)
+        return await self._database.read(
+            lambda connection: {row.person: row.policy for row in connection.execute(asked)}
+        )
+
+    async def due(self, now_us: int, limit: int) -> Sequence[str]:
+        people = attention_people.c
+        asked = select(people.person).where(people.next_at <= now_us).order_by(people.next_at).limit(limit)
+        return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
+
+    async def next_due(self) -> int | None:
+        asked = select(func.min(attention_people.c.next_at))
+        return await self._database.read(lambda connection: connection.execute(asked).scalar())
+
+    async def take_sends(self, now_us: int, *, lease_until_us: int, limit: int) -> Sequence[SendRow]:
+        """Those that were not handed over, and that no one is at; each with a higher fence than before."""
+        table = notice_sends.c
+        free = or_(table.lease_until.is_(None), table.lease_until <= now_us)
+        due = select(table.key).where(table.pending, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
+
+        def work(connection: Connection) -> list[SendRow]:
+            keys = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
+            change = update(notice_sends).where(table.key.in_(keys))
+            connection.execute(change.values(lease_until=lease_until_us, fence=table.fence + 1))
+            mine = select(notice_sends).where(table.key.in_(keys)).order_by(table.at, table.key)
+            return [send_of(row) for row in connection.execute(mine)]
+
+        if not await self._database.read(lambda connection: connection.execute(due.limit(1)).first()):
+            return []
+        return await self._database.write(work)
+
+    async def handed_over(self, key: str, fence: int, delivery_id: str) -> bool:
+        """False when the fence has moved on; the delivery is the same one then."""
+        table = notice_sends.c
+        mine = and_(table.key == key, table.fence == fence, table.delivery_id.is_(None))
+        change = update(notice_sends).where(mine).values(delivery_id=delivery_id, lease_until=None)
+        return await self._database.write(lambda connection: connection.execute(change).rowcount == 1)
+
+    async def settled(self, limit: int) -> Sequence[SettledSend]:
+        """Sends without a receipt whose deliveries have ended."""
+        send, made, letter, action = notice_sends.c, delivery_requests.c, delivery_dead_letter.c, pending_actions.c
+        ended = made.status.in_(sorted(map(str, TERMINAL)))
+        asked = (
+            select(send.key, send.person, made.status, made.possible_duplicate, letter.quarantine_reason, action.status)
+            .join(delivery_requests, made.id == send.delivery_id)
+            .outerjoin(delivery_dead_letter, letter.delivery_request_id == made.id)
+            .outerjoin(pending_actions, action.id == made.id)
+            .where(send.pending, ended)
+            .limit(limit)
+        )
+        return await self._database.read(lambda connection: [_settled(row) for row in connection.execute(asked)])
+
+    async def page(
+        self, person: str, states: Collection[str] | None, limit: int, before: str | None
+    ) -> Sequence[NoticeRow]:
+        """Newest first."""
+        table = notices.c
+        asked = select(notices).where(table.person == person)
+        if states is not None:
+            asked = asked.where(table.state.in_(sorted(states)))
+        ordered = asked.order_by(table.created_at.desc(), table.id.desc()).limit(limit)
+
+        def work(connection: Connection) -> list[NoticeRow]:
+            last = _by_id(connection, before) if before is not None else None
+            page = ordered.where(_older(last)) if last is not None else ordered
+            return [notice_of(row) for row in connection.execute(page)]
+
+        return await self._database.read(work)
+
+    async def notice(self, notice_id: str) -> NoticeRow | None:
+        return await self._database.read(lambda connection: _by_id(connection, notice_id))
+
+    async def of_key(self, agent: str, key: str) -> Sequence[NoticeRow]:
+        asked = select(notices).where(notices.c.agent == agent, notices.c.key == key)
+        return await self._database.read(lambda connection: [notice_of(row) for row in connection.execute(asked)])
+
+    async def sends(self, keys: Collection[str]) -> Sequence[SendRow]:
+        asked = select(notice_sends).where(notice_sends.c.key.in_(sorted(keys))).order_by(notice_sends.c.at)
+        return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
+
+    async def send_of_delivery(self, delivery_id: str) -> SendRow | None:
+        asked = select(notice_sends).where(notice_sends.c.delivery_id == delivery_id)
+
+        def work(connection: Connection) -> SendRow | None:
+            row = connection.execute(asked).first()
+            return send_of(row) if row else None
+
+        return await self._database.read(work)
+
+    async def log(
+        self, person: str | None = None, *, notice: str | None = None, since_us: int | None = None
+    ) -> Sequence[LogRow]:
+        """In the order it was written."""
+        asked = select(attention_log).order_by(attention_log.c.person, attention_log.c.seq)
+        asked = asked.where(attention_log.c.person == person) if person is not None else asked
+        asked = asked.where(attention_log.c.notice == notice) if notice is not None else asked
+        asked = asked.where(attention_log.c.at >= since_us) if since_us is not None else asked
+        return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
+
+    async def counts(self, person: str | None) -> NoticeCounts:
+        def work(connection: Connection) -> NoticeCounts:
+            return NoticeCounts(
+                states=_counted(connection, notices.c.state, person),
+                agents=_counted(connection, notices.c.agent, person),
+                logged=_logged(connection, person),
+            )
+
+        return await self._database.read(work)
+
+
+def _counted(connection: Connection, column: Any, person: str | None) -> dict[str, int]:
+    asked = select(column, func.count()).group_by(column).order_by(column)
+    asked = asked.where(notices.c.person == person) if person is not None else asked
+    return {row[0]: int(row[1]) for row in connection.execute(asked)}
+
+
+def _logged(connection: Connection, person: str | None) -> int:
+    asked = select(func.count()).select_from(attention_log).where(attention_log.c.kind == ACCEPTED)
+    asked = asked.where(attention_log.c.person == person) if person is not None else asked
+    return int(connection.execute(asked).scalar_one())
+
+
+def _by_id(connection: Connection, notice_id: str) -> NoticeRow | None:
+    row = connection.execute(select(notices).where(notices.c.id == notice_id)).first()
+    return notice_of(row) if row else None
+
+
+def _older(last: NoticeRow) -> ColumnElement[bool]:
+    table = notices.c
+    return or_(table.created_at < last.created_us, and_(table.created_at == last.created_us, table.id < last.id))
+
+
+def _settled(row: Any) -> SettledSend:
+    key, person, status, duplicate, quarantine, approval = row
+    return SettledSend(
+        key=key,
+        person=person,
+        status=Status(status),
+        possible_duplicate=bool(duplicate),
+        refused=approval in _NOT_APPROVED and status == Status.FAILED,
+        uncertain=quarantine == QuarantineReason.OUTCOME_UNCERTAIN,
+    )

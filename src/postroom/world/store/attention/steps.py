@@ -1,0 +1,135 @@
+"""The single steps that one change of a person's notices is made of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, insert, or_, select, text, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from postroom.domain.notice_rows import DigestRow, Loaded, NoticeChanges, NoticeRow, SendRow, Wanted
+from postroom.world.store.attention.rows import (
+    digest_of,
+    log_values,
+    notice_of,
+    notice_values,
+    person_of,
+    person_values,
+    send_of,
+    send_values,
+)
+from postroom.world.store.tables.attention import attention_log, attention_people, digests, notice_sends, notices
+
+_SEED: Final = 0x617474656E74  # keeps these locks apart from any others
+_WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
+_MOST_NAMED: Final = 500
+
+
+def lock_person(connection: Connection, person: str) -> None:
+    """Until the transaction ends. SQLite lets one transaction write at a time, so there is nothing to do."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_WAIT, {"person": person, "seed": _SEED})
+
+
+def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
+    known = connection.execute(select(attention_people).where(attention_people.c.person == person)).first()
+    if known is None:
+        return Loaded(person=None)
+    found = {one.id: one for one in _notices(connection, person, wanted)}
+    sends = {one.key: one for one in _sends(connection, person, wanted, list(found.values()))}
+    members = {name for one in sends.values() if one.pending for name in json.loads(one.send)["notices"]}
+    missing = select(notices).where(notices.c.person == person)
+    found |= {one.id: one for one in _named(connection, missing, notices.c.id, members - found.keys(), notice_of)}
+    named = {digest for one in found.values() if (digest := json.loads(one.standing).get("digest"))}
+    return Loaded(
+        person=person_of(known),
+        notices=tuple(found.values()),
+        sends=tuple(sends.values()),
+        digests=tuple(_digests(connection, person, named, wanted)),
+    )
+
+
+def _notices(connection: Connection, person: str, wanted: Wanted) -> list[NoticeRow]:
+    table = notices.c
+    mine = select(notices).where(table.person == person)
+    if wanted.everything:
+        return [notice_of(row) for row in connection.execute(mine)]
+    meant = [table.open, table.created_at >= wanted.since_us, table.id.in_(wanted.notices)]
+    if wanted.key is not None:
+        meant.append((table.agent == wanted.agent) & (table.key == wanted.key))
+    return [notice_of(row) for row in connection.execute(mine.where(or_(*meant)))]
+
+
+def _sends(connection: Connection, person: str, wanted: Wanted, found: list[NoticeRow]) -> list[SendRow]:
+    table = notice_sends.c
+    mine = select(notice_sends).where(table.person == person)
+    if wanted.everything:
+        return [send_of(row) for row in connection.execute(mine)]
+    recent = or_(table.pending, table.at >= wanted.since_us)
+    rows = {row.key: send_of(row) for row in connection.execute(mine.where(recent))}
+    named = set(wanted.sends)
+    for one in found:
+        standing = json.loads(one.standing)
+        named |= {key for name in ("send", "step_send", "repeat_send") if (key := standing.get(name))}
+    missing = named - rows.keys()
+    return [*rows.values(), *_named(connection, mine, table.key, missing, send_of)]
+
+
+def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[DigestRow]:
+    mine = select(digests).where(digests.c.person == person)
+    if wanted.everything:
+        return [digest_of(row) for row in connection.execute(mine)]
+    return _named(connection, mine, digests.c.id, named, digest_of)
+
+
+def _named(connection: Connection, query: Any, column: Any, names: set[str], read: Any) -> list[Any]:
+    ordered, rows = sorted(names), []
+    for start in range(0, len(ordered), _MOST_NAMED):
+        asked = query.where(column.in_(ordered[start : start + _MOST_NAMED]))
+        rows += [read(row) for row in connection.execute(asked)]
+    return rows
+
+
+def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    _write_person(connection, before, changes)
+    known = {one.id for one in before.notices}
+    for notice in changes.notices:
+        if notice.id in known:
+            _move(connection, notice)
+        else:
+            connection.execute(insert(notices), notice_values(notice))
+    sent = {one.key for one in before.sends}
+    for send in changes.sends:
+        if send.key in sent:
+            values = {"pending": send.pending, "send": send.send}  # who hands it over writes the rest
+            connection.execute(update(notice_sends).where(notice_sends.c.key == send.key).values(values))
+        else:
+            _insert_once(connection, notice_sends, send_values(send))
+    for digest in changes.digests:
+        _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
+    if changes.log:
+        connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
+
+
+def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    values = person_values(changes.person)
+    if before.person is None:
+        connection.execute(insert(attention_people), values)
+    else:
+        mine = attention_people.c.person == changes.person.person
+        connection.execute(update(attention_people).where(mine).values(values))
+
+
+def _move(connection: Connection, notice: NoticeRow) -> None:
+    """State by state, so that the database sees every move and no leap."""
+    mine = notices.c.id == notice.id
+    for state in notice.path[:-1]:
+        connection.execute(update(notices).where(mine).values(state=state))
+    values = {"state": notice.state, "open": notice.open, "standing": notice.standing}
+    connection.execute(update(notices).where(mine).values(values))
+
+
+def _insert_once(connection: Connection, table: Table, values: dict[str, Any]) -> None:
+    make = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    connection.execute(make(table).values(values).on_conflict_do_nothing())
