@@ -63,7 +63,7 @@ class CorrectionStanding:
         """Of the text that was accepted last."""
         return 1 + sum(one.act is CorrectionAct.REVISE and one.happened for one in self.corrections)
 
-    def same(self, other: Standing) -> bool:
+    def same(self, other: CorrectionStanding) -> bool:
         """Nothing has happened to it between the two looks."""
         moved = (self.status, self.claim.fence) != (other.status, other.claim.fence)
         known = [one.id for one in self.corrections] == [one.id for one in other.corrections]

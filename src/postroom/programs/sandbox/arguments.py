@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from postroom.domain.fields import text_problem
-from postroom.programs.sandbox.kept_files import GivenFile, given_file, with_room
+from postroom.programs.sandbox.kept_files import ArrivedFile, given_file, with_room
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -47,7 +47,7 @@ async def read_arguments(request: web.Request) -> Arguments:
 @dataclass(frozen=True, slots=True)
 class Arguments:
     values: Mapping[str, Any]
-    files: Mapping[str, GivenFile] = field(default_factory=dict)
+    files: Mapping[str, ArrivedFile] = field(default_factory=dict)
 
     def raw(self, name: str) -> Any:
         return self.values.get(name)

@@ -10,7 +10,7 @@ from postroom.domain.ports import Clock
 from postroom.programs.sandbox.arguments import ApiError, Arguments, bad_request
 from postroom.programs.sandbox.bot_methods import BotMethods, caption_of, chat_of
 from postroom.programs.sandbox.bot_name import bot_name
-from postroom.programs.sandbox.kept_files import FileShelf, GivenFile, KeptFile, picture_type
+from postroom.programs.sandbox.kept_files import ArrivedFile, FileShelf, SandboxFile, picture_type
 from postroom.programs.sandbox.keyboards import read_markup
 from postroom.programs.sandbox.telegram_ledger import TelegramLedger
 from postroom.programs.sandbox.telegram_objects import FILE_ID, message_object
@@ -56,7 +56,7 @@ class BotFiles:
         folder, _, sha256 = path.partition("/")
         return self._shelf.content(sha256) if folder == "documents" else None
 
-    def _send(self, arguments: Arguments, token: str, given: GivenFile, *, is_photo: bool) -> dict[str, Any]:
+    def _send(self, arguments: Arguments, token: str, given: ArrivedFile, *, is_photo: bool) -> dict[str, Any]:
         chat_id, caption = chat_of(arguments), caption_of(arguments)
         replied = self._methods.replied(arguments, chat_id)
         message = self._ledger.keep(
@@ -72,14 +72,14 @@ class BotFiles:
         )
         return message_object(message, token, replied)
 
-    def _kept(self, given: GivenFile, *, is_photo: bool) -> KeptFile:
+    def _kept(self, given: ArrivedFile, *, is_photo: bool) -> SandboxFile:
         """A photo loses its name at Telegram; here it is kept, for whoever looks."""
         kind = picture_type(given.content) if is_photo else given.media_type
-        kept = self._shelf.keep(GivenFile(name=given.name, media_type=kind, content=given.content))
+        kept = self._shelf.keep(ArrivedFile(name=given.name, media_type=kind, content=given.content))
         return replace(kept, is_photo=is_photo)
 
 
-def _file(arguments: Arguments, name: str) -> GivenFile:
+def _file(arguments: Arguments, name: str) -> ArrivedFile:
     given = arguments.files.get(name)
     if given is None:
         raise bad_request(f"there is no {name} in the request")

@@ -30,7 +30,7 @@ _TRIM: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenFile:
+class ArrivedFile:
     """As a client handed it over."""
 
     name: str
@@ -39,7 +39,7 @@ class GivenFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFile:
+class SandboxFile:
     name: str
     media_type: str
     size: int
@@ -55,13 +55,13 @@ class FileShelf:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
 
-    def keep(self, given: GivenFile) -> KeptFile:
+    def keep(self, given: ArrivedFile) -> SandboxFile:
         sha256 = hashlib.sha256(given.content).hexdigest()
         with self._file.writing() as connection:
             connection.execute("delete from sandbox_files where sha256 = ?", (sha256,))
             connection.execute("insert into sandbox_files (sha256, content) values (?, ?)", (sha256, given.content))
             connection.execute(_TRIM, (KEPT_BYTES,))
-        return KeptFile(name=given.name, media_type=given.media_type, size=len(given.content), sha256=sha256)
+        return SandboxFile(name=given.name, media_type=given.media_type, size=len(given.content), sha256=sha256)
 
     def content(self, sha256: str) -> bytes | None:
         with self._file.reading() as connection:
@@ -72,16 +72,16 @@ class FileShelf:
         connection.execute("delete from sandbox_files")
 
 
-def files_text(files: Iterable[KeptFile]) -> str:
+def files_text(files: Iterable[SandboxFile]) -> str:
     return json.dumps([asdict(one) for one in files])
 
 
-def files_of_text(text: str) -> tuple[KeptFile, ...]:
+def files_of_text(text: str) -> tuple[SandboxFile, ...]:
     return files_of(json.loads(text))
 
 
-def files_of(listed: Iterable[Mapping[str, Any]]) -> tuple[KeptFile, ...]:
-    return tuple(KeptFile(**one) for one in listed)
+def files_of(listed: Iterable[Mapping[str, Any]]) -> tuple[SandboxFile, ...]:
+    return tuple(SandboxFile(**one) for one in listed)
 
 
 def with_room(request: web.Request) -> web.Request:
@@ -89,8 +89,8 @@ def with_room(request: web.Request) -> web.Request:
     return request.clone(client_max_size=MAX_UPLOAD_BYTES)
 
 
-def given_file(value: web.FileField) -> GivenFile:
-    return GivenFile(name=value.filename, media_type=value.content_type, content=value.file.read())
+def given_file(value: web.FileField) -> ArrivedFile:
+    return ArrivedFile(name=value.filename, media_type=value.content_type, content=value.file.read())
 
 
 def shown(content: bytes, media_type: str) -> web.Response:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from email.header import decode_header
 from email.message import Message
 
-from postroom.programs.sandbox.kept_files import GivenFile
+from postroom.programs.sandbox.kept_files import ArrivedFile
 from postroom.programs.sandbox.records import ReceivedMail
 
 _FOLD = re.compile(r"\r?\n(?=[ \t])")
@@ -64,10 +64,10 @@ def _is_words(part: Message) -> bool:
     return part.get_content_type() == "text/plain" and part.get_content_disposition() != "attachment"
 
 
-def _file(part: Message) -> GivenFile:
+def _file(part: Message) -> ArrivedFile:
     content = part.get_payload(decode=True)
     name = decoded(unfolded(part.get_filename("")))
-    return GivenFile(
+    return ArrivedFile(
         name=name, media_type=part.get_content_type(), content=content if isinstance(content, bytes) else b""
     )
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from postroom.domain.time import to_text
 from postroom.programs.sandbox.faces.record import FaceButton, FaceMessage
 from postroom.programs.sandbox.faults import Fault
-from postroom.programs.sandbox.kept_files import SHOWN_TYPES, KeptFile
+from postroom.programs.sandbox.kept_files import SHOWN_TYPES, SandboxFile
 from postroom.programs.sandbox.keyboards import keys
 from postroom.programs.sandbox.records import StoredMail, TelegramMessage
 
@@ -119,11 +119,11 @@ def _letter(stored: StoredMail) -> str:
     )
 
 
-def _files(files: Sequence[KeptFile]) -> str:
+def _files(files: Sequence[SandboxFile]) -> str:
     return "".join(_file(one) for one in files)
 
 
-def _file(one: KeptFile) -> str:
+def _file(one: SandboxFile) -> str:
     where, name = f"/sandbox/files/{escape(one.sha256)}", escape(one.name)
     picture = f'<p><img src="{where}" alt="{name}"></p>' if one.media_type in SHOWN_TYPES else ""
     return f'{picture}<p class="about">File <a href="{where}" download="{name}">{name}</a>, {one.size:,} bytes</p>'

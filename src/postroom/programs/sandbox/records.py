@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from postroom.programs.sandbox.kept_files import GivenFile, KeptFile
+from postroom.programs.sandbox.kept_files import ArrivedFile, SandboxFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class TelegramMessage:
     entities: str | None = field(default=None, repr=False)
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     presses: tuple[Callback, ...] = field(default=(), repr=False)
-    files: tuple[KeptFile, ...] = ()
+    files: tuple[SandboxFile, ...] = ()
     """Then the text is their caption."""
     is_deleted: bool = False
 
@@ -97,9 +97,9 @@ class ReceivedMail:
     references: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     raw: bytes = field(default=b"", repr=False)
-    given: tuple[GivenFile, ...] = field(default=(), repr=False)
+    given: tuple[ArrivedFile, ...] = field(default=(), repr=False)
     """Files as they were read; once they are kept, `files` says what they are."""
-    files: tuple[KeptFile, ...] = ()
+    files: tuple[SandboxFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

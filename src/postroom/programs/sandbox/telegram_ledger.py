@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from postroom.domain.time import seconds
-from postroom.programs.sandbox.kept_files import KeptFile, files_of_text, files_text
+from postroom.programs.sandbox.kept_files import SandboxFile, files_of_text, files_text
 from postroom.programs.sandbox.ledger_file import LedgerFile
 from postroom.programs.sandbox.records import Callback, Edit, Reaction, TelegramMessage
 from postroom.programs.sandbox.update_queue import PRESS_LIVES_SECONDS, Announce, UpdateQueue, put
@@ -104,7 +104,7 @@ class TelegramLedger:
         from_id: int | None = None,
         bot: str = "",
         entities: str | None = None,
-        files: Sequence[KeptFile] = (),
+        files: Sequence[SandboxFile] = (),
         announce: Announce | None = None,
     ) -> TelegramMessage:
         """

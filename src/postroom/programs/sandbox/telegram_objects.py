@@ -8,7 +8,7 @@ import zlib
 from typing import Any
 
 from postroom.domain.time import SECOND_US
-from postroom.programs.sandbox.kept_files import KeptFile
+from postroom.programs.sandbox.kept_files import SandboxFile
 from postroom.programs.sandbox.records import Callback, Reaction, TelegramMessage, Writer
 
 FILE_ID = "sandbox-file-"
@@ -81,7 +81,7 @@ def _content(message: TelegramMessage) -> dict[str, Any]:
     return said | {name: value for one in message.files for name, value in _file(one).items()}
 
 
-def _file(one: KeptFile) -> dict[str, Any]:
+def _file(one: SandboxFile) -> dict[str, Any]:
     file = {"file_id": f"{FILE_ID}{one.sha256}", "file_unique_id": one.sha256[:16], "file_size": one.size}
     if one.is_photo:
         return {"photo": [file | {"width": 90, "height": 90}]}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from postroom.programs.sandbox.kept_files import KeptFile, files_of
+from postroom.programs.sandbox.kept_files import SandboxFile, files_of
 
 KEPT_FILES: Final = "sandbox_files"
 
@@ -38,7 +38,7 @@ class FaceMessage:
     at_us: int = 0
 
     @property
-    def files(self) -> tuple[KeptFile, ...]:
+    def files(self) -> tuple[SandboxFile, ...]:
         """Kept with what the service was handed, under a name of our own."""
         return files_of(self.body.get(KEPT_FILES, ()))
 

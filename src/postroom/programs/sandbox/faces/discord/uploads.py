@@ -11,7 +11,7 @@ from aiohttp import web
 
 from postroom.programs.sandbox.faces.discord.refusal import DiscordRefusal
 from postroom.programs.sandbox.faces.record import KEPT_FILES
-from postroom.programs.sandbox.kept_files import FileShelf, GivenFile, given_file, with_room
+from postroom.programs.sandbox.kept_files import ArrivedFile, FileShelf, given_file, with_room
 
 MOST_FILES: Final = 10
 FILE_BYTES: Final = 10 * 1_048_576
@@ -45,7 +45,7 @@ def read_json(content: bytes) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name != KEPT_FILES}
 
 
-def _check(given: Mapping[int, GivenFile]) -> None:
+def _check(given: Mapping[int, ArrivedFile]) -> None:
     if len(given) > MOST_FILES:
         problem = ("BASE_TYPE_MAX_LENGTH", f"Must be {MOST_FILES} or fewer in length.")
         raise DiscordRefusal(50035, field="attachments", problem=problem)
@@ -53,7 +53,7 @@ def _check(given: Mapping[int, GivenFile]) -> None:
         raise DiscordRefusal(40005)
 
 
-def _called(given: GivenFile, body: Mapping[str, Any], place: int) -> GivenFile:
+def _called(given: ArrivedFile, body: Mapping[str, Any], place: int) -> ArrivedFile:
     """The list of attachments may name a file otherwise."""
     listed = body.get("attachments")
     names = [
@@ -62,4 +62,4 @@ def _called(given: GivenFile, body: Mapping[str, Any], place: int) -> GivenFile:
         if isinstance(one, Mapping) and str(one.get("id")) == str(place) and isinstance(one.get("filename"), str)
     ]
     name = names[0] if names else given.name
-    return GivenFile(name=name, media_type=given.media_type, content=given.content)
+    return ArrivedFile(name=name, media_type=given.media_type, content=given.content)

@@ -12,7 +12,7 @@ from aiohttp import web
 from postroom.programs.sandbox.faces.ntfy import errors
 from postroom.programs.sandbox.faces.ntfy.errors import NtfyRefusal
 from postroom.programs.sandbox.faces.record import KEPT_FILES
-from postroom.programs.sandbox.kept_files import FileShelf, GivenFile, picture_type, with_room
+from postroom.programs.sandbox.kept_files import ArrivedFile, FileShelf, picture_type, with_room
 from postroom.programs.sandbox.mail import decoded, shown
 
 _TOPIC: Final = re.compile(r"[-_A-Za-z0-9]{1,64}")
@@ -44,7 +44,7 @@ def _with_file(request: web.Request, topic: str, name: str, content: bytes, shel
     topic, event = checked(_of_headers(request, topic, b""))
     if not content:
         return topic, event
-    kept = shelf.keep(GivenFile(name=name, media_type=picture_type(content) or request.content_type, content=content))
+    kept = shelf.keep(ArrivedFile(name=name, media_type=picture_type(content) or request.content_type, content=content))
     said = {} if _said(request, "Message") else {"message": f"You received a file: {name}"}
     url = f"http://{request.host}/sandbox/files/{kept.sha256}"
     listed = {"name": name, "type": kept.media_type, "size": kept.size, "url": url}

@@ -15,7 +15,7 @@ from postroom.programs.sandbox.faces.record import KEPT_FILES, FaceMessage
 from postroom.programs.sandbox.faces.slack.arguments import SlackArguments
 from postroom.programs.sandbox.faces.slack.methods import stamp
 from postroom.programs.sandbox.faces.slack.workspace import SlackError, conversation
-from postroom.programs.sandbox.kept_files import GivenFile, KeptFile, given_file, picture_type, with_room
+from postroom.programs.sandbox.kept_files import ArrivedFile, SandboxFile, given_file, picture_type, with_room
 
 ASK: Final = "files.getUploadURLExternal"
 PUBLISH: Final = "files.completeUploadExternal"
@@ -68,7 +68,7 @@ class OpenUploads:
         return {"files": told}
 
     def _show(
-        self, place: str, given: SlackArguments, told: Sequence[Mapping[str, str]], files: Sequence[KeptFile]
+        self, place: str, given: SlackArguments, told: Sequence[Mapping[str, str]], files: Sequence[SandboxFile]
     ) -> FaceMessage:
         now_us, comment = self._parts.clock.now_us(), given.text("initial_comment")
         listed = [
@@ -91,10 +91,10 @@ class OpenUploads:
             raise SlackError("file_not_found")
         return found
 
-    def _kept(self, upload: _Upload) -> KeptFile:
+    def _kept(self, upload: _Upload) -> SandboxFile:
         content = upload.content or b""
         kind = picture_type(content) or "application/octet-stream"
-        return self._parts.files.keep(GivenFile(name=upload.name, media_type=kind, content=content))
+        return self._parts.files.keep(ArrivedFile(name=upload.name, media_type=kind, content=content))
 
 
 async def _content(request: web.Request) -> bytes:
