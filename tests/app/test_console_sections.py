@@ -10,6 +10,7 @@ import pytest
 from postroom.app.console_sections import approvals_desk
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.system.settings import Settings
+from postroom.testing.held_files import HeldFiles
 
 ANN, BOB = Principal(Role.USER, "ann"), Principal(Role.USER, "bob")
 OWNER, CI = Principal(Role.PERSON, "owner"), Principal(Role.PROGRAM, "ann", person="owner")
@@ -31,7 +32,7 @@ def test_every_page_of_approvals_is_open_to_those_who_may_decide(
 ) -> None:
     settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
 
-    pages = approvals_desk(settings, Nothing(), None, approvers).pages
+    pages = approvals_desk(settings, Nothing(), None, approvers, HeldFiles()).pages
 
     assert len(pages) > 5
     for page in pages:
