@@ -22,6 +22,7 @@ PREFIXES = {
     "decisions, Mail": "mail",
     "decisions, Channels": "chan",
     "decisions, Content": "content",
+    "decisions, Connect: drivers": "drivers",
 }
 
 

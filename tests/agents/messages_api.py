@@ -31,9 +31,20 @@ class MessagesApi:
 
     def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         offered = {tool.get("name") for tool in body.get("tools", [])}
-        if self._tool in offered and "tool_result" not in json.dumps(body["messages"]):
-            return {"type": "tool_use", "id": "toolu_1", "name": self._tool, "input": self._arguments}
+        called = _blocks(body, "tool_use")
+        if self._tool in offered and not any(_is_whole(one) for one in _blocks(body, "tool_result")):
+            return {"type": "tool_use", "id": f"toolu_{len(called)}", "name": self._tool, "input": self._arguments}
         return {"type": "text", "text": "Noted."}
+
+
+def _blocks(body: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    contents = [one["content"] for one in body["messages"] if isinstance(one["content"], list)]
+    return [block for content in contents for block in content if block["type"] == kind]
+
+
+def _is_whole(result: dict[str, Any]) -> bool:
+    """A tool that was cut off by the end of its process is called again."""
+    return "interrupted" not in json.dumps(result["content"])
 
 
 def _message(content: list[dict[str, Any]], stop_reason: str | None) -> dict[str, Any]:
