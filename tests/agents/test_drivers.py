@@ -8,11 +8,12 @@ import signal
 from asyncio.subprocess import Process
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.agents.messages_api import messages_api
 from tests.agents.test_examples import ROOT, interpreter
-from tests.app.asked_household import phone, press
+from tests.app.asked_household import phone, press, until
 from tests.app.living import QUICK, Living, living
 
 BASH = {"command": "echo release-17 >> deployed.txt", "description": "Deploy"}
@@ -112,20 +113,43 @@ async def test_a_graph_goes_on_with_the_option_chosen_though_its_process_was_kil
     assert deployed(runs) == "release-17 to staging\n"
 
 
+def claude(house: Living, home: Path, url: str) -> Runs:
+    return Runs(
+        house,
+        home,
+        "claude_agent",
+        "claude_agent_sdk",
+        ANTHROPIC_BASE_URL=url,
+        ANTHROPIC_API_KEY="scripted",
+        CLAUDE_CONFIG_DIR=str(home),
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+    )
+
+
 @pytest.mark.requirement("drivers:resume-after-kill", "drivers:asked-once")
 async def test_claude_goes_on_with_the_command_allowed_though_its_process_was_killed(home: Path) -> None:
     async with living(home, QUICK) as house, messages_api("Bash", BASH) as url:
-        runs = Runs(
-            house,
-            home,
-            "claude_agent",
-            "claude_agent_sdk",
-            ANTHROPIC_BASE_URL=url,
-            ANTHROPIC_API_KEY="scripted",
-            CLAUDE_CONFIG_DIR=str(home),
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
-        )
+        runs = claude(house, home, url)
         output = await killed_in_between(house, runs, "Run Bash?", "Approve")
 
     assert "Noted." in output
     assert deployed(runs) == "release-17\n"
+
+
+@pytest.mark.requirement("drivers:no-stale-approval")
+async def test_claude_is_asked_about_the_same_command_again_once_it_has_run(home: Path) -> None:
+    async with living(home, QUICK) as house, messages_api("Bash", BASH, times=2) as url:
+        runs = claude(house, home, url)
+        running = asyncio.create_task(runs.finish())
+        await press(house, await phone(house, "Run Bash?"), "Approve")
+
+        async def second() -> dict[str, Any] | None:
+            asked = [one for one in await house.received() if "Run Bash?" in one["text"]]
+            return asked[1] if len(asked) == 2 else None
+
+        card = await until(second)
+        assert deployed(runs) == "release-17\n"
+        await press(house, card, "Deny")
+
+        await asyncio.wait_for(running, 60)
+        assert deployed(runs) == "release-17\n"
