@@ -59,6 +59,9 @@ def main(url: str, senders: str, receivers: str) -> dict[str, Any]:
     )
     said["observed"] = [one["status"] for one in sender.observe(first, timeout_seconds=20)]
     said["waited"] = sender.wait_for(first, timeout_seconds=20)["status"]
+    ended = next(receiver.listen(ANN, status="COMPLETED,FAILED", wait_seconds=2, timeout_seconds=20))
+    said["filtered"] = ended["intent_id"] == first
+    said["no_status"] = refusal(lambda: next(receiver.listen(ANN, status="ASLEEP", wait_seconds=2, timeout_seconds=5)))
     said["inbox"] = [one["thread_id"] for one in receiver.list_inbox()["threads"]]
     said["replied"] = receiver.reply_inbox_thread(second["intent_id"], message="Five it is", idempotency_key="axme-r1")
     said["thanked"] = sender.reply_inbox_thread(first, message="Thank you", idempotency_key="axme-r2")

@@ -60,6 +60,7 @@ async def test_listening_goes_on_after_the_last_seq(said: dict[str, Any]) -> Non
     assert all(isinstance(one, int) for one in said["seqs"])
     assert said["seqs"] == sorted(set(said["seqs"]))
     assert said["since"] is True
+    assert (said["filtered"], said["no_status"]) == (True, 422)
 
 
 @pytest.mark.requirement("drivers:axme", "drivers:protocol-words")
