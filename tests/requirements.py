@@ -717,6 +717,24 @@ ATTENTION: Sections = {
     },
 }
 
+DRIVERS: Sections = {
+    "Drivers": {
+        "resume-after-kill": "An agent of each framework pauses, its process is killed, a person answers, and the run "
+        "goes on in another process and acts once.",
+        "asked-once": "However many processes take up a run, the person is asked once.",
+        "silence-is-no-answer": "A question without an answer leaves the run paused; no driver takes it for a no.",
+        "no-stale-approval": "An approval stands for one call: the same call later in the run is asked about again.",
+    },
+    "Other people's clients": {
+        "axme": "The AXME SDK from PyPI works unchanged: health, send, repeat, 409, listen, resolve, observe, inbox.",
+        "stream-since-seq": "A stream of what is put to an agent counts in whole numbers, by `since` and `seq`.",
+        "protocol-words": "`status` of an intent says the words of its protocol.",
+        "completion-delivery": "Who ends an intent learns how its end reaches the sender.",
+        "reply-after-the-end": "A reply to a thread that is over is kept in it.",
+        "header-not-ignored": "An Idempotency-Key that a route does not honour is refused.",
+    },
+}
+
 
 REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
@@ -734,5 +752,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("content", "decisions, Content", CONTENT),
     *_listed("connect", "decisions, Connect", CONNECT),
     *_listed("attention", "decisions, Attention", ATTENTION),
+    *_listed("drivers", "decisions, Connect: drivers", DRIVERS),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

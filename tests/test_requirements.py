@@ -24,6 +24,7 @@ PREFIXES = {
     "decisions, Content": "content",
     "decisions, Connect": "connect",
     "decisions, Attention": "attention",
+    "decisions, Connect: drivers": "drivers",
 }
 
 

@@ -11,9 +11,10 @@ from aiohttp import web
 
 
 class MessagesApi:
-    """Calls the tool it is told to, once it is offered; then says that it is done."""
+    """Calls the tool it is told to, once it is offered, so many times; then says that it is done."""
 
-    def __init__(self, tool: str, arguments: dict[str, Any]) -> None:
+    def __init__(self, tool: str, arguments: dict[str, Any], times: int) -> None:
+        self._times = times
         self._tool = tool
         self._arguments = arguments
         self.url = ""
@@ -31,9 +32,20 @@ class MessagesApi:
 
     def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         offered = {tool.get("name") for tool in body.get("tools", [])}
-        if self._tool in offered and "tool_result" not in json.dumps(body["messages"]):
-            return {"type": "tool_use", "id": "toolu_1", "name": self._tool, "input": self._arguments}
+        called = _blocks(body, "tool_use")
+        if self._tool in offered and sum(_is_whole(one) for one in _blocks(body, "tool_result")) < self._times:
+            return {"type": "tool_use", "id": f"toolu_{len(called)}", "name": self._tool, "input": self._arguments}
         return {"type": "text", "text": "Noted."}
+
+
+def _blocks(body: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    contents = [one["content"] for one in body["messages"] if isinstance(one["content"], list)]
+    return [block for content in contents for block in content if block["type"] == kind]
+
+
+def _is_whole(result: dict[str, Any]) -> bool:
+    """A tool that was cut off by the end of its process is called again."""
+    return "interrupted" not in json.dumps(result["content"])
 
 
 def _message(content: list[dict[str, Any]], stop_reason: str | None) -> dict[str, Any]:
@@ -71,9 +83,9 @@ def _events(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def messages_api(tool: str, arguments: dict[str, Any]) -> AsyncIterator[str]:
+async def messages_api(tool: str, arguments: dict[str, Any], times: int = 1) -> AsyncIterator[str]:
     """The URL to name as the API's base."""
-    api = MessagesApi(tool, arguments)
+    api = MessagesApi(tool, arguments, times)
     application = web.Application()
     application.router.add_post("/v1/messages", api.messages)
     runner = web.AppRunner(application, access_log=None)

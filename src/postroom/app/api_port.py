@@ -54,6 +54,13 @@ def answered_by_key(path: str) -> bool:
     return path.startswith(_KEYED) and path not in NOTHING_MADE and not has_own_key(path)
 
 
+def refuses_key(method: str, path: str) -> bool:
+    """A key that would change nothing is refused, so that none is ever taken for honoured."""
+    if method in ("GET", "HEAD", "OPTIONS") or not path.startswith(_KEYED):
+        return False
+    return method != "POST" or not (answered_by_key(path) or has_own_key(path))
+
+
 def has_own_key(path: str) -> bool:
     return path in OWN_KEY or any(one.fullmatch(path) for one in (_PAIR, _CORRECTION))
 
@@ -101,7 +108,14 @@ def api_app(
         app.router.routes.extend(transport.routes)
     declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
     reached = McpSessions(transport.around(app) if transport else app, sessions)
-    inner = AnsweredOnce(reached, keys=once.keys, clock=once.clock, mint=once.mint, answered_by_key=answered_by_key)
+    inner = AnsweredOnce(
+        reached,
+        keys=once.keys,
+        clock=once.clock,
+        mint=once.mint,
+        answered_by_key=answered_by_key,
+        refuses_key=refuses_key,
+    )
     public, own_doors = PUBLIC, _OWN_DOORS
     if console is not None:
         app.mount(CONSOLE, console)

@@ -58,6 +58,12 @@ def checked_key(values: list[str]) -> str | None:
     return key
 
 
+def refuse_key(values: list[str]) -> None:
+    """For calls that a key would not change: one that is given expects what does not happen."""
+    if values:
+        raise _invalid(HEADER, "is not taken here: this call makes nothing and may be repeated without a key")
+
+
 def agreed_key(header: str | None, field: str | None) -> str | None:
     """For bodies with a key of their own: the one key that header and field give, in the field's length."""
     if header is None:

@@ -50,6 +50,7 @@ class IntentEventType(StrEnum):
     REMINDER = "intent.reminder"
     ESCALATED = "intent.escalated"
     DELIVERY_FAILED = "intent.delivery_failed"
+    MESSAGE = "intent.message"  # said in a thread that was over
 
 
 _S = IntentStatus

@@ -104,6 +104,26 @@ async def test_every_post_route_is_decided_upon_and_says_so_in_its_document(line
     assert {path: answered_by_key(path) for path in paths} == {path: paths[path] is KEPT for path in paths}
 
 
+@pytest.mark.requirement("drivers:header-not-ignored")
+@pytest.mark.parametrize(
+    ("method", "part", "path"),
+    [
+        ("POST", "api", "/contacts/resolve"),
+        ("POST", "chatgpt", "/v1/resolve"),
+        ("POST", "gemini", "/v1/resolve"),
+        ("PATCH", "api", "/v1/people/owner"),
+        ("DELETE", "api", "/v1/webhooks/subscriptions/x"),
+    ],
+)
+async def test_a_key_that_would_not_be_honoured_is_refused(line: Telephone, method: str, part: str, path: str) -> None:
+    caller = {"chatgpt": CHATGPT, "gemini": GEMINI}.get(part, OPERATOR)
+
+    refused = await line.call(method, part, path, {}, caller, {"Idempotency-Key": "k-unused"})
+
+    assert (refused.status, refused.body["error"]["code"]) == (400, "idempotency_key_invalid")
+    assert refused.body["error"]["fields"][0]["field"] == "Idempotency-Key"
+
+
 async def test_a_contact_is_made_once_and_the_first_answer_is_given_again(line: Telephone) -> None:
     first = await keyed(line, "/contacts", {"name": "Once Only", "aliases": ["O"]}, "k-contact")
     again = await keyed(line, "/contacts", {"aliases": ["O"], "name": "Once Only"}, "k-contact")

@@ -51,7 +51,7 @@ async def test_a_butler_whose_model_cannot_start_fails_the_ask_with_a_reason(tmp
 
         failed = await line.until(sent.body["delivery"]["intent_id"], "FAILED")
 
-    assert (failed["status"], failed["result"]["error"]["code"]) == ("failed", "delivery_failed")
+    assert (failed["status"], failed["result"]["error"]["code"]) == ("FAILED", "delivery_failed")
 
 
 async def test_a_butler_without_a_model_is_asked_again_later(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ async def test_a_persons_reply_completes_the_ask(line: Telephone) -> None:
 
     done = await line.until(intent_id, "COMPLETED")
     assert (done["status"], done["result"]["answer"], done["result"]["responded_by"]) == (
-        "done",
+        "COMPLETED",
         "Yes, gladly",
         await address(line, "Bob"),
     )
@@ -194,7 +194,7 @@ async def test_an_ended_intent_is_not_ended_twice(line: Telephone) -> None:
 
     assert (first.status, first.body["intent"]["status"], first.body["event"]["event_type"]) == (
         200,
-        "done",
+        "COMPLETED",
         "intent.completed",
     )
     assert (second.status, second.body["error"]["code"]) == (409, "illegal_transition")

@@ -92,12 +92,27 @@ async def test_a_sender_does_not_answer_itself(office: Office, act: str) -> None
     assert await refused(ACTS[act](office, AS_ANN, intent)) is Code.POLICY_DENIED
 
 
-@pytest.mark.parametrize("act", ["reply", "approve", "resolve", "cancel", "delegate"])
+@pytest.mark.parametrize("act", ["approve", "resolve", "cancel", "delegate"])
 async def test_what_has_ended_cannot_change(office: Office, act: str) -> None:
     intent = await office.ask(ANN)
     await office.threads.reply(AS_ANN, intent.id, "Yes")
 
     assert await refused(ACTS[act](office, OPERATOR, intent)) is Code.ILLEGAL_TRANSITION
+
+
+@pytest.mark.requirement("drivers:reply-after-the-end")
+@pytest.mark.parametrize("who", ["the one that was asked", "the one that asked"])
+async def test_a_reply_after_the_end_is_kept_and_changes_nothing_else(office: Office, who: str) -> None:
+    intent = await office.ask(ANN, workflow={"macro_id": "macro.approval.v1"}, sender="agent://x/y")
+    ended = await office.threads.decide(AS_ANN, intent.id, approve=False, comment="No")
+    acting = AS_ANN if who == "the one that was asked" else Acting("agent://x/y", by_person=False)
+
+    after = await office.threads.reply(acting, intent.id, "approve")
+
+    thread = await office.threads.thread(AS_ANN, intent.id)
+    assert (after.status, after.result) == (ended.status, ended.result)
+    assert [one["message"] for one in thread["messages"]] == ["No", "approve"]
+    assert (thread["timeline"][-1]["event_type"], thread["timeline"][-1]["actor"]) == ("intent.message", acting.agent)
 
 
 async def test_only_a_person_decides_an_approval(office: Office) -> None:
@@ -237,7 +252,7 @@ async def test_what_comes_after_an_intent_with_an_id_of_the_senders_own_is_seen_
     last = await office.ask(ANN, "Fourth")
 
     async def after(intent: AgentIntent | None) -> list[str]:
-        return [one.id for one in await office.threads.inbox.arrived(ANN, after=intent and intent.id, limit=10)]
+        return [one.id for _, one in await office.threads.inbox.arrived(ANN, after=intent and intent.id, limit=10)]
 
     assert await after(None) == [first.id, foreign.id, early.id, last.id]
     assert await after(first) == [foreign.id, early.id, last.id]
@@ -251,7 +266,7 @@ async def test_what_is_handed_over_arrives_after_all_the_other_has_seen(office: 
     await office.threads.delegate(AS_ANN, old.id, "agent://x/y", "")
 
     found = await office.threads.inbox.arrived("agent://x/y", after=seen.id, limit=10)
-    assert [one.id for one in found] == [old.id]
+    assert [one.id for _, one in found] == [old.id]
 
 
 async def test_every_agent_that_is_asked_with_others_finds_it_and_may_answer(office: Office) -> None:
@@ -260,6 +275,6 @@ async def test_every_agent_that_is_asked_with_others_finds_it_and_may_answer(off
     await office.work()
 
     for agent in (ANN, "agent://x/y"):
-        assert [one.id for one in await office.threads.inbox.arrived(agent, after=None, limit=10)] == [intent.id]
+        assert [one.id for _, one in await office.threads.inbox.arrived(agent, after=None, limit=10)] == [intent.id]
     answered = await office.threads.reply(Acting("agent://x/y", by_person=False), intent.id, "I am")
     assert answered.status is IntentStatus.COMPLETED

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 
 from postroom.domain.errors import Code, Refused
-from postroom.domain.idempotency_key import agreed_key
+from postroom.domain.idempotency_key import HEADER, agreed_key, refuse_key
 from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal, Role
 from postroom.doors.assistants.answers import AdaptAnswer, Health
@@ -108,6 +108,7 @@ def _router(face: Face, parts: AdapterParts) -> APIRouter:
         openapi_extra=_extra(face.schema(resolving=True), consequential=False),
     )
     async def resolve(request: Request) -> dict[str, Any]:
+        refuse_key(request.headers.getlist(HEADER))
         return await _answer(face, parts, request, resolving, resolve_only=True)
 
     @router.get("/health", operation_id="health", summary="Whether this part is up", response_model=Health)

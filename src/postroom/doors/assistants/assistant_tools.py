@@ -221,8 +221,9 @@ def _add_inbox(server: MCPServer[Any], parts: AssistantParts) -> None:
 
 
 def _state(document: dict[str, Any]) -> IntentState:
-    names = ("intent_id", "status", "lifecycle_status", "waiting_reason", "result", "updated_at")
-    return cast(IntentState, {"ok": True, **{name: document[name] for name in names}})
+    names = ("intent_id", "lifecycle_status", "waiting_reason", "result", "updated_at")
+    state = {"ok": True, "status": document["legacy_status"], **{name: document[name] for name in names}}
+    return cast(IntentState, state)
 
 
 def _check_texts(**texts: str | None) -> None:

@@ -68,7 +68,8 @@ class CallerClient:
 
     async def submit(self, envelope: Mapping[str, Any]) -> dict[str, Any]:
         answer = await self._post("/v1/intents", envelope, if_lost=_MAYBE_SENT, more_headers=self._key)
-        return {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
+        told = {name: answer[name] for name in ("intent_id", "status", "lifecycle_status", "created_at")}
+        return {**told, "status": answer.get("legacy_status", answer["status"])}
 
     async def _post(
         self,

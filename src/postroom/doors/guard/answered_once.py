@@ -16,7 +16,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.domain.errors import Code, PostroomError, Refused, StoreUnavailable
-from postroom.domain.idempotency_key import HEADER, MAX_KEY_CHARACTERS, KeptAnswer, KeyClaim, KeyedCall, checked_key
+from postroom.domain.idempotency_key import (
+    HEADER,
+    MAX_KEY_CHARACTERS,
+    KeptAnswer,
+    KeyClaim,
+    KeyedCall,
+    checked_key,
+    refuse_key,
+)
 from postroom.domain.ports import Clock
 from postroom.domain.principal import PRINCIPAL, Principal
 from postroom.doors.guard.http import RESERVED_ID, read_body, replayed
@@ -57,21 +65,23 @@ class AnsweredOnce:
         clock: Clock,
         mint: Callable[[int], str],
         answered_by_key: Callable[[str], bool],
+        refuses_key: Callable[[str, str], bool] = lambda method, path: False,
     ) -> None:
         self._app = app
         self._keys = keys
         self._clock = clock
         self._mint = mint
         self._answered_by_key = answered_by_key
+        self._refuses_key = refuses_key
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = scope.get(PRINCIPAL)
-        if not isinstance(caller, Principal) or scope["method"] != "POST" or not self._answered_by_key(scope["path"]):
+        if not isinstance(caller, Principal):
             await self._app(scope, receive, send)
             return
         try:
-            key = checked_key(Headers(scope=scope).getlist(HEADER))
+            key = self._key(scope)
             if key is None:
                 await self._app(scope, receive, send)
             elif (body := await read_body(receive)) is not None:
@@ -80,6 +90,13 @@ class AnsweredOnce:
                 await answer(scope, receive, send)
         except PostroomError as error:
             await failure_response(error)(scope, receive, send)
+
+    def _key(self, scope: Scope) -> str | None:
+        method, path = scope["method"], scope["path"]
+        given = Headers(scope=scope).getlist(HEADER)
+        if self._refuses_key(method, path):
+            refuse_key(given)
+        return checked_key(given) if method == "POST" and self._answered_by_key(path) else None
 
     async def _answer(self, call: KeyedCall, scope: Scope, receive: Receive) -> Response:
         turn = self._turns.setdefault((call.caller, call.key), asyncio.Lock())

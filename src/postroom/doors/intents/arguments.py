@@ -7,10 +7,22 @@ from typing import Annotated, Final
 from fastapi import Path, Query
 from pydantic import AfterValidator
 
+from postroom.domain.intent import IntentStatus
 from postroom.doors.guard.json_door import failures
 
 UUID: Final = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 REFUSALS: Final = failures(400, 401, 403, 404, 409, 413, 422, 503)
+
+
+_WORDS: Final = "|".join(IntentStatus)
+
+
+def place_of(since: str | None) -> str | int | None:
+    return int(since) if since and since.isdigit() else _as_stored(since)
+
+
+def statuses_of(words: str) -> list[IntentStatus]:
+    return [IntentStatus(word) for word in words.split(",")]
 
 
 def _as_stored(text: str | None) -> str | None:
@@ -28,4 +40,15 @@ Cursor = Annotated[
 ]
 Limit = Annotated[int, Query(ge=1, le=200)]
 Since = Annotated[int, Query(ge=0, le=2_000_000_000, description="The last `seq` you have seen.")]
+Place = Annotated[
+    str | None,
+    Query(pattern=f"^[0-9]{{1,18}}$|{UUID}", description="The last `seq` you have seen, or the last intent."),
+]
+Statuses = Annotated[
+    str | None,
+    Query(
+        pattern=f"^({_WORDS})(,({_WORDS}))*$",
+        description="Only of these, such as SUBMITTED,WAITING; unanswered if not given.",
+    ),
+]
 Wait = Annotated[float, Query(ge=0, le=60, description="How long the stream stays open without an end.")]

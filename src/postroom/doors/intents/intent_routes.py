@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 from fastapi.responses import StreamingResponse
 
 from postroom.domain.idempotency_key import agreed_key
@@ -12,7 +12,17 @@ from postroom.domain.intent import IntentStatus
 from postroom.doors.guard.depends import Caller, IdempotencyKey
 from postroom.doors.guard.event_stream import StreamEvent
 from postroom.doors.guard.json_door import JsonRoute
-from postroom.doors.intents.arguments import REFUSALS, UUID, Id, OwnAgent, Since, Wait
+from postroom.doors.intents.arguments import (
+    REFUSALS,
+    Id,
+    OwnAgent,
+    Place,
+    Since,
+    Statuses,
+    Wait,
+    place_of,
+    statuses_of,
+)
 from postroom.doors.intents.models import (
     EventsAnswer,
     IntentAnswer,
@@ -28,7 +38,14 @@ from postroom.doors.intents.stream import stream
 from postroom.doors.intents.submit import submit
 from postroom.work.intents.agency import checked_address
 from postroom.work.intents.macros import MACROS
-from postroom.work.intents.receipt import event_document, first_receipt, intent_document, receipt
+from postroom.work.intents.receipt import (
+    completion_delivery,
+    event_document,
+    first_receipt,
+    in_protocol_words,
+    intent_document,
+    receipt,
+)
 from postroom.work.intents.schemas import refuse, unsendable
 
 _EVENT = {
@@ -62,7 +79,7 @@ def _add_intents(router: APIRouter, parts: GatewayParts) -> None:
     async def submit_intent(body: SubmitRequest, caller: Caller, key: IdempotencyKey) -> dict[str, Any]:
         envelope = body.model_dump() | {"idempotency_key": agreed_key(key, body.idempotency_key)}
         intent = await submit(parts, caller, envelope)
-        return {"ok": True, **(first_receipt(intent) if key else receipt(intent))}
+        return {"ok": True, **in_protocol_words(first_receipt(intent) if key else receipt(intent))}
 
     @router.get(
         "/v1/intents/{intent_id}",
@@ -139,6 +156,7 @@ def _add_ends(router: APIRouter, parts: GatewayParts) -> None:
             "ok": True,
             "intent": intent_document(change.intent),
             "event": event_document(change.events[-1]),
+            "completion_delivery": completion_delivery(change.intent),
         }
 
     @router.post(
@@ -169,27 +187,30 @@ def _add_agents(router: APIRouter, parts: GatewayParts) -> None:
         "/v1/agents/{address:path}/intents/stream",
         operation_id="streamAgentIntents",
         summary="What is put to an agent, as it comes",
-        description="The address without agent://, for example household/owner. Reading an intent delivers it. "
-        "After one that was removed meanwhile, everything unanswered comes again.",
+        description="The address without agent://, for example household/owner. Reading an intent delivers it. `seq` "
+        "is its place in this stream. After one that was removed meanwhile, everything unanswered comes again.",
         response_class=StreamingResponse,
         responses=_STREAM,
     )
     async def incoming(
         address: Annotated[str, Path(max_length=200)],
         caller: Caller,
-        since: Annotated[str | None, Query(pattern=UUID, description="The last intent you have seen.")] = None,
+        since: Place = None,
         wait_seconds: Wait = 30.0,
+        status: Statuses = None,
     ) -> StreamingResponse:
         agent = parts.agency.sender(caller, checked_address(f"agent://{address}", "address"), "address")
-        seen = since.lower() if since else None
+        seen = place_of(since)
+        wanted = {"statuses": statuses_of(status)} if status else {}
 
         async def fetch() -> tuple[list[StreamEvent], bool]:
             nonlocal seen
-            found = await parts.threads.inbox.arrived(agent, after=seen, limit=_PAGE)
-            seen = found[-1].id if found else seen
-            delivered = [await parts.threads.fetched(agent, one) for one in found]
+            found = await parts.threads.inbox.arrived(agent, after=seen, limit=_PAGE, **wanted)
+            seen = found[-1][0] if found else seen
+            delivered = [(place, await parts.threads.fetched(agent, one)) for place, one in found]
             return [
-                StreamEvent(name="intent.submitted", id=one.id, data=intent_document(one)) for one in delivered
+                StreamEvent(name="intent.submitted", id=one.id, data={**intent_document(one), "seq": place})
+                for place, one in delivered
             ], False
 
         return stream(fetch, parts.signal, parts.clock, wait_seconds)

@@ -53,8 +53,9 @@ class SubmitRequest(Strict):
 class SubmitAnswer(BaseModel):
     ok: bool
     intent_id: str
-    status: ReceiptWord
+    status: Lifecycle
     lifecycle_status: Lifecycle
+    legacy_status: ReceiptWord
     created_at: str
 
 
@@ -68,8 +69,9 @@ class IntentBody(BaseModel):
     payload: dict[str, Any]
     metadata: dict[str, str]
     reply_to: str | None
-    status: ReceiptWord
+    status: Lifecycle
     lifecycle_status: Lifecycle
+    legacy_status: ReceiptWord
     waiting_reason: str | None
     seq: int
     macro_id: str | None
@@ -109,10 +111,18 @@ class ResolveIntentRequest(Strict):
     reason: Annotated[Text | None, Field(max_length=2000)] = None
 
 
+class CompletionDelivery(BaseModel):
+    delivered: bool
+    reason: Literal["in_inbox", "reply_to_not_set"]
+    reply_to: str | None
+    thread_id: str
+
+
 class ResolveIntentAnswer(BaseModel):
     ok: bool
     intent: IntentBody
     event: EventBody
+    completion_delivery: CompletionDelivery
 
 
 class ResumeRequest(Strict):

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
-from postroom.domain.intent import APPROVAL, AgentIntent, IntentChange, IntentStatus, WaitingReason
+from postroom.domain.intent import (
+    APPROVAL,
+    AgentIntent,
+    IntentChange,
+    IntentEventType,
+    IntentStatus,
+    WaitingReason,
+)
 from postroom.domain.time import to_text
-from postroom.work.intents.moves import MoveContext, moved, then, unchanged
+from postroom.work.intents.moves import MoveContext, moved, noted, then, unchanged
 
 # The words the question itself names; questions that left before these stood on them said "yes" or "no".
 APPROVE_WORD: Final = "approve"
@@ -53,6 +61,12 @@ def undecided(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChan
     if intent.status is not IntentStatus.IN_PROGRESS:
         seen = moved(intent, IntentStatus.IN_PROGRESS, moment, payload={"undecided": True})
     return IntentChange(intent=seen.intent, events=seen.events, says={"author": moment.actor, "message": text})
+
+
+def said_after(intent: AgentIntent, text: str, moment: MoveContext) -> IntentChange:
+    """Words in a thread that is over, of any of those it concerns; they change nothing in it."""
+    change = noted(intent, IntentEventType.MESSAGE, moment)
+    return replace(change, says={"author": moment.actor, "message": text})
 
 
 def decided(intent: AgentIntent, *, approve: bool, comment: str, moment: MoveContext) -> IntentChange:

@@ -24,6 +24,21 @@ def first_receipt(intent: AgentIntent) -> dict[str, Any]:
     return receipt(replace(intent, status=IntentStatus.SUBMITTED))
 
 
+def in_protocol_words(told: dict[str, Any]) -> dict[str, Any]:
+    """A receipt as the gateway gives it: `status` says the protocol's word, `legacy_status` the specification's."""
+    return {**told, "status": told["lifecycle_status"], "legacy_status": told["status"]}
+
+
+def completion_delivery(intent: AgentIntent) -> dict[str, Any]:
+    """How the end of an intent reaches the agent that was to have it; the thread stands in its inbox at once."""
+    return {
+        "delivered": intent.reply_to is not None,
+        "reason": "reply_to_not_set" if intent.reply_to is None else "in_inbox",
+        "reply_to": intent.reply_to,
+        "thread_id": intent.id,
+    }
+
+
 def intent_document(intent: AgentIntent) -> dict[str, Any]:
     reminders = sum(1 for step in intent.plan[: intent.position] if step.kind == "remind")
     return {
@@ -36,8 +51,9 @@ def intent_document(intent: AgentIntent) -> dict[str, Any]:
         "payload": dict(intent.payload),
         "metadata": dict(intent.metadata),
         "reply_to": intent.reply_to,
-        "status": RECEIPT[intent.status],
+        "status": str(intent.status),
         "lifecycle_status": str(intent.status),
+        "legacy_status": RECEIPT[intent.status],
         "waiting_reason": str(intent.waiting_reason) if intent.waiting_reason else None,
         "seq": intent.seq,
         "macro_id": intent.macro_id,

@@ -21,7 +21,7 @@ from postroom.domain.ports import Clock
 from postroom.domain.time import to_text
 from postroom.system.signal import Signal
 from postroom.work.intents.acting import Acting, check_may_answer
-from postroom.work.intents.answering import answer_payload, answered, decided
+from postroom.work.intents.answering import answer_payload, answered, decided, said_after
 from postroom.work.intents.directory import Directory
 from postroom.work.intents.moves import MoveContext, moved, noted, unchanged
 from postroom.work.intents.receipt import event_document, intent_document
@@ -96,8 +96,10 @@ class Threads:
 
     async def reply(self, acting: Acting, thread_id: str, message: str) -> AgentIntent:
         def decide(intent: AgentIntent) -> IntentChange:
-            check_may_answer(intent, acting)
             moment = self._moment(acting)
+            if not intent.is_open:
+                return said_after(intent, message, moment)
+            check_may_answer(intent, acting)
             return answered(intent, answer_payload(message, moment), moment)
 
         return await self._change(acting, thread_id, decide)

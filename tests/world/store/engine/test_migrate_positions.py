@@ -101,7 +101,7 @@ async def test_what_was_written_before_has_its_place(kind: str, tmp_path: Path, 
             (BOB, made["asked"]): 4,
         }
         found = await StoredInbox(database).arrived(CLEO, after=made["asked"], limit=10)
-        assert [one.id for one in found] == [made["old"]]
+        assert [one.id for _, one in found] == [made["old"]]
         new = await early.ask()
         assert (await database.read(placed_events))[10:] == [(new.id, 1), (new.id, 2)]
     finally:

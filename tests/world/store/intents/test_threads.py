@@ -55,7 +55,7 @@ async def written(database: Database, agent: str = ANN) -> list[str]:
 
 
 async def arrived(database: Database, agent: str, after: str | None) -> list[str]:
-    return [one.id for one in await StoredInbox(database).arrived(agent, after=after, limit=10)]
+    return [one.id for _, one in await StoredInbox(database).arrived(agent, after=after, limit=10)]
 
 
 async def before_its_events_are_written(held: Held, host: Host, intent: AgentIntent) -> None:

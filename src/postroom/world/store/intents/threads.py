@@ -29,22 +29,31 @@ class StoredInbox:
         asked = asked.order_by(intents.c.id.desc()).limit(limit)
         return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
 
-    async def arrived(self, agent: str, *, after: str | None, limit: int) -> Sequence[AgentIntent]:
+    async def arrived(
+        self, agent: str, *, after: str | int | None, limit: int, statuses: Sequence[IntentStatus] = _UNANSWERED
+    ) -> Sequence[tuple[int, AgentIntent]]:
         """
-        Open intents put to this agent, in the order in which they were put to it.
+        Intents put to this agent, each with its place, in the order in which they were put to it.
 
-        After one that is not known any more come all: better to show a question twice than never.
+        `after` is a place or an intent. After one that is not known any more come all: better to show a question
+        twice than never.
         """
         member = intent_members.alias()
         place = select(member.c.position).where(member.c.agent == agent, member.c.intent_id == after)
         asked = (
             _of(agent)
-            .where(intents.c.from_agent != agent, intents.c.status.in_([str(one) for one in _UNANSWERED]))
-            .where(intent_members.c.position > func.coalesce(place.scalar_subquery(), 0))
+            .add_columns(intent_members.c.position.label("place"))
+            .where(intents.c.from_agent != agent, intents.c.status.in_([str(one) for one in statuses]))
+            .where(
+                intent_members.c.position
+                > (after if isinstance(after, int) else func.coalesce(place.scalar_subquery(), 0))
+            )
             .order_by(intent_members.c.position)
             .limit(limit)
         )
-        return await self._database.read(lambda connection: [read_intent(row) for row in connection.execute(asked)])
+        return await self._database.read(
+            lambda connection: [(row.place, read_intent(row)) for row in connection.execute(asked)]
+        )
 
     async def concerns(self, agent: str, intent_id: str) -> bool:
         asked = select(intent_members.c.agent).where(
