@@ -13,10 +13,12 @@ from typing import Any
 
 import yaml
 
+from postroom.domain.correction import CorrectionStatus, How
 from postroom.domain.delivery import Intent, Message, Status
 from postroom.domain.ids import DeliveryId
 from postroom.doors.assistants.profile import FACES
 from postroom.doors.butler.modules.loading import check_modules
+from postroom.doors.scripts.notify_request import read_request
 from postroom.system.roster.config import parse_butler
 from postroom.system.settings import Settings
 from postroom.work.approvals.rules import parse_constraints
@@ -60,6 +62,15 @@ def _notify_answer(document: Mapping[str, Any]) -> None:
     assert document["delivery"]["status"] in list(Status)
 
 
+def _correction_answer(document: Mapping[str, Any]) -> None:
+    assert document["status"] in list(CorrectionStatus) and document["how"] in list(How)
+    assert document.keys() == {"status", "revises", "delivery_id", "how", "message"}
+
+
+def _notify_request(document: Mapping[str, Any]) -> None:
+    read_request(json.dumps(document).encode(), None)
+
+
 def _rule(document: Mapping[str, Any]) -> None:
     parse_constraints(document)
 
@@ -91,6 +102,8 @@ def _gemini_hook(document: Mapping[str, Any]) -> None:
 JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "mcp": _mcp,
     "notify answer": _notify_answer,
+    "correction answer": _correction_answer,
+    "notify request": _notify_request,
     "approval rule": _rule,
     "adapt request": _adapt,
     "webhook message": _webhook_message,

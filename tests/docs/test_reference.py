@@ -60,9 +60,13 @@ def test_a_table_of_channels_that_is_something_else_is_named(changed: subprocess
 def test_the_table_says_of_every_kind_what_it_declares() -> None:
     rows = dict(zip(KINDS, channels_table("").splitlines()[2:], strict=True))
 
-    assert rows["telegram"].endswith("| buttons | yes | a second copy is marked | yes | 4,096 characters |")
-    assert rows["slack"].endswith("| up to 25 buttons | yes | is asked first | yes | 3,000 characters |")
-    assert rows["webhook"].endswith("| links | no | drops copies for 1 day | yes | any text |")
+    assert rows["telegram"].endswith(
+        "| buttons | yes | a second copy is marked | yes | 4,096 characters | 50 MB each |"
+    )
+    assert rows["slack"].endswith("| up to 25 buttons | yes | is asked first | yes | 3,000 characters | 100 MB each |")
+    assert rows["webhook"].endswith(
+        "| links | no | drops copies for 1 day | yes | any text | 256 KiB each, 1 MiB in all |"
+    )
     assert "| yes | no | no | no | links | no | a second copy is marked | no |" in rows["apprise"]
     assert "drops copies for 2 minutes" in rows["discord"]
 

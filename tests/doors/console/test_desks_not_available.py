@@ -14,6 +14,7 @@ from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.rules_page import RulePages, approvals_section
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.guard.tool_policy import person
+from postroom.testing.held_files import HeldFiles
 
 
 class AwayTools:
@@ -35,7 +36,7 @@ class AwaySandbox:
 
 
 async def test_approvals_without_the_messenger_are_not_nothing() -> None:
-    pages = ApprovalPages(decisions=AWAY, is_on=True, letters=())
+    pages = ApprovalPages(decisions=AWAY, is_on=True, letters=(), files=HeldFiles())
     shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=True, channels=["email"]), person))
 
     assert "This source is not available just now." in shown
@@ -43,7 +44,7 @@ async def test_approvals_without_the_messenger_are_not_nothing() -> None:
 
 
 async def test_approvals_that_are_off_say_so() -> None:
-    pages = ApprovalPages(decisions=AWAY, is_on=False, letters=())
+    pages = ApprovalPages(decisions=AWAY, is_on=False, letters=(), files=HeldFiles())
     shown = await opened(approvals_section(pages, RulePages(standing=AWAY, is_on=False, channels=["email"]), person))
 
     assert "Approvals are off" in shown
