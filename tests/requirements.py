@@ -634,6 +634,11 @@ ATTENTION: Sections = {
         "questions-wait": "A question is not shown in quiet hours, and its time does not run out unseen.",
         "receipts": "What becomes of a delivery later comes back to its notice; a refusal by approval takes no other way.",
     },
+    "At the doors": {
+        "fields": "The six wishes are taken by every door that sends; what is wrong is named and nothing is stored.",
+        "who-may": "Agents withdraw their own notices; only people act for themselves, and the owner for all.",
+        "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
+    },
 }
 
 

@@ -30,7 +30,7 @@ _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once un
 OWN_KEY: Final = frozenset({"/v1/asks", "/v1/intents", "/v1/notify"})  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK)
-NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
+NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Once:
 
 
 def answered_by_key(path: str) -> bool:
-    return path.startswith(_KEYED) and path not in NOTHING_MADE and not has_own_key(path)
+    return path.startswith(_KEYED) and NOTHING_MADE.fullmatch(path) is None and not has_own_key(path)
 
 
 def has_own_key(path: str) -> bool:

@@ -18,6 +18,7 @@ from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.attention import attending, build_attention
+from postroom.app.attention_doors import assistants_attend, attention_acts, attention_routers, butler_attends
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
@@ -42,6 +43,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.assistants.assistant_tools import add_tools
+from postroom.doors.attention.acts import AttentionActs
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.modules.loading import check_modules, loaded_modules
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
@@ -136,6 +138,7 @@ class _Builder:
         self._approvals: Approvals | None = None
         self._asking: AskingParts  # as soon as there is a store
         self._attention: Attention
+        self._acts: AttentionActs
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -156,6 +159,7 @@ class _Builder:
             inbox = await self._open_inbox(store)
             self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint)
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            self._acts = attention_acts(self._settings, store, self._attention, self._clock)
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
@@ -234,6 +238,7 @@ class _Builder:
         for butler in self._butlers:
             server = self._servers[butler.name]
             butler_asks(server, butler, self._asking)
+            butler_attends(server, butler, self._acts)
             butler.modules.add_tools(server, server.policy)
             self._peers.add(butler.name, server)
         await self._peers.connect()
@@ -311,7 +316,9 @@ class _Builder:
     async def _build_plain_doors(self, store: OpenedStore) -> None:
         door = await script_door(self._settings, store, self._peers, self._clock, self._mint)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store)]
+        self._routers += attention_routers(self._acts)
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
+        self._assistant_doors.append(lambda server: assistants_attend(server, self._acts, self._tokens))
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(
@@ -335,8 +342,12 @@ class _Builder:
         approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._asking, self._loops)
         )
-        butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane)))
-        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals)
+        butler = await self._butler(
+            config, world, plane, StraightToDelivery(sender_status(store, plane, self._attention))
+        )
+        parts = messenger_parts(
+            self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals, self._attention
+        )
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)
         self._servers[MESSENGER] = server

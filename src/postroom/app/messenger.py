@@ -12,6 +12,8 @@ from postroom.doors.messenger.execute import Execute
 from postroom.doors.messenger.server import MessengerParts
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.notice_outcome import NoticeOutcomes
 from postroom.work.delivery.dead_letters import DeadLetters
 from postroom.work.delivery.dry_run import DryRun
 from postroom.work.delivery.health import DeliveryHealth
@@ -31,12 +33,13 @@ def messenger_parts(
     clock: Clock,
     mint: IdMint,
     approvals: Approvals | None = None,
+    attention: Attention | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
     path, names = plane.acceptance, frozenset(plane.known_channels)
     wait_seconds = settings.delivery.notify_wait_seconds
     return MessengerParts(
-        execute=Execute(plane=plane, status=sender_status(store, plane), clock=clock),
+        execute=Execute(plane=plane, status=sender_status(store, plane, attention), clock=clock),
         channel_tools=ChannelTools(plane=plane, clock=clock, mint=mint.mint, wait_seconds=wait_seconds),
         tracking=Tracking(record=StoredDeliveries(store.database), channel_names=names),
         dead_letters=DeadLetters(
@@ -63,5 +66,9 @@ def messenger_parts(
     )
 
 
-def sender_status(store: OpenedStore, plane: Plane) -> SenderStatus:
-    return SenderStatus(record=StoredDeliveries(store.database), replays=plane.acceptance.ledger)
+def sender_status(store: OpenedStore, plane: Plane, attention: Attention | None = None) -> SenderStatus:
+    return SenderStatus(
+        record=StoredDeliveries(store.database),
+        replays=plane.acceptance.ledger,
+        notices=NoticeOutcomes(attention=attention) if attention is not None else None,
+    )

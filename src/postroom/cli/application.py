@@ -18,7 +18,7 @@ _LISTED = {
     "login": ("login:login", "Print a link that signs you in to the console; it works once, for ten minutes."),
     "notify": (
         "notify:notify",
-        "Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere.",
+        "Send a message; exits with 0 when delivered, accepted or held. POSTROOM_URL names a household elsewhere.",
     ),
     "ask": (
         "ask:ask",

@@ -1,0 +1,49 @@
+"""The doors of attention, put together: the tools of every butler and of the assistants, and REST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from mcp.server.mcpserver import MCPServer
+
+from postroom.app.address_book import Approvers
+from postroom.app.known_channels import known_channels
+from postroom.app.people import household_people
+from postroom.app.store import OpenedStore
+from postroom.domain.ports import Clock
+from postroom.doors.attention.acts import AttentionActs
+from postroom.doors.attention.notice_routes import notice_router
+from postroom.doors.attention.person_routes import attention_router
+from postroom.doors.attention.policy_body import PolicyBodies
+from postroom.doors.attention.tools import AGENTS_TOOLS, PERSONS_TOOLS, AttentionToolParts, add_attention_tools
+from postroom.doors.attention.who_may import WhoMay
+from postroom.doors.butler.daemon import Butler
+from postroom.doors.guard.guarded_server import GuardedServer
+from postroom.doors.guard.http import Verifier
+from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, anyone, butler
+from postroom.system.settings import Settings
+from postroom.work.attention.attention import Attention
+
+
+def attention_acts(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionActs:
+    people = household_people(settings, store, clock)
+    decides = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
+    bodies = PolicyBodies(attention=attention, people=people, channels=known_channels(settings))
+    return AttentionActs(attention=attention, bodies=bodies, may=WhoMay(decides))
+
+
+def attention_routers(acts: AttentionActs) -> list[APIRouter]:
+    return [notice_router(acts), attention_router(acts)]
+
+
+def butler_attends(server: GuardedServer, one: Butler, acts: AttentionActs) -> None:
+    """The butler takes its own notices back; what is done in a person's name answers to people alone."""
+    add_attention_tools(server, AttentionToolParts(acts=acts, verifier=one.verifier))
+    server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
+
+
+def assistants_attend(server: MCPServer[Any], acts: AttentionActs, verifier: Verifier) -> dict[str, Rule]:
+    """Everyone with a token may ask; the acts say who may do what."""
+    add_attention_tools(server, AttentionToolParts(acts=acts, verifier=verifier))
+    return dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), anyone)
