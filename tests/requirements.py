@@ -631,7 +631,6 @@ ATTENTION: Sections = {
         "acts": "Acknowledge, snooze, withdraw, mute and away are each one dated fact.",
         "household-policy": "The household's policy stands in the settings; what is wrong in it is named at start.",
         "why-notice": "`why` says who held a notice, why and until when.",
-        "questions-wait": "A question is not shown in quiet hours, and its time does not run out unseen.",
         "receipts": "What becomes of a delivery later comes back to its notice; a refusal by approval takes no other way.",
     },
     "At the doors": {

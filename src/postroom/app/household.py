@@ -70,6 +70,7 @@ from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
+from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
@@ -157,9 +158,10 @@ class _Builder:
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
-            self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint)
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
             self._acts = attention_acts(self._settings, store, self._attention, self._clock)
+            times = QuestionTimes(book=self._attention.book)
+            self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint, times)
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)

@@ -20,6 +20,7 @@ from postroom.work.attention.turn import Turn
 
 REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
 _MARGIN_US: Final = seconds(60)
+_FRESH_US: Final = seconds(1)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class NoticeBook:
     policies: PolicyBook = field(init=False)
     known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
     _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
+    _read_us: int = field(init=False, default=-_FRESH_US)
     _steps: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -46,8 +48,14 @@ class NoticeBook:
         """There is no policy and there are no rows: nothing needs to be asked."""
         return self.household is None and not self.known
 
+    async def keep_fresh(self) -> None:
+        """Where no loop does: what another process set is known within a second."""
+        if self.clock.now_us() - self._read_us >= _FRESH_US:
+            await self.refresh()
+
     async def refresh(self) -> None:
         texts = await self.store.policies()
+        self._read_us = self.clock.now_us()
         self._read = {name: self._reading(name, text) for name, text in texts.items()}
         people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
         household = await self._by_id(self.household) if self.household is not None else None

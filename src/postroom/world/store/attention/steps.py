@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from postroom.domain.notice_rows import Changes, Loaded, NoticeRow, SendRow, Wanted
+from postroom.domain.notice_rows import Changes, DigestRow, Loaded, NoticeRow, SendRow, Wanted
 from postroom.world.store.attention.rows import (
     digest_of,
     log_values,
@@ -46,7 +46,7 @@ def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
         person=person_of(known),
         notices=tuple(found.values()),
         sends=tuple(sends.values()),
-        digests=tuple(_named(connection, select(digests), digests.c.id, named, digest_of)),
+        digests=tuple(_digests(connection, person, named, wanted)),
     )
 
 
@@ -74,6 +74,13 @@ def _sends(connection: Connection, person: str, wanted: Wanted, found: list[Noti
         named |= {key for name in ("send", "step_send", "repeat_send") if (key := standing.get(name))}
     missing = named - rows.keys()
     return [*rows.values(), *_named(connection, mine, table.key, missing, send_of)]
+
+
+def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[DigestRow]:
+    mine = select(digests).where(digests.c.person == person)
+    if wanted.everything:
+        return [digest_of(row) for row in connection.execute(mine)]
+    return _named(connection, mine, digests.c.id, named, digest_of)
 
 
 def _named(connection: Connection, query: Any, column: Any, names: set[str], read: Any) -> list[Any]:

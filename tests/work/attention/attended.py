@@ -1,0 +1,124 @@
+"""A delivery plane that asks attention first: real parts on a real database, and a clock the test turns."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tests.work.delivery.world import World, envelope
+
+from postroom.app.attention import ChannelsDown, PlaneDoorstep
+from postroom.domain.notify import parse_notify
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.carrying import Carrier
+from postroom.work.attention.considering import Considering
+from postroom.work.attention.keeper import Keeper
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.policy_request import parse_policy
+from postroom.work.delivery.plane import Plane
+from postroom.world.store.attention.attention import StoredNotices
+
+PLACES = {
+    "owner": {"telegram": "1000", "email": "owner@example.com"},
+    "ann": {"telegram": "2000", "email": "ann@example.com"},
+}
+_numbers = itertools.count()
+
+
+class Folk:
+    """The address book and the ids behind it: an owner and Ann."""
+
+    async def addresses(self, name: str, channel: str) -> Sequence[str]:
+        place = PLACES.get(name.lower(), {}).get(channel)
+        return [place] if place else []
+
+    async def channels_of(self, name: str | None) -> Sequence[str]:
+        return list(PLACES.get((name or "owner").lower(), {}))
+
+
+class Addresses(Folk):
+    async def owner(self, channel: str) -> str | None:
+        return PLACES["owner"].get(channel)
+
+
+class Names(Folk):
+    async def owner(self) -> str | None:
+        return "owner"
+
+    async def at(self, channel: str, address: str) -> str | None:
+        return next((name for name, places in PLACES.items() if places.get(channel) == address), None)
+
+    async def called(self, name: str) -> str | None:
+        return name.lower() if name.lower() in PLACES else None
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@dataclass(slots=True)
+class Killing:
+    """A way out on which the process dies: before the ledger has it, or after."""
+
+    plane: Plane
+    before: bool = False
+    after: bool = False
+
+    async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
+        if self.before:
+            raise Killed
+        outcome = await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+        if self.after:
+            raise Killed
+        return outcome
+
+
+@dataclass(slots=True)
+class Attended:
+    world: World
+    household: dict[str, Any] | None = None
+    way_out: Killing = field(init=False)
+    attention: Attention = field(init=False)
+    keeper: Keeper = field(init=False)
+    plane: Plane = field(init=False)
+
+    def __post_init__(self) -> None:
+        acceptance = replace(self.world.plane.acceptance, book=Addresses())
+        bare = replace(self.world.plane, acceptance=acceptance)
+        store = StoredNotices(self.world.database)
+        policy = parse_policy(self.household) if self.household is not None else None
+        book = NoticeBook(store=store, people=Names(), clock=self.world.clock, household=policy)
+        self.way_out = Killing(bare)
+        carrier = Carrier(book=book, queue=store, way_out=self.way_out)
+        considering = Considering(book=book, doorstep=PlaneDoorstep(acceptance=acceptance), carrier=carrier)
+        self.attention = Attention(book=book, considering=considering)
+        self.keeper = Keeper(book=book, queue=store, carrier=carrier, channels_down=ChannelsDown(bare))
+        self.plane = replace(bare, attention=self.attention)
+
+    async def notify(self, message: str = "Hello", *, wait_seconds: float = 5, **fields: Any) -> Outcome:
+        request_id = fields.pop("request_id", f"request-{next(_numbers)}")
+        fields = {"recipient": None, **fields}
+        outgoing = parse_notify(envelope(message, **fields), self.world.plane.known_channels)
+        return await self.plane.submit(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+
+    async def look(self, rounds: int = 4) -> None:
+        """As often as it takes for what was decided to arrive and to be noted."""
+        for _ in range(rounds):
+            await self.keeper.look()
+            await self.world.idle()
+
+    async def later(self, seconds: float) -> None:
+        await self.world.advance(seconds)
+        await self.look()
+
+    def restarted(self) -> Attended:
+        """Another process on the same database."""
+        return Attended(self.world, self.household)
+
+    @property
+    def texts(self) -> list[str]:
+        return [*self.world.telegram.texts, *self.world.email.texts]

@@ -1,0 +1,319 @@
+"""The service of attention on a real plane: what waits, leaves, comes back and is accounted for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from tests.clock import FakeClock
+from tests.work.attention.attended import Attended, Killed
+from tests.work.delivery.world import Parts, World, envelope, generous, living_world
+
+from postroom.domain.errors import Refused, TargetUnavailable, ValidationError
+from postroom.domain.notice_states import NoticeState
+from postroom.domain.notify import parse_notify
+from postroom.domain.outcome import AnswerStatus, Outcome
+from postroom.domain.time import seconds
+from postroom.work.attention.absence import Absence
+from postroom.work.attention.policy import Policy
+from postroom.work.attention.policy_request import parse_policy
+from postroom.work.delivery.plane import Plane
+from postroom.world.store.tables.attention import attention_log, notices
+
+NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}]}  # the clock starts at midnight
+EVERYTHING = {"preset": "everything"}
+HOUR = 3600.0
+NIGHT_SECONDS = 600.0
+S = NoticeState
+
+
+@pytest.fixture
+async def world(tmp_path: Path, clock: FakeClock) -> AsyncIterator[World]:
+    async with living_world(tmp_path / "postroom.db", clock, Parts(policy=generous())) as world:
+        yield world
+
+
+async def state_of(house: Attended, answer: Outcome) -> NoticeState:
+    view = await house.attention.notice(answer.notice_id or "")
+    assert view is not None
+    return view.state
+
+
+async def all_accounted(house: Attended) -> None:
+    assert (await house.attention.figures()).unaccounted == ()
+    assert await house.attention.audit() == ()
+
+
+@pytest.mark.requirement("attention:deferred")
+async def test_a_message_in_quiet_hours_leaves_when_they_end(world: World) -> None:
+    house = Attended(world, NIGHT)
+    answer = await house.notify("Good morning")
+    ends_us = world.clock.now_us() + seconds(NIGHT_SECONDS)
+    assert (answer.status, answer.until_us, answer.reasons) == (AnswerStatus.DEFERRED, ends_us, ("quiet",))
+    assert await world.rows() == []
+
+    await house.later(NIGHT_SECONDS - 1)
+    assert house.texts == []
+    await house.later(1)
+    assert house.texts == ["Good morning"]
+    assert await state_of(house, answer) is S.SENT
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:neutral")
+async def test_without_a_policy_nothing_is_read_or_written_for_attention(world: World) -> None:
+    house = Attended(world)
+    await house.keeper.look()
+    asked_without = await _transactions(world, world.plane, "a")
+    assert await _transactions(world, house.plane, "b") == asked_without
+    assert await world.rows(notices) == []
+
+
+async def _transactions(world: World, plane: Plane, request_id: str) -> int:
+    outgoing = parse_notify(envelope("Hello"), plane.known_channels)
+    await world.idle()
+    finished = world.database.finished
+    await plane.submit(outgoing, request_id=request_id, wait_seconds=5)
+    await world.idle()
+    return world.database.finished - finished
+
+
+@pytest.mark.requirement("attention:one-key-one-notice")
+async def test_the_same_key_is_the_same_notice_and_with_other_words_refused(world: World) -> None:
+    house = Attended(world, NIGHT)
+    first = await house.notify("Hello", idempotency_key="k")
+    again = await house.notify("Hello", idempotency_key="k")
+    other = await house.notify("Other", idempotency_key="k")
+    assert (again.status, again.notice_id) == (AnswerStatus.DEFERRED, first.notice_id)
+    assert other.error is not None and other.error.fields[0].code == "key_reused"
+    assert len(await world.rows(notices)) == 1
+
+
+async def test_a_key_the_ledger_knows_from_before_a_policy_stays_that_delivery(world: World) -> None:
+    before = await Attended(world).notify("Hello", idempotency_key="k")
+    again = await Attended(world, NIGHT).notify("Hello", idempotency_key="k")
+    assert (again.status, again.delivery_id) == (AnswerStatus.OK, before.delivery_id)
+
+
+@pytest.mark.requirement("attention:one-key-one-notice")
+async def test_what_can_never_be_sent_is_refused_at_once_and_not_held(world: World) -> None:
+    house = Attended(world, NIGHT)
+    answer = await house.notify("Hello", recipient="a stranger without an address")
+    assert isinstance(answer.error, ValidationError)
+    assert await world.rows(notices) == []
+
+
+async def test_a_stranger_has_no_policy(world: World) -> None:
+    answer = await Attended(world, NIGHT).notify("Hello", recipient="999")
+    assert (answer.status, answer.notice_id) == (AnswerStatus.OK, None)
+
+
+async def test_when_the_store_is_away_nothing_is_sent_past_a_policy(world: World) -> None:
+    house = Attended(world, NIGHT)
+    world.database.away = True
+    answer = await house.notify("Hello")
+    assert (answer.status, answer.retryable) == (AnswerStatus.ERROR, True)
+    assert house.texts == []
+
+
+@pytest.mark.requirement("attention:kill-safe")
+@pytest.mark.parametrize("place", ["before", "after"])
+async def test_killed_while_handing_over_the_next_process_makes_one_delivery(world: World, place: str) -> None:
+    house = Attended(world, EVERYTHING)
+    setattr(house.way_out, place, True)
+    with pytest.raises(Killed):
+        await house.notify("Hello", idempotency_key="k")
+    next_one = house.restarted()
+    await next_one.later(61)  # its lease is over
+
+    assert len(house.texts) == 1
+    assert (await next_one.notify("Hello", idempotency_key="k")).status is AnswerStatus.OK
+    assert len(house.texts) == 1
+    await all_accounted(next_one)
+
+
+@pytest.mark.requirement("attention:kill-safe")
+async def test_killed_before_the_delivery_is_noted_the_next_process_notes_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = Attended(world, NIGHT)
+    answers = [await house.notify(f"Note {number}") for number in range(3)]
+
+    async def killed(*_: object) -> bool:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(house.keeper.queue), "handed_over", killed)
+        await world.advance(NIGHT_SECONDS)
+        with pytest.raises(Killed):
+            await house.look()
+    await house.restarted().later(61)
+
+    assert len(house.texts) == 1 and house.texts[0].startswith("3 notices")
+    assert {await state_of(house, one) for one in answers} == {S.DIGESTED}
+    await all_accounted(house.restarted())
+
+
+@pytest.mark.requirement("attention:kill-safe")
+async def test_an_answer_of_the_store_that_was_lost_leaves_one_notice(world: World) -> None:
+    house = Attended(world, NIGHT)
+    world.database.lost_answers = 1
+    lost = await house.notify("Hello", idempotency_key="k")
+    assert lost.status is AnswerStatus.ERROR and lost.retryable
+    again = await house.notify("Hello", idempotency_key="k")
+    assert again.status is AnswerStatus.DEFERRED
+    assert len(await world.rows(notices)) == 1
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:rejudged")
+async def test_a_change_of_policy_judges_what_waits_in_the_same_transaction(world: World) -> None:
+    house = Attended(world, NIGHT)
+    answer = await house.notify("Hello")
+    before = await house.attention.policy("owner")
+    after = await house.attention.set_policy("owner", parse_policy({"quiet_hours": []}))
+    assert before[1] != after
+    assert await state_of(house, answer) is S.RELEASED
+    await house.look()
+    assert await state_of(house, answer) is S.SENT
+    assert (await house.attention.policy("owner"))[0] == Policy(quiet_hours=())
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:acts")
+async def test_each_act_is_one_fact(world: World) -> None:
+    house = Attended(world, NIGHT)
+    attention = house.attention
+    held = await house.notify("Hello", supersedes="mine")
+    name, until = held.notice_id or "", world.clock.now_us() + seconds(9 * HOUR)
+
+    assert (await attention.snooze(name, until, "owner")).until_us == until
+    with pytest.raises(ValidationError):
+        await attention.snooze(name, world.clock.now_us(), "owner")
+    with pytest.raises(Refused, match="no such notice"):
+        await attention.withdraw("gardener", notice_id=name)
+    (gone,) = await attention.withdraw("health", key="mine")
+    assert gone.state is S.WITHDRAWN
+    with pytest.raises(Refused, match="cannot be acknowledged"):
+        await attention.ack(name, "owner")
+    facts = [row["kind"] for row in await world.rows(attention_log) if row["kind"] != "Decision"]
+    assert facts == ["NoticeAccepted", "Snoozed", "Withdrawn"]
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:acts")
+async def test_a_key_that_is_withdrawn_before_it_came_is_not_sent(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    assert await house.attention.withdraw("health", key="later") == ()
+    answer = await house.notify("Too late", supersedes="later")
+    assert (answer.status, answer.reasons) == (AnswerStatus.DEFERRED, ("tombstone",))
+    assert house.texts == []
+
+
+@pytest.mark.requirement("attention:acts")
+async def test_what_is_muted_is_not_sent_and_what_is_unmuted_is(world: World) -> None:
+    house = Attended(world)
+    await house.attention.mute("owner", agent="health")
+    assert (await house.notify("Psst")).reasons == ("muted",)
+    await house.attention.unmute("owner", agent="health")
+    assert (await house.notify("Hello")).status is AnswerStatus.OK
+    with pytest.raises(ValidationError):
+        await house.attention.mute("owner")
+
+
+@pytest.mark.requirement("attention:acts")
+async def test_who_is_away_hears_nothing_and_the_delegate_instead(world: World) -> None:
+    house = Attended(world)
+    now = world.clock.now_us()
+    await house.attention.away("owner", Absence(start_us=now, end_us=now + seconds(HOUR), delegate="ann"))
+    assert (await house.notify("For you")).status is AnswerStatus.OK
+    assert [call.message.address for call in world.telegram.calls] == ["2000"]
+    await house.attention.away("owner", None)
+    assert await house.attention.absences("owner") == ()
+
+
+@pytest.mark.requirement("attention:acts")
+async def test_an_urgent_notice_goes_further_until_it_is_acknowledged(world: World) -> None:
+    house = Attended(world, {"repeat_seconds": [], "escalation": [{"after_seconds": 600, "person": "Ann"}]})
+    answer = await house.notify("The cellar is wet", urgency="time_sensitive", needs_ack=True)
+    assert await state_of(house, answer) is S.WAITING
+    await house.later(601)
+    assert [call.message.address for call in world.telegram.calls] == ["1000", "2000"]
+    assert (await house.attention.ack(answer.notice_id or "", "ann")).state is S.ACKNOWLEDGED
+    assert (await house.attention.ack(answer.notice_id or "", "ann")).state is S.ACKNOWLEDGED
+    await house.later(1800)
+    assert len(world.telegram.calls) == 2
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_a_send_that_failed_for_good_takes_another_way(world: World) -> None:
+    house = Attended(world, {"fallback": ["email"]})
+    world.telegram.script.append(ValidationError("no such chat"))
+    answer = await house.notify("Hello")
+    assert answer.status is AnswerStatus.ERROR
+    await house.look()
+    assert [call.message.address for call in world.email.calls] == ["owner@example.com"]
+    assert await state_of(house, answer) is S.SENT
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_what_is_refused_for_now_is_held_and_tried_again(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    held = house.way_out.plane
+    house.way_out.plane = Refusing()  # type: ignore[assignment]
+    answer = await house.notify("Hello")
+    assert answer.status is AnswerStatus.ACCEPTED and answer.notice_id
+    assert await state_of(house, answer) is S.HELD
+    house.way_out.plane = held
+    await house.later(31)
+    assert await state_of(house, answer) is S.SENT
+    await all_accounted(house)
+
+
+class Refusing:
+    async def submit(self, *_: object, request_id: str, **__: object) -> Outcome:
+        error = TargetUnavailable("not now", retry_after_seconds=30)
+        return Outcome(status=AnswerStatus.ERROR, request_id=request_id, error=error, retryable=True)
+
+
+async def test_the_plan_says_what_then_happens(world: World) -> None:
+    house = Attended(world, NIGHT)
+    answer = await house.notify("Good morning")
+    (item,) = await house.attention.plan(answer.notice_id or "")
+    assert item.mapping()["what"] == "release" and item.at_us == answer.until_us
+    assert await house.attention.person_plan("owner") == (item,)
+
+
+async def test_a_preview_says_what_a_policy_would_have_changed(world: World) -> None:
+    house = Attended(world, NIGHT)
+    for number in range(3):
+        await house.notify(f"Note {number}")
+    await house.later(NIGHT_SECONDS)
+    words = await house.attention.preview("owner", parse_policy({"quiet_hours": []}))
+    assert "2 more interruptions" in words
+    assert await house.attention.preview("owner", None) == ()
+
+
+async def test_cells_can_be_listed_and_paged(world: World) -> None:
+    house = Attended(world, NIGHT)
+    answers = [await house.notify(f"Note {number}") for number in range(3)]
+    listed = await house.attention.notices("owner", "held", limit=2)
+    rest = await house.attention.notices("owner", "held", before=listed[-1].id)
+    assert {one.id for one in (*listed, *rest)} == {one.notice_id for one in answers}
+    assert await house.attention.notices("owner", "sent") == []
+    with pytest.raises(ValidationError):
+        await house.attention.notices("owner", "nowhere")
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_a_notice_that_waits_for_its_channel_leaves_when_that_is_back_also_after_a_restart(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    house.attention.book.down = frozenset({"telegram"})
+    answer = await house.notify("Hello")
+    assert (answer.status, answer.reasons) == (AnswerStatus.DEFERRED, ("channel",))
+    await house.restarted().look()
+    assert await state_of(house, answer) is S.SENT
+    await all_accounted(house)
