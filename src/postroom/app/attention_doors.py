@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 
 from postroom.app.address_book import Approvers
+from postroom.app.attention import build_attention
 from postroom.app.known_channels import known_channels
-from postroom.app.people import household_people
+from postroom.app.people import household_people, opened_store_of_people
 from postroom.app.store import OpenedStore
 from postroom.domain.ports import Clock
 from postroom.doors.attention.acts import AttentionActs
@@ -22,6 +25,7 @@ from postroom.doors.butler.daemon import Butler
 from postroom.doors.guard.guarded_server import GuardedServer
 from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, anyone, butler
+from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.attention.attention import Attention
 
@@ -31,6 +35,16 @@ def attention_acts(settings: Settings, store: OpenedStore, attention: Attention,
     decides = answers_for_themselves(Approvers(settings.approvals.approvers, store.household))
     bodies = PolicyBodies(attention=attention, people=people, channels=known_channels(settings))
     return AttentionActs(attention=attention, bodies=bodies, may=WhoMay(decides))
+
+
+@asynccontextmanager
+async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
+    """Without a running household, on the same database; one that runs sees what was done there within a second."""
+    clock = SystemClock()
+    async with opened_store_of_people(settings, clock) as store:
+        attention = build_attention(settings, store, clock)
+        await attention.book.refresh()
+        yield attention_acts(settings, store, attention, clock)
 
 
 def attention_routers(acts: AttentionActs) -> list[APIRouter]:

@@ -62,6 +62,7 @@ _LISTED = {
         "prune:prune",
         "Move settled deliveries into the archive, and remove logs, sessions, read notes and old questions' words.",
     ),
+    "attention": ("attention:app", "When people are shown what agents have to say, and what will happen to it."),
     "approvals": ("approvals:app", "Decide what may be sent."),
     "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
     "people": ("people:app", "Everybody this household knows: the owner, members and contacts."),

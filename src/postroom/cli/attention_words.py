@@ -45,6 +45,31 @@ def plan_line(item: Mapping[str, Any]) -> str:
     return f"{moment_words(item['at'])}  {_WHAT.get(item['what'], item['what'])}{where}{why}{unless}"
 
 
-def notice_line(notice: Mapping[str, Any]) -> str:
-    waits = f"  {held_sentence(notice['until'], notice['reasons'])}" if notice["state"] in ("held", "accepted") else ""
-    return f"{notice['notice_id']}  {notice['state']}  {notice['agent']}: {notice['message']}{waits}"
+def figures_line(figures: Mapping[str, Any]) -> str:
+    counted = ", ".join(f"{count} {cell.replace('_', ' ')}" for cell, count in figures["cells"].items() if count)
+    broken = "".join(f"; UNACCOUNTED: {one}" for one in figures["unaccounted"])
+    return f"notices: {counted or 'none yet'}{broken}"
+
+
+def policy_lines(answer: Mapping[str, Any]) -> list[str]:
+    """What counts, and whether it is the person's own."""
+    rules = answer["rules"]
+    quiet = ", ".join(_window(one) for one in rules["quiet_hours"]) or "none"
+    own = answer["policy"]
+    lines = [
+        f"policy: {_own(own)}",
+        f"quiet hours: {quiet} ({rules['zone']})",
+        f"slots: {', '.join(rules['slots']) or 'none'}",
+    ]
+    return lines + [f"away until {moment_words(one['until'])}" for one in answer["away"]]
+
+
+def _own(policy: Mapping[str, Any] | None) -> str:
+    if policy is None:
+        return "none of their own"
+    return str(policy.get("preset") or "their own")
+
+
+def _window(window: Mapping[str, Any]) -> str:
+    days = f" on {' '.join(window['days'])}" if "days" in window else ""
+    return f"{window['from']}-{window['until']}{days}"

@@ -1,4 +1,4 @@
-"""Why a notice waits, in the words people read."""
+"""Why a message is not shown now, in a word or two; `why` says it in sentences."""
 
 from __future__ import annotations
 
@@ -7,41 +7,26 @@ from typing import Final
 
 from postroom.domain.attention import Because
 
-_B = Because
-
-BECAUSE_WORDS: Final[Mapping[Because, str]] = {
-    _B.QUIET: "quiet hours",
-    _B.SLOT: "it waits for its slot of the day",
-    _B.SNOOZE: "it was snoozed",
-    _B.BUDGET: "its sender has used up its interruptions",
-    _B.COLLECT: "it is collected with others",
-    _B.AWAY: "the person is away",
-    _B.CHANNEL: "the channel is down",
-    _B.APPROVAL: "it waits for an approval",
-    _B.RETURNED: "it could not be handed over yet",
-    _B.CEILING: "it may not be more urgent here",
-    _B.DUPLICATE: "the same was said before",
-    _B.SUPERSEDED: "a newer one takes its place",
-    _B.PARENT: "what started it has spoken",
-    _B.TOMBSTONE: "it was withdrawn before it came",
-    _B.EXPIRED: "it is too late for it",
-    _B.OVER_BUDGET: "over the number of interruptions",
-    _B.LONGEST_HOLD: "it has waited long enough",
-    _B.EMPTY_STEP: "there is no one more to reach",
-    _B.FAILED: "it could not be delivered",
-    _B.LATE: "it is late",
-    _B.MUTED: "it is muted",
-    _B.UNANSWERED: "no one acknowledged it",
-    _B.WITHDRAWN: "it was withdrawn",
-    _B.UPDATED: "it was changed",
-    _B.STEP: "the next step of the escalation",
-    _B.REPEAT: "it was not acknowledged",
+_WORDS: Final[Mapping[str, str]] = {
+    Because.QUIET: "quiet hours",
+    Because.SLOT: "its slot of the day",
+    Because.SNOOZE: "snoozed",
+    Because.BUDGET: "too many today",
+    Because.COLLECT: "collected with others",
+    Because.AWAY: "away",
+    Because.CHANNEL: "the channel is down",
+    Because.APPROVAL: "an approval",
+    Because.CEILING: "a lower urgency here",
+    Because.DUPLICATE: "said before",
+    Because.SUPERSEDED: "a newer one",
+    Because.TOMBSTONE: "withdrawn before it came",
+    Because.OVER_BUDGET: "too many today, and urgent",
+    Because.LONGEST_HOLD: "held long enough",
+    Because.STEP: "not acknowledged",
+    Because.REPEAT: "not acknowledged",
 }
 
 
 def because(reasons: Iterable[str]) -> str:
     """One or several, as they stand in an answer."""
-    return ", ".join(BECAUSE_WORDS.get(_NAMED[one], one) if one in _NAMED else one for one in reasons)
-
-
-_NAMED: Final = {str(one): one for one in Because}
+    return ", ".join(dict.fromkeys(_WORDS.get(one, one.replace("_", " ")) for one in reasons))
