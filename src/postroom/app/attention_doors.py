@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,10 +11,11 @@ from mcp.server.mcpserver import MCPServer
 
 from postroom.app.address_book import Approvers
 from postroom.app.attention import build_attention
+from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.people import household_people, opened_store_of_people
 from postroom.app.store import OpenedStore
-from postroom.domain.ports import Clock
+from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.doors.attention.acts import AttentionActs
 from postroom.doors.attention.notice_routes import notice_router
 from postroom.doors.attention.person_routes import attention_router
@@ -28,6 +29,8 @@ from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, anyon
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.attention.attention import Attention
+from postroom.work.conversations.notice_ear import NoticeEar, ProvedPeople
+from postroom.work.questions.hearing import AnswersPresses
 
 
 def attention_acts(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionActs:
@@ -45,6 +48,29 @@ async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
         attention = build_attention(settings, store, clock)
         await attention.book.refresh()
         yield attention_acts(settings, store, attention, clock)
+
+
+def button_key(settings: Settings) -> bytes:
+    return household_key(settings.home, "notice buttons")
+
+
+def notice_ear(
+    settings: Settings,
+    attention: Attention,
+    people: ProvedPeople,
+    channels: Mapping[str, Channel],
+    outbound: Outbound,
+    clock: Clock,
+) -> NoticeEar:
+    """Hears where the bots are what people press and write about notices."""
+    return NoticeEar(
+        attention=attention,
+        people=people,
+        key=button_key(settings),
+        outbound=outbound,
+        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+        clock=clock,
+    )
 
 
 def attention_routers(acts: AttentionActs) -> list[APIRouter]:

@@ -18,7 +18,14 @@ from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.attention import attending, build_attention
-from postroom.app.attention_doors import assistants_attend, attention_acts, attention_routers, butler_attends
+from postroom.app.attention_doors import (
+    assistants_attend,
+    attention_acts,
+    attention_routers,
+    butler_attends,
+    button_key,
+    notice_ear,
+)
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
@@ -278,7 +285,7 @@ class _Builder:
             running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         )
         plane = await self._stack.enter_async_context(
-            attending(self._attention, store, bare, self._registry, self._loops)
+            attending(self._attention, store, bare, self._registry, self._loops, button_key(self._settings))
         )
         await self._stack.enter_async_context(
             releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
@@ -312,7 +319,9 @@ class _Builder:
             heard = hearing(
                 self._asking, self._channels, self._plane or outbound, self._listeners.pages_url, self._loops
             )
-            ears = listening(world, self._channels, built.replies, self._plane or outbound, self._loops, heard)
+            people, way_out = self._asking.planning.people, self._plane or outbound
+            notices = notice_ear(self._settings, self._attention, people, self._channels, way_out, self._clock)
+            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices.handle)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:

@@ -33,7 +33,7 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
-from postroom.work.conversations.inbound import Inbound, hearing_handler, reply_handler
+from postroom.work.conversations.inbound import Handler, Inbound, hearing_handler, reply_handler
 from postroom.work.conversations.unhandled import unhandled_handler
 from postroom.work.delivery.late_news import news_handler
 from postroom.work.intents.contact_answers import ContactAnswers
@@ -246,6 +246,7 @@ async def listening(
     outbound: Outbound,
     loops: Loops,
     questions: AbstractAsyncContextManager[QuestionEar],
+    notices: Handler,
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
     offsets = StoredIntents(world.store.database, world.mint.mint)
@@ -255,6 +256,7 @@ async def listening(
             news_handler(StoredNews(world.store.database)),
             hearing_handler(StoredConversations(world.store.database), world.clock),
             *pairing_handlers(world.settings, world.store, outbound, world.clock),
+            notices,
             ear.handle,
             reply_handler(replies),
             unhandled_handler(outbound, world.clock),
