@@ -637,7 +637,7 @@ ATTENTION: Sections = {
         "fields": "The six wishes are taken by every door that sends; what is wrong is named and nothing is stored.",
         "who-may": "Agents withdraw their own notices; only people act for themselves, and the owner for all.",
         "commands": "`postroom attention` shows, sets, plans, simulates and tests, here and at a household elsewhere.",
-        "buttons": "OK, Later, Mute today, /mute and /snooze count for the person who proved to be one, and for no other.",
+        "buttons": "OK, Later, Mute today, /mute and /snooze count for people who proved who they are, for no other.",
         "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
     },
 }
