@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from prometheus_client import CollectorRegistry
@@ -147,24 +147,25 @@ async def unaccounted_notices(settings: Settings) -> tuple[str, ...] | None:
 async def attending(
     attention: Attention,
     store: OpenedStore,
-    plane: Plane,
+    started: AbstractAsyncContextManager[Plane],
     registry: CollectorRegistry,
     loops: Loops,
     button_key: bytes,
 ) -> AsyncIterator[Plane]:
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
-    book, queue = attention.book, StoredNotices(store.database)
-    carrier = Carrier(book=book, queue=queue, way_out=plane)
-    doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=button_key)
-    attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
-    keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
-    auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
-    await book.refresh()
-    async with (
-        loops.running("attention", keeper.look, wake=book.woken),
-        loops.running("attention_audit", auditor.look),
-    ):
-        yield replace(plane, attention=attention)
+    async with started as plane:
+        book, queue = attention.book, StoredNotices(store.database)
+        carrier = Carrier(book=book, queue=queue, way_out=plane)
+        doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=button_key)
+        attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
+        keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
+        auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
+        await book.refresh()
+        async with (
+            loops.running("attention", keeper.look, wake=book.woken),
+            loops.running("attention_audit", auditor.look),
+        ):
+            yield replace(plane, attention=attention)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from postroom.doors.butler.daemon import Butler
 from postroom.system.loop import Loop, Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.card import outside_console
+from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
@@ -85,8 +86,9 @@ class QuestionEar:
 
 
 def build_asking(
-    settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint, times: QuestionTimes | None = None
+    settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint, book: NoticeBook | None = None
 ) -> AskingParts:
+    times = QuestionTimes(book=book) if book is not None else None
     bells, marks = Bells(lambda: opened.questions.are_heard), StoredIntents(opened.database, mint.mint)
     opened.questions.follow(bells.ring_elsewhere)
     rides: dict[SubjectKind, Ride] = {

@@ -9,7 +9,7 @@ from tests.work.attention.histories import History, histories
 from tests.work.attention.sample import PERSON, empty
 from tests.work.attention.test_codec import book_of
 
-from postroom.domain.notice_rows import Changes, Loaded, NoticeRow, PersonRow, SendRow
+from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeRow, PersonRow, SendRow
 from postroom.domain.outgoing import Outgoing
 from postroom.work.attention.codec import encoded
 from postroom.work.attention.decisions import Decision
@@ -26,7 +26,7 @@ class Rows:
     def __init__(self) -> None:
         self.loaded = Loaded(person=None)
 
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: NoticeChanges) -> None:
         notices: Mapping[str, NoticeRow] = {
             **{one.id: one for one in self.loaded.notices},
             **{one.id: one for one in changes.notices},

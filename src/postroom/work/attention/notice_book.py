@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from postroom.domain.notice_rows import Changes, Loaded, Wanted
+from postroom.domain.notice_rows import Loaded, NoticeChanges, Wanted
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.facts import Fact
 from postroom.work.attention.policy import EscalationStep, Policy
-from postroom.work.attention.ports import NoticeStore, PeopleBook
+from postroom.work.attention.ports import KnowsPeople, NoticeRecord
 from postroom.work.attention.rotation import Rotation
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.stored import read_policy
@@ -27,8 +27,8 @@ _FRESH_US: Final = seconds(1)
 class NoticeBook:
     """`woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known."""
 
-    store: NoticeStore
-    people: PeopleBook
+    store: NoticeRecord
+    people: KnowsPeople
     clock: Clock
     household: Policy | None = None
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class NoticeBook:
     ) -> Turn:
         """One dated fact or several, folded and decided in one transaction."""
 
-        def step(turn: Turn) -> Changes | None:
+        def step(turn: Turn) -> NoticeChanges | None:
             for fact in facts(turn):
                 turn.take(fact)
             if judge:
@@ -88,11 +88,13 @@ class NoticeBook:
             self.woken.ring()
         return turn
 
-    async def turn(self, person: str, step: Callable[[Turn], Changes | None], *, wanted: Wanted | None = None) -> Turn:
+    async def turn(
+        self, person: str, step: Callable[[Turn], NoticeChanges | None], *, wanted: Wanted | None = None
+    ) -> Turn:
         """The step may run again when its transaction could not be committed; the last turn is the one that counts."""
         made: list[Turn] = []
 
-        def edit(loaded: Loaded) -> Changes | None:
+        def edit(loaded: Loaded) -> NoticeChanges | None:
             turn = Turn(person, loaded, self.policies, self.clock.now_us())
             turn.hear_of_channels(self.down)
             made.append(turn)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from tests.work.attention.attended import Names
 from tests.work.attention.sample import HOUR, PERSON, accepted, at
 
 from postroom.domain.errors import PostroomError
-from postroom.domain.notice_rows import Changes, Wanted
+from postroom.domain.notice_rows import NoticeChanges, Wanted
 from postroom.domain.notice_states import NOTICE_MOVES, NoticeState
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.retention import DAY_US, retention
 from postroom.domain.time import seconds
 from postroom.work.attention.facts import NoticeAccepted, PolicyChanged, ReceiptIn, SendOutcome
 from postroom.work.attention.notice_book import NoticeBook
@@ -29,6 +31,7 @@ from postroom.world.store.attention.attention import StoredNotices
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.migrations.versions import m0025_attention
+from postroom.world.store.retention.records import STALE
 
 Refused = (DBAPIError, PostroomError)
 NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "07:00"}]}
@@ -51,7 +54,7 @@ def new(fact: NoticeAccepted) -> NewNotice:
 
 
 async def take_in(book: NoticeBook, *facts: NoticeAccepted) -> Turn:
-    def step(turn: Turn) -> Changes:
+    def step(turn: Turn) -> NoticeChanges:
         for fact in facts:
             turn.accept(new(fact))
         turn.judge()
@@ -157,3 +160,23 @@ async def test_a_policy_is_read_as_it_was_written(database: Database) -> None:
     await book.refresh()
     assert book.policies.people == {PERSON: policy}
     assert await NoticeReading(book=book).policy(PERSON) == policy
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_what_is_left_after_pruning_is_accounted_for(database: Database) -> None:
+    clock = FakeClock(MIDNIGHT + 8 * HOUR)
+    book, store = book_on(database, clock), StoredNotices(database)
+    await take_in(book, accepted("old", clock.now_us()))
+    for send in await store.take_sends(clock.now_us(), lease_until_us=0, limit=9):
+        receipt = ReceiptIn(at_us=clock.now_us(), send=send.key, outcome=SendOutcome.OK)
+        await book.change(PERSON, lambda _, receipt=receipt: [receipt])
+    await clock.advance(3 * 86_400)
+    await take_in(book, accepted("young", clock.now_us()))
+    keep = retention(clock.now_us(), 2 * DAY_US, None)
+    for stale in STALE:
+        await database.write(partial(stale.remove, retention=keep, limit=100))
+
+    reading = NoticeReading(book=book)
+    assert [one.id for one in await store.page(PERSON, None, 10, None)] == ["young"]
+    assert await reading.audit(PERSON) == []
+    assert ((await reading.figures(PERSON)).accepted, (await reading.figures(PERSON)).unaccounted) == (1, ())

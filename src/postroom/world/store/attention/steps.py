@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from postroom.domain.notice_rows import Changes, DigestRow, Loaded, NoticeRow, SendRow, Wanted
+from postroom.domain.notice_rows import DigestRow, Loaded, NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.world.store.attention.rows import (
     digest_of,
     log_values,
@@ -91,7 +91,7 @@ def _named(connection: Connection, query: Any, column: Any, names: set[str], rea
     return rows
 
 
-def write(connection: Connection, before: Loaded, changes: Changes) -> None:
+def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
     _write_person(connection, before, changes)
     known = {one.id for one in before.notices}
     for notice in changes.notices:
@@ -112,7 +112,7 @@ def write(connection: Connection, before: Loaded, changes: Changes) -> None:
         connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
 
 
-def _write_person(connection: Connection, before: Loaded, changes: Changes) -> None:
+def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
     values = person_values(changes.person)
     if before.person is None:
         connection.execute(insert(attention_people), values)
