@@ -638,6 +638,7 @@ ATTENTION: Sections = {
         "who-may": "Agents withdraw their own notices; only people act for themselves, and the owner for all.",
         "commands": "`postroom attention` shows, sets, plans, simulates and tests, here and at a household elsewhere.",
         "buttons": "OK, Later, Mute today, /mute and /snooze count for people who proved who they are, for no other.",
+        "dry-run": "The messenger's dry run says until when and why a message would be held, and writes nothing.",
         "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
     },
 }

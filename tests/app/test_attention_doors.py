@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from postroom.domain.principal import OPERATOR, Principal, Role
+from postroom.domain.time import parse_text, seconds
 from postroom.doors.guard.tokens import TokenFile
 from postroom.world.peers.http import HttpPeer
 from tests.telephone import CHATGPT, Answer, Telephone, settings_for, telephone
@@ -327,3 +328,23 @@ async def test_what_is_not_there_is_not_found_and_a_body_must_be_one(quiet: Tele
     await quiet.post(f"/v1/notices/{notice_id}/withdraw", None, HEALTH)
     again = await quiet.post(f"/v1/notices/{notice_id}/snooze", None, OWNER)
     assert (again.status, again.body["error"]["code"]) == (409, "illegal_transition")
+
+
+@pytest.mark.requirement("attention:dry-run")
+async def test_a_dry_run_says_how_it_would_be_held_and_leaves_nothing_behind(quiet: Telephone) -> None:
+    before = (await quiet.get("/v1/people/owner/attention/figures")).body["accepted"]
+    delivery = {"intent": "send", "channel": "telegram", "message": "Not really"}
+    envelope = {"schema_version": "notify.v1", "origin_butler": "health", "delivery": delivery}
+    messenger = Principal(Role.BUTLER, "messenger")
+
+    held_back = await tool(quiet, "messenger", "messenger_dry_run", {"notify_request": envelope}, messenger)
+    really = await notify(quiet, "Not really")
+
+    assert held_back["would_be_held"]["reasons"] == ["quiet"] == really.body["reasons"]
+    said, was = (parse_text(one["until"]) for one in (held_back["would_be_held"], really.body))
+    assert 0 <= was - said < seconds(60)  # as long as its urgency may be held, from when it was asked
+    assert held_back["would_be_held"]["words"].startswith("would be held until ")
+    assert (await quiet.get("/v1/people/owner/attention/figures")).body["accepted"] == before + 1
+    assert (await quiet.call("DELETE", "api", "/v1/people/owner/attention")).status == 200
+    free = await tool(quiet, "messenger", "messenger_dry_run", {"notify_request": envelope}, messenger)
+    assert (free["would_be_held"], free["would_be_admitted"]) == (None, True)

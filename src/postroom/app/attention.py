@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from prometheus_client import CollectorRegistry
 
+from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.store import OpenedStore, connect_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
@@ -113,6 +114,10 @@ def _rotation(name: str, written: object) -> Rotation:
         raise ValidationError.of(fields) from None
 
 
+def button_key(settings: Settings) -> bytes:
+    return household_key(settings.home, "notice buttons")
+
+
 def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Attention:
     """One for a process; what leaves from here is considered once `attending` has given it a way out."""
     policy, rotations = household_policy(settings)
@@ -150,13 +155,13 @@ async def attending(
     started: AbstractAsyncContextManager[Plane],
     registry: CollectorRegistry,
     loops: Loops,
-    button_key: bytes,
+    key: bytes,
 ) -> AsyncIterator[Plane]:
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
         book, queue = attention.book, StoredNotices(store.database)
         carrier = Carrier(book=book, queue=queue, way_out=plane)
-        doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=button_key)
+        doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
         keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
         auditor = Auditor(attention=attention, meter=AttentionMeter(registry))

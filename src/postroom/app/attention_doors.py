@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter
 from mcp.server.mcpserver import MCPServer
 
 from postroom.app.address_book import Approvers
-from postroom.app.attention import build_attention
-from postroom.app.household_key import household_key
+from postroom.app.attention import build_attention, button_key
 from postroom.app.known_channels import known_channels
 from postroom.app.people import household_people, opened_store_of_people
 from postroom.app.store import OpenedStore
@@ -29,6 +29,7 @@ from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, anyon
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.attention.attention import Attention
+from postroom.work.conversations.inbound import Handler
 from postroom.work.conversations.notice_ear import NoticeEar, ProvedPeople
 from postroom.work.questions.hearing import AnswersPresses
 
@@ -50,40 +51,36 @@ async def opened_attention(settings: Settings) -> AsyncIterator[AttentionActs]:
         yield attention_acts(settings, store, attention, clock)
 
 
-def button_key(settings: Settings) -> bytes:
-    return household_key(settings.home, "notice buttons")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionDoors:
+    settings: Settings
+    acts: AttentionActs
+    clock: Clock
+
+    def routers(self) -> list[APIRouter]:
+        return [notice_router(self.acts), attention_router(self.acts)]
+
+    def butlers(self, server: GuardedServer, one: Butler) -> None:
+        """The butler takes its own notices back; what is done in a person's name answers to people alone."""
+        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=one.verifier))
+        server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
+
+    def assistants(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
+        """Everyone with a token may ask; the acts say who may do what."""
+        add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=verifier))
+        return dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), anyone)
+
+    def ear(self, people: ProvedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
+        """Hears where the bots are what people press and write about notices."""
+        return NoticeEar(
+            attention=self.acts.attention,
+            people=people,
+            key=button_key(self.settings),
+            outbound=outbound,
+            bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+            clock=self.clock,
+        ).handle
 
 
-def notice_ear(
-    settings: Settings,
-    attention: Attention,
-    people: ProvedPeople,
-    channels: Mapping[str, Channel],
-    outbound: Outbound,
-    clock: Clock,
-) -> NoticeEar:
-    """Hears where the bots are what people press and write about notices."""
-    return NoticeEar(
-        attention=attention,
-        people=people,
-        key=button_key(settings),
-        outbound=outbound,
-        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
-        clock=clock,
-    )
-
-
-def attention_routers(acts: AttentionActs) -> list[APIRouter]:
-    return [notice_router(acts), attention_router(acts)]
-
-
-def butler_attends(server: GuardedServer, one: Butler, acts: AttentionActs) -> None:
-    """The butler takes its own notices back; what is done in a person's name answers to people alone."""
-    add_attention_tools(server, AttentionToolParts(acts=acts, verifier=one.verifier))
-    server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
-
-
-def assistants_attend(server: MCPServer[Any], acts: AttentionActs, verifier: Verifier) -> dict[str, Rule]:
-    """Everyone with a token may ask; the acts say who may do what."""
-    add_attention_tools(server, AttentionToolParts(acts=acts, verifier=verifier))
-    return dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), anyone)
+def attention_doors(settings: Settings, store: OpenedStore, attention: Attention, clock: Clock) -> AttentionDoors:
+    return AttentionDoors(settings=settings, acts=attention_acts(settings, store, attention, clock), clock=clock)

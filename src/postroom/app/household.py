@@ -16,15 +16,8 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
-from postroom.app.attention import attending, build_attention
-from postroom.app.attention_doors import (
-    assistants_attend,
-    attention_acts,
-    attention_routers,
-    butler_attends,
-    button_key,
-    notice_ear,
-)
+from postroom.app.attention import attending, build_attention, button_key
+from postroom.app.attention_doors import AttentionDoors, attention_doors
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
@@ -50,7 +43,6 @@ from postroom.domain.ids import IdMint
 from postroom.domain.ports import Channel, Outbound, Peer
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.assistants.assistant_tools import add_tools
-from postroom.doors.attention.acts import AttentionActs
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.modules.loading import check_modules, loaded_modules
 from postroom.doors.butler.server import add_core_tools, build_server, core_rules
@@ -131,7 +123,7 @@ class _Builder:
         self._approvals: Approvals | None = None
         self._asking: AskingParts  # as soon as there is a store
         self._attention: Attention
-        self._acts: AttentionActs
+        self._notices: AttentionDoors
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -151,7 +143,7 @@ class _Builder:
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
-            self._acts = attention_acts(self._settings, store, self._attention, self._clock)
+            self._notices = attention_doors(self._settings, store, self._attention, self._clock)
             self._asking = self._household.asking = build_asking(
                 self._settings, store, self._clock, self._mint, self._attention.book
             )
@@ -233,7 +225,7 @@ class _Builder:
         for butler in self._butlers:
             server = self._servers[butler.name]
             butler_asks(server, butler, self._asking)
-            butler_attends(server, butler, self._acts)
+            self._notices.butlers(server, butler)
             butler.modules.add_tools(server, server.policy)
             self._peers.add(butler.name, server)
         await self._peers.connect()
@@ -268,8 +260,7 @@ class _Builder:
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox)
         started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
-        key = button_key(self._settings)
-        attended = attending(self._attention, store, started, self._registry, self._loops, key)
+        attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
         plane = await self._stack.enter_async_context(attended)
         await self._stack.enter_async_context(
             releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
@@ -300,20 +291,17 @@ class _Builder:
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
-            heard = hearing(
-                self._asking, self._channels, self._plane or outbound, self._listeners.pages_url, self._loops
-            )
-            people, way_out = self._asking.planning.people, self._plane or outbound
-            notices = notice_ear(self._settings, self._attention, people, self._channels, way_out, self._clock)
-            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices.handle)
+            way_out = self._plane or outbound
+            heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops)
+            notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
+            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:
         door = await script_door(self._settings, store, self._peers, self._clock, self._mint)
-        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store)]
-        self._routers += attention_routers(self._acts)
+        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), *self._notices.routers()]
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
-        self._assistant_doors.append(lambda server: assistants_attend(server, self._acts, self._tokens))
+        self._assistant_doors.append(lambda server: self._notices.assistants(server, self._tokens))
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(
@@ -337,9 +325,8 @@ class _Builder:
         approvals = self._approvals = await self._stack.enter_async_context(
             approving(self._settings, store, plane, self._asking, self._loops)
         )
-        butler = await self._butler(
-            config, world, plane, StraightToDelivery(sender_status(store, plane, self._attention))
-        )
+        status = sender_status(store, plane, self._attention)
+        butler = await self._butler(config, world, plane, StraightToDelivery(status))
         parts = messenger_parts(
             self._settings, store, plane, butler.verifier, self._clock, self._mint, approvals, self._attention
         )

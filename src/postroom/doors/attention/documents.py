@@ -11,7 +11,7 @@ from postroom.work.attention.decisions import Decision
 from postroom.work.attention.policy import Policy, policy_mapping
 from postroom.work.attention.rules import Rules
 from postroom.work.attention.simulate import Run
-from postroom.work.attention.views import Comparison, Figures, NoticeView, SendView
+from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView, SendView
 
 
 def notice_document(view: NoticeView) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def policy_document(policy: Policy | None, digest: str, rules: Rules, absences: 
     }
 
 
-def figures_document(figures: Figures) -> dict[str, Any]:
+def figures_document(figures: AttentionFigures) -> dict[str, Any]:
     return {
         "accepted": figures.accepted,
         "cells": dict(figures.cells),
