@@ -62,10 +62,10 @@ class HouseholdNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaneDoorstep:
-    """`button_key`: of the buttons under what a person has to acknowledge."""
+    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
 
     acceptance: Acceptance
-    button_key: bytes
+    button_key: bytes | None = None
 
     async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
         placed = await self.acceptance.placed(outgoing)
@@ -82,7 +82,7 @@ class PlaneDoorstep:
 
     def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
         can = self.acceptance.channels[placed.channel].capabilities
-        if not has_buttons(placed.wish) or not can.buttons or not can.inbound:
+        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
             return placed
         return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
 
