@@ -639,6 +639,7 @@ ATTENTION: Sections = {
         "commands": "`postroom attention` shows, sets, plans, simulates and tests, here and at a household elsewhere.",
         "buttons": "OK, Later, Mute today, /mute and /snooze count for people who proved who they are, for no other.",
         "dry-run": "The messenger's dry run says until when and why a message would be held, and writes nothing.",
+        "note-urgency": "`send_notification` takes an urgency: the priority of its note; a wrong one keeps nothing.",
         "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
     },
 }

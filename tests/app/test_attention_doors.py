@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from postroom.domain.errors import PostroomError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.time import parse_text, seconds
 from postroom.doors.guard.tokens import TokenFile
@@ -155,11 +156,15 @@ async def test_no_agent_acknowledges_snoozes_mutes_or_is_away_for_a_person(quiet
 async def test_by_tool_an_agent_is_refused_in_words_and_a_person_is_not(quiet: Telephone) -> None:
     notice_id = await held(quiet, "By tool", needs_ack=True)
 
-    for part, caller in (("health", HEALTH), ("api", CRON), ("api", CHATGPT)):
-        for name, more in (("mute", {"agent": "general"}), ("away", {"until": "2999-01-01T00:00:00Z"})):
-            refused = await tool(quiet, part, name, more, caller)
-            assert refused["error"]["code"] == "policy_denied", refused
-        assert not (await tool(quiet, part, "ack", {"notice_id": notice_id}, caller))["ok"]
+    acts = {"mute": {"agent": "general"}, "away": {"until": "2999-01-01T00:00:00Z"}, "ack": {"notice_id": notice_id}}
+    for name, more in acts.items():
+        refused = await tool(quiet, "health", name, more, HEALTH)
+        assert refused["error"]["code"] == "policy_denied", refused
+        for caller in (CRON, CHATGPT):
+            with pytest.raises(PostroomError):
+                await tool(quiet, "api", name, more, caller)
+        stranger = await tool(quiet, "api", name, more, ANN)
+        assert not stranger["ok"], stranger
     snoozed = await tool(quiet, "api", "snooze", {"notice_id": notice_id, "for_seconds": 600}, OWNER)
     assert snoozed["ok"] and "snooze" in snoozed["notice"]["reasons"], snoozed
     done = await tool(quiet, "api", "ack", {"notice_id": notice_id}, OWNER)

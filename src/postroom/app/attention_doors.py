@@ -25,7 +25,7 @@ from postroom.doors.attention.who_may import WhoMay
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.guard.guarded_server import GuardedServer
 from postroom.doors.guard.http import Verifier
-from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, anyone, butler
+from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, butler, person, program
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
 from postroom.work.attention.attention import Attention
@@ -66,9 +66,10 @@ class AttentionDoors:
         server.policy.allow(dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), butler(one.name)))
 
     def assistants(self, server: MCPServer[Any], verifier: Verifier) -> dict[str, Rule]:
-        """Everyone with a token may ask; the acts say who may do what."""
+        """A program, whose tools are few, takes its own notices back over HTTP."""
         add_attention_tools(server, AttentionToolParts(acts=self.acts, verifier=verifier))
-        return dict.fromkeys((*PERSONS_TOOLS, *AGENTS_TOOLS), anyone)
+        own = dict.fromkeys(AGENTS_TOOLS, lambda one: not program(one))
+        return {**dict.fromkeys(PERSONS_TOOLS, person), **own}
 
     def ear(self, people: ProvedPeople, channels: Mapping[str, Channel], outbound: Outbound) -> Handler:
         """Hears where the bots are what people press and write about notices."""
