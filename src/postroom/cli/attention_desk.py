@@ -44,10 +44,10 @@ class AttentionDesk(Protocol):
 
 def attention_desk(settings: Settings, *chosen_here: str | None) -> AttentionDesk:
     there = elsewhere(settings, *chosen_here)
-    return There(there) if there is not None else Here(settings)
+    return AttentionThere(there) if there is not None else AttentionHere(settings)
 
 
-class Here:
+class AttentionHere:
     """The same work as behind the API, without one, as the operator."""
 
     def __init__(self, settings: Settings) -> None:
@@ -90,7 +90,7 @@ class Here:
         return asyncio.run(work())
 
 
-class There:
+class AttentionThere:
     def __init__(self, household: Elsewhere) -> None:
         self._household = household
 

@@ -18,7 +18,7 @@ from postroom.work.attention.policy_request import parse_policy
 _MOST_HOPS: Final = 20
 
 
-class People(Protocol):
+class PeopleByName(Protocol):
     async def called(self, who: str) -> Sequence[Person]:
         """By id, or exactly by name or alias; `owner` is the owner."""
         ...
@@ -27,7 +27,7 @@ class People(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyBodies:
     attention: Attention
-    people: People
+    people: PeopleByName
     channels: KnownChannels
 
     async def person(self, who: str) -> str:
