@@ -352,4 +352,4 @@ async def test_a_dry_run_says_how_it_would_be_held_and_leaves_nothing_behind(qui
     assert (await quiet.get("/v1/people/owner/attention/figures")).body["accepted"] == before + 1
     assert (await quiet.call("DELETE", "api", "/v1/people/owner/attention")).status == 200
     free = await tool(quiet, "messenger", "messenger_dry_run", {"notify_request": envelope}, messenger)
-    assert (free["would_be_held"], free["would_be_admitted"]) == (None, True)
+    assert "would_be_held" not in free and free["would_be_admitted"]

@@ -235,7 +235,7 @@ class DryRunAnswer(TypedDict, total=False):
     circuit: str
     duplicate_of: DuplicateOf | None
     may_need_approval: bool
-    would_be_held: WouldBeHeld | None
+    would_be_held: WouldBeHeld
     would_be_admitted: bool
     refusal: dict[str, Any]
 

@@ -45,7 +45,7 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
         `would_be_admitted` is false, `refusal` is the error the real request would get. `duplicate_of` names the
         delivery that would answer instead, because the same request was made before. With `may_need_approval` a person
         is asked first, unless a standing rule decides. `would_be_held` says until when and why the person's attention
-        policy would hold it; null when it would leave now.
+        policy would hold it; it is left out when it would leave now.
         """
         return cast(DryRunAnswer, await dry_run.run(notify_request))
 

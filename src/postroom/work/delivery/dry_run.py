@@ -55,13 +55,13 @@ class DryRun:
             return _invalid(error) | told
         except (TargetUnavailable, InternalError) as error:
             return {"valid": True, "errors": []} | told | _verdict(error)
-        return {"valid": True, "errors": []} | told | _shown(forecast) | {"would_be_held": held}
+        return {"valid": True, "errors": []} | told | _shown(forecast) | held
 
-    async def _held(self, outgoing: Outgoing, request_id: str) -> dict[str, Any] | None:
+    async def _held(self, outgoing: Outgoing, request_id: str) -> dict[str, Any]:
         if self.attention is None or not may_be_held(outgoing):
-            return None
+            return {}
         outcome = await self.attention.forecast(outgoing, request_id)
-        return held_words(outcome) if outcome is not None else None
+        return {"would_be_held": held_words(outcome)} if outcome is not None else {}
 
 
 def held_words(outcome: Outcome) -> dict[str, Any]:
