@@ -715,6 +715,15 @@ ATTENTION: Sections = {
         "why-notice": "`why` says who held a notice, why and until when.",
         "receipts": "What becomes of a delivery comes back to its notice; what is not approved takes no other way.",
     },
+    "At the doors": {
+        "fields": "The six wishes are taken by every door that sends; what is wrong is named and nothing is stored.",
+        "who-may": "Agents withdraw their own notices; only people act for themselves, and the owner for all.",
+        "commands": "`postroom attention` shows, sets, plans, simulates and tests, here and at a household elsewhere.",
+        "buttons": "OK, Later, Mute today, /mute and /snooze count for people who proved who they are, for no other.",
+        "dry-run": "The messenger's dry run says until when and why a message would be held, and writes nothing.",
+        "note-urgency": "`send_notification` takes an urgency: the priority of its note; a wrong one keeps nothing.",
+        "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
+    },
 }
 
 DRIVERS: Sections = {

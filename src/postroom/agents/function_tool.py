@@ -19,7 +19,7 @@ except ImportError:
 from postroom.agents.household import Household, LocalHousehold
 from postroom.domain.errors import ValidationError
 from postroom.domain.strict_json import strict_json
-from postroom.doors.notifications.contract import DESCRIPTION, NAME, PARAMETERS
+from postroom.doors.notifications.contract import CONTRACT, DESCRIPTION, NAME
 from postroom.work.inbox import answers
 from postroom.work.inbox.answers import Answer
 from postroom.work.inbox.request import Request, check
@@ -47,7 +47,7 @@ def notification_tool(household: Household) -> FunctionTool:
     return FunctionTool(
         name=NAME,
         description=DESCRIPTION,
-        params_json_schema=PARAMETERS,
+        params_json_schema=CONTRACT,
         on_invoke_tool=invoke,
         strict_json_schema=False,  # strict mode would make `type` required
     )
@@ -69,6 +69,7 @@ def _request(context: object, arguments: str) -> Request:
     given = _arguments(arguments)
     request = Request(
         message=given.get("message"),
+        urgency=given.get("urgency"),
         user_id=_field(context, "user_id"),
         conversation_id=_field(context, "conversation_id"),
         correlation_id=_field(context, "correlation_id"),

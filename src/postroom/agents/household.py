@@ -40,6 +40,8 @@ class RemoteHousehold:
         except ValidationError as error:
             return answers.validation_error(error.message)
         arguments = {"message": checked.message, "type": str(checked.type)}
+        if checked.urgency is not None:
+            arguments["urgency"] = str(checked.urgency)
         peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
         try:
             return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))

@@ -38,7 +38,7 @@ OWN_KEY: Final = frozenset(
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
 _OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE)
-NOTHING_MADE: Final = frozenset({"/contacts/resolve"})
+NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Once:
 
 
 def answered_by_key(path: str) -> bool:
-    return path.startswith(_KEYED) and path not in NOTHING_MADE and not has_own_key(path)
+    return path.startswith(_KEYED) and NOTHING_MADE.fullmatch(path) is None and not has_own_key(path)
 
 
 def refuses_key(method: str, path: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from prometheus_client import CollectorRegistry
 
+from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.store import OpenedStore, connect_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
@@ -20,12 +21,14 @@ from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.telemetry.attention_meter import AttentionMeter
+from postroom.work.attention.accepting import notice_id
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.auditor import Auditor
 from postroom.work.attention.carrying import Carrier
 from postroom.work.attention.considering import Considering
 from postroom.work.attention.keeper import Keeper
 from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.notice_buttons import has_buttons, notice_markup
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.ports import Drafted
@@ -59,7 +62,10 @@ class HouseholdNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaneDoorstep:
+    """`button_key`: of the buttons under what a person has to acknowledge; without one there are none."""
+
     acceptance: Acceptance
+    button_key: bytes | None = None
 
     async def drafted(self, outgoing: Outgoing, request_id: str) -> Drafted:
         placed = await self.acceptance.placed(outgoing)
@@ -67,12 +73,18 @@ class PlaneDoorstep:
         identity = draft.identity
         known = not identity.fresh and await self.acceptance.ledger.find(identity.key) is not None
         return Drafted(
-            outgoing=placed,
+            outgoing=self._with_buttons(placed, identity.key),
             address=draft.new.address,
             key=identity.key,
             fingerprint=identity.fingerprint,
             known=known,
         )
+
+    def _with_buttons(self, placed: Outgoing, key: str) -> Outgoing:
+        can = self.acceptance.channels[placed.channel].capabilities
+        if self.button_key is None or not has_buttons(placed.wish) or not can.buttons or not can.inbound:
+            return placed
+        return replace(placed, markup=notice_markup(self.button_key, notice_id(key)))
 
 
 def household_policy(settings: Settings) -> tuple[Policy | None, Mapping[str, Rotation]]:
@@ -100,6 +112,10 @@ def _rotation(name: str, written: object) -> Rotation:
     except ValidationError as error:
         fields = [replace(one, field=f"attention.rotations.{name}.{one.field}") for one in error.fields]
         raise ValidationError.of(fields) from None
+
+
+def button_key(settings: Settings) -> bytes:
+    return household_key(settings.home, "notice buttons")
 
 
 def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Attention:
@@ -139,12 +155,13 @@ async def attending(
     started: AbstractAsyncContextManager[Plane],
     registry: CollectorRegistry,
     loops: Loops,
+    key: bytes,
 ) -> AsyncIterator[Plane]:
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
         book, queue = attention.book, StoredNotices(store.database)
         carrier = Carrier(book=book, queue=queue, way_out=plane)
-        doorstep = PlaneDoorstep(acceptance=plane.acceptance)
+        doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
         keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
         auditor = Auditor(attention=attention, meter=AttentionMeter(registry))

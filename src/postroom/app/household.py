@@ -16,7 +16,8 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
-from postroom.app.attention import attending, build_attention
+from postroom.app.attention import attending, build_attention, button_key
+from postroom.app.attention_doors import AttentionDoors, attention_doors
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
@@ -30,8 +31,6 @@ from postroom.app.module_context import module_context
 from postroom.app.parts import (
     ADAPTERS,
     SANDBOX,
-    SANDBOX_IMAP,
-    SANDBOX_SMTP,
     SWITCHBOARD,
     WORKER,
     fixed_ports,
@@ -43,7 +42,7 @@ from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
 from postroom.app.running_household import RunningHousehold
-from postroom.app.sandbox import start_sandbox
+from postroom.app.sandbox import addresses_of, sandbox_elsewhere, start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
@@ -133,6 +132,7 @@ class _Builder:
         self._approvals: Approvals | None = None
         self._asking: AskingParts  # as soon as there is a store
         self._attention: Attention
+        self._notices: AttentionDoors
         self._channels: Mapping[str, Channel] = {}
         self._correspondence: Correspondence | None = None
         self._console: Console | None = None
@@ -152,6 +152,7 @@ class _Builder:
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            self._notices = attention_doors(self._settings, store, self._attention, self._clock)
             self._asking = self._household.asking = build_asking(
                 self._settings, store, self._clock, self._mint, self._attention.book
             )
@@ -184,15 +185,10 @@ class _Builder:
     async def _start_sandbox(self) -> SandboxAddress | None:
         if not self._settings.in_sandbox:
             return None
-        ports = self._settings.ports
         if SANDBOX not in self._parts:
-            return SandboxAddress(self._settings.host, ports.sandbox, ports.sandbox_smtp, ports.sandbox_imap)
+            return sandbox_elsewhere(self._settings)
         address = await start_sandbox(self._settings, self._listeners, self._stack)
-        self._household.addresses |= {
-            SANDBOX: address.control_url,
-            SANDBOX_SMTP: address.smtp_url,
-            SANDBOX_IMAP: address.imap_url,
-        }
+        self._household.addresses |= addresses_of(address)
         return address
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
@@ -231,6 +227,7 @@ class _Builder:
         for butler in self._butlers:
             server = self._servers[butler.name]
             butler_asks(server, butler, self._asking)
+            self._notices.butlers(server, butler)
             butler.modules.add_tools(server, server.policy)
             self._peers.add(butler.name, server)
         await self._peers.connect()
@@ -265,7 +262,7 @@ class _Builder:
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox, store.files)
         started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
-        attended = attending(self._attention, store, started, self._registry, self._loops)
+        attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
         plane = await self._stack.enter_async_context(attended)
         await self._stack.enter_async_context(
             releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
@@ -296,16 +293,17 @@ class _Builder:
             self._routers += built.routers
             self._assistant_doors.append(lambda server: add_tools(server, built.assistant))
         if MESSENGER in self._parts:
-            heard = hearing(
-                self._asking, self._channels, self._plane or outbound, self._listeners.pages_url, self._loops
-            )
-            ears = listening(world, self._channels, built.replies, self._plane or outbound, self._loops, heard)
+            way_out = self._plane or outbound
+            heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops)
+            notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
+            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:
         door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
-        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store)]
+        self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), *self._notices.routers()]
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
+        self._assistant_doors.append(lambda server: self._notices.assistants(server, self._tokens))
 
     async def _build_console(self, store: OpenedStore, inbox: Inbox, sandbox: SandboxAddress | None) -> None:
         world = ConsoleWorld(
@@ -330,8 +328,11 @@ class _Builder:
             approving(self._settings, store, plane, self._asking, self._loops)
         )
         desk = correction_desk(self._settings, store, plane, self._asking.bells.every.ring, self._mint)
-        butler = await self._butler(config, world, plane, StraightToDelivery(sender_status(store, plane), desk))
-        parts = messenger_parts(self._settings, store, plane, butler.verifier, self._clock, self._mint, desk, approvals)
+        status = sender_status(store, plane, self._attention)
+        butler = await self._butler(config, world, plane, StraightToDelivery(status, desk))
+        parts = messenger_parts(
+            self._settings, store, plane, butler.verifier, self._clock, self._mint, desk, approvals, self._attention
+        )
         server = build_messenger(parts, more_rules=core_rules(MESSENGER))
         add_core_tools(server, butler)
         self._servers[MESSENGER] = server

@@ -34,6 +34,7 @@ from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.work.conversations.inbound import (
+    Handler,
     Inbound,
     hearing_handler,
     originals_handler,
@@ -255,6 +256,7 @@ async def listening(
     outbound: Outbound,
     loops: Loops,
     questions: AbstractAsyncContextManager[QuestionEar],
+    notices: Handler,
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
     offsets = StoredIntents(world.store.database, world.mint.mint)
@@ -266,6 +268,7 @@ async def listening(
             originals_handler(StoredReplies(world.store.database), world.clock),
             reopening_handler(StoredClosedAddresses(world.store.database)),
             *pairing_handlers(world.settings, world.store, outbound, world.clock),
+            notices,
             ear.handle,
             reply_handler(replies),
             unhandled_handler(outbound, world.clock),

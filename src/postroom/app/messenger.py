@@ -15,6 +15,8 @@ from postroom.doors.messenger.execute import Execute
 from postroom.doors.messenger.server import MessengerParts
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.notice_outcome import NoticeOutcomes
 from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.dead_letters import DeadLetters
 from postroom.work.delivery.dry_run import DryRun
@@ -37,12 +39,15 @@ def messenger_parts(
     mint: IdMint,
     corrections: CorrectionDesk,
     approvals: Approvals | None = None,
+    attention: Attention | None = None,
 ) -> MessengerParts:
     """The same limits, circuits, book and channels the plane decides with: a figure shown is the figure used."""
     path, names = plane.acceptance, frozenset(plane.known_channels)
     wait_seconds = settings.delivery.notify_wait_seconds
     return MessengerParts(
-        execute=Execute(plane=plane, status=sender_status(store, plane), clock=clock, corrections=corrections),
+        execute=Execute(
+            plane=plane, status=sender_status(store, plane, attention), clock=clock, corrections=corrections
+        ),
         channel_tools=ChannelTools(plane=plane, clock=clock, mint=mint.mint, wait_seconds=wait_seconds),
         tracking=Tracking(record=StoredDeliveries(store.database), channel_names=names),
         dead_letters=DeadLetters(
@@ -62,7 +67,13 @@ def messenger_parts(
             channel_names=names,
             clock=clock,
         ),
-        dry_run=DryRun(acceptance=path, known_channels=plane.known_channels, clock=clock, mint=mint.mint),
+        dry_run=DryRun(
+            acceptance=path,
+            known_channels=plane.known_channels,
+            clock=clock,
+            mint=mint.mint,
+            attention=attention,
+        ),
         verifier=verifier,
         approvals=approvals,
         approvers=Approvers(settings.approvals.approvers, store.household),
@@ -81,5 +92,9 @@ def correction_desk(
     )
 
 
-def sender_status(store: OpenedStore, plane: Plane) -> SenderStatus:
-    return SenderStatus(record=StoredDeliveries(store.database), replays=plane.acceptance.ledger)
+def sender_status(store: OpenedStore, plane: Plane, attention: Attention | None = None) -> SenderStatus:
+    return SenderStatus(
+        record=StoredDeliveries(store.database),
+        replays=plane.acceptance.ledger,
+        notices=NoticeOutcomes(attention=attention) if attention is not None else None,
+    )

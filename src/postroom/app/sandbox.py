@@ -23,3 +23,13 @@ async def start_sandbox(settings: Settings, listeners: Listeners, stack: AsyncEx
     )
     sandbox = await stack.enter_async_context(Sandbox(options))
     return SandboxAddress(settings.host, sandbox.bot_api_port, sandbox.smtp_port, sandbox.imap_port)
+
+
+def sandbox_elsewhere(settings: Settings) -> SandboxAddress:
+    """In another process of this household."""
+    ports = settings.ports
+    return SandboxAddress(settings.host, ports.sandbox, ports.sandbox_smtp, ports.sandbox_imap)
+
+
+def addresses_of(sandbox: SandboxAddress) -> dict[str, str]:
+    return {SANDBOX: sandbox.control_url, SANDBOX_SMTP: sandbox.smtp_url, SANDBOX_IMAP: sandbox.imap_url}

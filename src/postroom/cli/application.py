@@ -19,7 +19,7 @@ _LISTED = {
     "login-mail": ("login_mail:login_mail", "Let Google or Microsoft grant access to a mailbox, without a password."),
     "notify": (
         "notify:notify",
-        "Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere.",
+        "Send a message; exits with 0 when delivered, accepted or held. POSTROOM_URL names a household elsewhere.",
     ),
     "revise": (
         "correct:revise",
@@ -71,6 +71,7 @@ _LISTED = {
         "prune:prune",
         "Move settled deliveries into the archive, and remove logs, sessions, read notes and old questions' words.",
     ),
+    "attention": ("attention:app", "When people are shown what agents have to say, and what will happen to it."),
     "approvals": ("approvals:app", "Decide what may be sent."),
     "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
     "people": ("people:app", "Everybody this household knows: the owner, members and contacts."),

@@ -56,6 +56,9 @@ class Elsewhere:
     def patch(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         return self._checked(*self._call("PATCH", path, body, _SECONDS))
 
+    def put(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self._checked(*self._call("PUT", path, body, _SECONDS))
+
     def delete(self, path: str) -> dict[str, Any]:
         return self._checked(*self._call("DELETE", path, None, _SECONDS))
 

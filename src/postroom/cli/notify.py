@@ -44,22 +44,25 @@ def notify(
     attach: Annotated[
         list[Path] | None, typer.Option("--attach", help="A file that goes with it; may be given several times.")
     ] = None,
+    urgency: Annotated[
+        str | None, typer.Option("--urgency", help="passive, normal, time_sensitive or critical.")
+    ] = None,
+    category: Annotated[str | None, typer.Option("--category", help="What kind it is, such as security.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread", help="What it belongs together with.")] = None,
+    supersedes: Annotated[
+        str | None, typer.Option("--supersedes", help="Replaces what was sent under this key and not shown yet.")
+    ] = None,
+    needs_ack: Annotated[bool, typer.Option("--needs-ack", help="A person has to acknowledge it.")] = False,
+    expires: Annotated[str | None, typer.Option("--expires", help="Not worth showing after this: 30m, 2h, 1d.")] = None,
     wait_seconds: Annotated[float | None, typer.Option("--wait", help="Seconds to wait for the outcome.")] = None,
     home: Home = None,
     roster: Roster = None,
     json: Json = False,
 ) -> None:
-    """Send a message; exits with 0 when it is delivered or accepted. POSTROOM_URL names a household elsewhere."""
+    """Send a message; exits with 0 when delivered, accepted or held. POSTROOM_URL names a household elsewhere."""
     overrides = {"home": home, "roster": roster}
     settings = glance_from_process(overrides)
-    if priority is not None:
-        from postroom.domain.delivery import Priority
-
-        _check("--priority", priority, Priority)
-    if format is not None:
-        from postroom.domain.delivery import Format
-
-        _check("--format", format, Format)
+    _check_words(priority, format, urgency)
     asked = {
         "message": sys.stdin.read() if message == "-" else message,
         "channel": channel,
@@ -68,6 +71,12 @@ def notify(
         "priority": priority,
         "wait_seconds": wait_seconds,
         "format": format,
+        "urgency": urgency,
+        "category": category,
+        "thread": thread,
+        "supersedes": supersedes,
+        "needs_ack": needs_ack or None,
+        "expires_in_seconds": _expires(expires),
     }
     patience = (wait_seconds if wait_seconds is not None else settings.notify_wait_seconds) + 20
     if (there := elsewhere(settings, home, roster)) is not None:
@@ -77,6 +86,10 @@ def notify(
     else:
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
         answer = _here(settings, overrides, butler or _BUTLER, asked, patience)
+    _show(answer, json)
+
+
+def _show(answer: dict[str, Any], json: bool) -> None:
     failed = answer["status"] == "error"
     if json:
         say_json(answer)
@@ -122,10 +135,33 @@ def _here(
     return call(whole, butler, "notify", asked, timeout_seconds=patience)
 
 
+def _check_words(priority: str | None, format: str | None, urgency: str | None) -> None:
+    if priority is not None:
+        from postroom.domain.delivery import Priority
+
+        _check("--priority", priority, Priority)
+    if format is not None:
+        from postroom.domain.delivery import Format
+
+        _check("--format", format, Format)
+    if urgency is not None:
+        from postroom.domain.question import Urgency
+
+        _check("--urgency", urgency, Urgency)
+
+
 def _check(option: str, word: str, known: Iterable[str]) -> None:
     """Here and not only at the household, which has no idea what was mistyped."""
     if word not in (names := sorted(known)):
         raise SettingsError(f"{option}: there is no '{word}'{did_you_mean(word, names)} There are {', '.join(names)}.")
+
+
+def _expires(length: str | None) -> int | None:
+    if length is None:
+        return None
+    from postroom.cli.duration import seconds_of
+
+    return int(seconds_of(length, "--expires"))
 
 
 def _failure(answer: dict[str, object]) -> str:
@@ -134,7 +170,11 @@ def _failure(answer: dict[str, object]) -> str:
     return f"Not delivered: {told} ({answer.get('error_class')})"
 
 
-def _sentence(answer: dict[str, object]) -> str:
+def _sentence(answer: dict[str, Any]) -> str:
+    if answer["status"] == "deferred":
+        from postroom.cli.attention_words import held_sentence
+
+        return f"{held_sentence(answer['until'], answer['reasons'])}; notice {answer['notice_id']}"
     delivery = answer.get("delivery")
     delivery = delivery if isinstance(delivery, dict) else {}
     context = answer.get("request_context")

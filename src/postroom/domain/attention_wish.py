@@ -13,6 +13,26 @@ MAX_NAME_CHARACTERS: Final = 200
 SHORTEST_LIFE_SECONDS: Final = 1
 LONGEST_LIFE_SECONDS: Final = 30 * 86_400
 _URGENCIES: Final = {str(one): one for one in Urgency}
+_NAME: Final = {"type": "string", "maxLength": MAX_NAME_CHARACTERS}
+
+# As callers see the six of them: short, because models read them.
+WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
+    "urgency": {
+        "type": "string",
+        "enum": list(_URGENCIES),
+        "description": "How soon it should be seen; the person's policy has the last word. Instead of priority.",
+    },
+    "category": {**_NAME, "description": "What kind of message it is, such as security."},
+    "thread": {**_NAME, "description": "Your name for what belongs together."},
+    "supersedes": {**_NAME, "description": "Your own key: replaces what you sent under it and was not shown yet."},
+    "needs_ack": {"type": "boolean", "description": "A person has to acknowledge it."},
+    "expires_in_seconds": {
+        "type": "integer",
+        "minimum": SHORTEST_LIFE_SECONDS,
+        "maximum": LONGEST_LIFE_SECONDS,
+        "description": "Not worth showing after this.",
+    },
+}
 
 
 def read_wish(fields: Fields) -> AttentionWish | None:

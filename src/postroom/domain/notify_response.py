@@ -38,6 +38,8 @@ def notify_response(outcome: Outcome) -> dict[str, Any]:
         answer["action_id"] = outcome.delivery_id  # an action bears the id of the delivery it would release
     if outcome.notice_id is not None:
         answer["notice_id"] = outcome.notice_id
+    if outcome.notice_state is not None:
+        answer["notice_state"] = outcome.notice_state
     if outcome.status is AnswerStatus.DEFERRED:
         answer["until"] = to_text(outcome.until_us) if outcome.until_us is not None else None
         answer["reasons"] = list(outcome.reasons)
@@ -88,6 +90,7 @@ def read_response(answer: Mapping[str, Any]) -> Outcome:
         error=error,
         retryable=error is not None and bool(answer.get("retryable", _object(answer, "error").get("retryable"))),
         notice_id=answer.get("notice_id"),
+        notice_state=answer.get("notice_state"),
         until_us=parse_text(answer["until"]) if answer.get("until") else None,
         reasons=tuple(str(reason) for reason in answer.get("reasons") or ()),
     )

@@ -25,6 +25,7 @@ class Outcome:
     `error` says why nothing was stored or why it failed; `retryable` whether asking again can help.
 
     `notice_id`: the notice it is held as, `until_us` when it is looked at again, and `reasons` why not now.
+    `notice_state`: where the notice stands, when that was asked for.
     """
 
     status: AnswerStatus
@@ -38,6 +39,7 @@ class Outcome:
     error: PostroomError | None = None
     retryable: bool = False
     notice_id: str | None = None
+    notice_state: str | None = None
     until_us: int | None = None
     reasons: tuple[str, ...] = ()
 

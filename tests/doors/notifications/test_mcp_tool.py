@@ -142,6 +142,32 @@ async def test_without_a_token_there_is_no_server(api: Api) -> None:
         assert answer.status == 401
 
 
+@pytest.mark.requirement("attention:note-urgency")
+@pytest.mark.parametrize(
+    ("urgency", "priority"),
+    [("passive", "low"), ("normal", "medium"), ("time_sensitive", "high"), ("critical", "high")],
+)
+async def test_an_urgency_is_the_priority_of_the_note(api: Api, urgency: str, priority: str) -> None:
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Dentist", "urgency": urgency})
+
+    (one,) = await kept(api)
+    assert answer.structured_content is not None and answer.structured_content["success"]
+    assert one.priority == priority
+
+
+@pytest.mark.requirement("attention:note-urgency")
+@pytest.mark.parametrize("urgency", ["loud", 3, "", ["normal"]])
+async def test_an_urgency_that_is_none_keeps_nothing(api: Api, urgency: Any) -> None:
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Dentist", "urgency": urgency})
+
+    assert answer.structured_content is not None
+    assert answer.structured_content["action"] == "validation_error"
+    assert "Urgency" in answer.structured_content["message"]
+    assert await kept(api) == []
+
+
 @pytest.mark.requirement("inbox:response-system-error")
 async def test_when_the_database_is_gone_the_answer_says_so_and_no_more(api: Api) -> None:
     database = api.inbox.notes._database

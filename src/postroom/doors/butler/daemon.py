@@ -86,8 +86,8 @@ class Butler:
         request_id = self.mint(self.clock.now_us())
         return await self.notifier.notify(arguments, origin_butler=self.name, request_id=request_id)
 
-    async def notify_status(self, delivery_id: object) -> dict[str, Any]:
-        return await notify_status(delivery_id, switchboard=self.notifier.switchboard)
+    async def notify_status(self, delivery_id: object, notice_id: object = None) -> dict[str, Any]:
+        return await notify_status(delivery_id, notice_id, switchboard=self.notifier.switchboard)
 
     async def remind(self, arguments: RemindArguments) -> dict[str, Any]:
         now = self.clock.now_us()

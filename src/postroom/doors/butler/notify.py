@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from postroom.domain.attention_wish import WISH_FIELDS
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.channel_names import AUTO
 from postroom.domain.delivery import Intent
@@ -44,6 +45,12 @@ class NotifyArguments:
     wait_seconds: object = None
     format: object = None
     attachments: object = None
+    urgency: object = None
+    category: object = None
+    thread: object = None
+    supersedes: object = None
+    needs_ack: object = None
+    expires_in_seconds: object = None
 
 
 def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: KnownChannels) -> Outgoing:
@@ -64,6 +71,7 @@ def read_arguments(arguments: NotifyArguments, *, origin_butler: str, channels: 
         "subject": arguments.subject,
         "emoji": arguments.emoji,
         "format": arguments.format,
+        **{name: getattr(arguments, name) for name in WISH_FIELDS},
     }
     envelope = {
         "schema_version": NOTIFY_V1,

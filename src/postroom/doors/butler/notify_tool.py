@@ -9,6 +9,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 from pydantic import SkipValidation, WithJsonSchema
 
+from postroom.domain.attention_wish import WISH_SCHEMAS
 from postroom.doors.butler.daemon import Butler
 from postroom.doors.butler.notify import NotifyArguments
 from postroom.doors.butler.reminders import RemindArguments
@@ -29,8 +30,10 @@ is then sent once. `message` is shown to the letter, unless `format="markdown"` 
 with a `name`; they are copied at once, so they may change or go afterwards.
 
 The answer's `status` is `ok` (delivered), `accepted` (stored, still being tried: ask later with \
-`notify_status` and `delivery.delivery_id`), `pending_approval` (a person must agree first), or `error` with \
-`error_message`, `error_class` and `retryable`. Accepted messages are never lost; do not send them again."""
+`notify_status` and `delivery.delivery_id`), `deferred` (stored, and shown to the person later, by their own wishes: \
+`until` says when, `reasons` why; ask with `notify_status` and `notice_id`), `pending_approval` (a person must agree \
+first), or `error` with `error_message`, `error_class` and `retryable`. What is accepted or deferred is never lost; \
+do not send it again."""
 
 # Declared `str`, because the framework reads any other argument that looks like JSON as JSON: a message such as
 # `[1, 2]` would arrive as a list. Not validated by it, so that a wrong type gets our answer and not its.
@@ -90,6 +93,12 @@ Wait = Annotated[
     Any,
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0, "maximum": 600}, {"type": "null"}]}),
 ]
+UrgencyName = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["urgency"], {"type": "null"}]})]
+Category = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [WISH_SCHEMAS["category"], {"type": "null"}]})]
+Thread = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [WISH_SCHEMAS["thread"], {"type": "null"}]})]
+Supersedes = Annotated[str, SkipValidation, WithJsonSchema({"anyOf": [WISH_SCHEMAS["supersedes"], {"type": "null"}]})]
+NeedsAck = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["needs_ack"], {"type": "null"}]})]
+Expires = Annotated[Any, WithJsonSchema({"anyOf": [WISH_SCHEMAS["expires_in_seconds"], {"type": "null"}]})]
 Minutes = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]})]
 RequestContextArgument = Annotated[
     Any,
@@ -125,13 +134,14 @@ RequestContextArgument = Annotated[
 
 
 STATUS_DESCRIPTION: Final = """\
-What has become of a message you sent with `notify`, by the `delivery.delivery_id` of its answer. Changes nothing.
+What has become of a message you sent with `notify`, by the `delivery.delivery_id` or the `notice_id` of its \
+answer. Changes nothing.
 
 The answer is that of `notify` as it would be now: `ok`, `accepted`, `pending_approval`, or `error` with \
 `error_message`, `error_class` and `retryable`. Its `delivery` also has `attempts` (calls made so far), `last_error` \
 of the latest one, `next_attempt_at`, `possible_duplicate` (the person may have received it twice) and `approval` with \
-`status` (`pending`, `approved`, `rejected`, `expired`) and the `reason` a person gave for a rejection. Only your own \
-deliveries are found."""
+`status` (`pending`, `approved`, `rejected`, `expired`) and the `reason` a person gave for a rejection. Of a notice: \
+`notice_state`, and while it is `deferred` `until` and `reasons`. Only your own are found."""
 
 REMIND_DESCRIPTION: Final = """\
 Store a message now and have it delivered at a moment: after `delay_minutes`, or at `remind_at` (RFC 3339 with \
@@ -171,6 +181,12 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
         on_uncertain: Uncertain = None,
         format: FormatName = None,
         attachments: Attachments = None,
+        urgency: UrgencyName = None,
+        category: Category = "",
+        thread: Thread = "",
+        supersedes: Supersedes = "",
+        needs_ack: NeedsAck = None,
+        expires_in_seconds: Expires = None,
     ) -> dict[str, Any]:
         return await butler.notify(
             NotifyArguments(
@@ -187,6 +203,12 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
                 wait_seconds=wait_seconds,
                 format=format,
                 attachments=attachments,
+                urgency=urgency,
+                category=given(category),
+                thread=given(thread),
+                supersedes=given(supersedes),
+                needs_ack=needs_ack,
+                expires_in_seconds=expires_in_seconds,
             )
         )
 
@@ -199,8 +221,8 @@ def add_notify_tools(server: MCPServer[Any], butler: Butler) -> None:
 
 
 def _add_status_and_remind(server: MCPServer[Any], butler: Butler) -> None:
-    async def notify_status(delivery_id: Text = "") -> dict[str, Any]:
-        return await butler.notify_status(delivery_id)
+    async def notify_status(delivery_id: Text = "", notice_id: Text = "") -> dict[str, Any]:
+        return await butler.notify_status(given(delivery_id), given(notice_id))
 
     async def remind(
         message: Text = "",

@@ -217,6 +217,12 @@ class DuplicateOf(TypedDict):
     status: str
 
 
+class WouldBeHeld(TypedDict):
+    until: str | None
+    reasons: list[str]
+    words: str
+
+
 class DryRunAnswer(TypedDict, total=False):
     error: str
     valid: bool
@@ -229,6 +235,7 @@ class DryRunAnswer(TypedDict, total=False):
     circuit: str
     duplicate_of: DuplicateOf | None
     may_need_approval: bool
+    would_be_held: WouldBeHeld
     would_be_admitted: bool
     refusal: dict[str, Any]
 

@@ -44,7 +44,8 @@ def add_envelope_tools(server: MCPServer[Any], dry_run: DryRun) -> None:
         `rate_limit_headroom` is in tokens per tier: a send or a reaction takes one, a reply half of one. When
         `would_be_admitted` is false, `refusal` is the error the real request would get. `duplicate_of` names the
         delivery that would answer instead, because the same request was made before. With `may_need_approval` a person
-        is asked first, unless a standing rule decides.
+        is asked first, unless a standing rule decides. `would_be_held` says until when and why the person's attention
+        policy would hold it; it is left out when it would leave now.
         """
         return cast(DryRunAnswer, await dry_run.run(notify_request))
 

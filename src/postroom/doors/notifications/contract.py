@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, NotificationType
+from postroom.domain.question import Urgency
 
 NAME: Final = "send_notification"
 
@@ -26,11 +27,20 @@ TYPE_SCHEMA: Final[dict[str, Any]] = {
     "default": str(NotificationType.INFO),
     "description": 'Notification type: "reminder", "info", or "warning". Default: "info"',
 }
-PARAMETERS: Final[dict[str, Any]] = {
+URGENCY_SCHEMA: Final[dict[str, Any]] = {
+    "type": "string",
+    "enum": [str(one) for one in Urgency],
+    "description": "How soon it should be seen, if not as its type says; the person's quiet hours have the last word",
+}
+CONTRACT: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA},
     "required": ["message"],
     "additionalProperties": False,
+}
+PARAMETERS: Final[dict[str, Any]] = {
+    **CONTRACT,
+    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA, "urgency": URGENCY_SCHEMA},
 }
 
 # What surrounds a call travels beside its arguments, where no model can read or write it.

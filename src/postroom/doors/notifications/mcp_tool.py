@@ -22,6 +22,7 @@ from postroom.doors.notifications.contract import (
     NAME,
     PARAMETERS,
     TYPE_SCHEMA,
+    URGENCY_SCHEMA,
     USER_META,
 )
 from postroom.system.mcp_sdk.tools import show_parameters
@@ -34,6 +35,7 @@ from postroom.work.inbox.request import NO_USER, Request
 # Checked by us and not by the SDK, so that a wrong argument gets the contract's answer too.
 Message = Annotated[Any, WithJsonSchema(MESSAGE_SCHEMA)]
 Type = Annotated[Any, WithJsonSchema(TYPE_SCHEMA)]
+UrgencyName = Annotated[Any, WithJsonSchema(URGENCY_SCHEMA)]
 
 _log = structlog.get_logger("postroom.agents")
 
@@ -41,10 +43,13 @@ _log = structlog.get_logger("postroom.agents")
 def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Verifier) -> dict[str, Rule]:
     """Returns who may call what was added."""
 
-    async def send_notification(context: Context[Any, Any], message: Message = None, type: Type = "info") -> Answer:
+    async def send_notification(
+        context: Context[Any, Any], message: Message = None, type: Type = "info", urgency: UrgencyName = None
+    ) -> Answer:
         meta: Mapping[str, Any] = context.request_context.meta or {}
         try:
-            return await _send(notifications, caller(context, verifier), message, type, meta)
+            given = {"message": message, "type": type, "urgency": urgency}
+            return await _send(notifications, caller(context, verifier), given, meta)
         except Exception as error:  # a model must get the contract's answer, whatever went wrong
             _log.error("send_notification.bug", error=error.__class__.__name__)
             return answers.failed("internal error")
@@ -62,7 +67,7 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
 
 
 async def _send(
-    notifications: Notifications, who: Principal, message: object, type: object, meta: Mapping[str, Any]
+    notifications: Notifications, who: Principal, given: Mapping[str, Any], meta: Mapping[str, Any]
 ) -> Answer:
     named = meta.get(USER_META)
     user_id = recipient(who, named) if named is None or isinstance(named, str) else None
@@ -70,8 +75,7 @@ async def _send(
         return answers.validation_error(NO_USER if named is None else "user_id is not the token's")
     return await notifications.send(
         Request(
-            message=message,
-            type=type,
+            **given,
             user_id=user_id,
             conversation_id=meta.get(CONVERSATION_META),
             correlation_id=meta.get(CORRELATION_META),

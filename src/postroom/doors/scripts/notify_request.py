@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from postroom.domain.attention_wish import WISH_SCHEMAS
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import printable
 from postroom.domain.nearest import did_you_mean
@@ -40,6 +41,7 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
         },
     },
     "format": {"type": "string", "enum": ["plain", "markdown"], "description": "Of the message; plain by default."},
+    **WISH_SCHEMAS,
 }
 _MOST_UNKNOWN: Final = 20
 

@@ -51,6 +51,10 @@ class Attention:
             return None
         return await self.considering.consider(outgoing, request_id, wait_seconds)
 
+    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+        """As `consider` would hold it; None when it would leave now. Nothing is written."""
+        return await self.considering.forecast(outgoing, request_id) if self.considering is not None else None
+
     async def ack(self, notice_id: str, by: str) -> NoticeView:
         """`by`: the id of the person who did. A second time is the same answer."""
         row = await self._found(notice_id)

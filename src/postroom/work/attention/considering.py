@@ -33,6 +33,28 @@ class Considering:
     carrier: Carrier
 
     async def consider(self, outgoing: Outgoing, request_id: str, wait_seconds: float) -> Outcome | None:
+        meant = await self._meant(outgoing, request_id)
+        return await self._accepted(*meant, request_id, wait_seconds) if meant is not None else None
+
+    async def forecast(self, outgoing: Outgoing, request_id: str) -> Outcome | None:
+        """How it would be held; None when it would leave now. Nothing is written."""
+        if (meant := await self._meant(outgoing, request_id)) is None:
+            return None
+        drafted, person = meant
+        name = notice_id(drafted.key)
+        loaded = await self.book.store.read(person, self.book.wanted(person, Wanted(notices=(name,))))
+        turn = Turn(person, loaded, self.book.policies, self.book.clock.now_us())
+        turn.hear_of_channels(self.book.down)
+        if name not in turn.state.notices:
+            if _is_neutral(turn, drafted):
+                return None
+            turn.accept(new_notice(drafted, person, request_id, turn.moment_us))
+            turn.judge()
+        standing = turn.state.notices[name]
+        return _held(standing, request_id) if standing.send is None else None
+
+    async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
+        """The message and its person, where there is something to consider."""
         more = asks_for_more(outgoing.wish)
         if outgoing.origin_butler in _OWN or (self.book.neutral and not more):
             return None
@@ -40,7 +62,7 @@ class Considering:
         person = await self._person(drafted)
         if person is None or drafted.known or not (more or self._concerns(person)):
             return None
-        return await self._accepted(drafted, person, request_id, wait_seconds)
+        return drafted, person
 
     async def _person(self, drafted: Drafted) -> str | None:
         """Whose address it is; a stranger has no policy."""

@@ -38,13 +38,14 @@ def _placed(state: AttentionState, decision: Decision, asked: Outgoing) -> Outgo
     person, channel = decision.person or notice.person, decision.channel or notice.channel
     if (person, channel) == (notice.person, notice.channel):
         return asked
-    return replace(asked, channel=channel, recipient=person)
+    markup = asked.markup if channel == notice.channel else None  # another channel may have no buttons
+    return replace(asked, channel=channel, recipient=person, markup=markup)
 
 
 def _corrected(state: AttentionState, decision: Decision, placed: Outgoing) -> Outgoing:
     withdrawn = any(one.reason is Because.WITHDRAWN for one in decision.reasons)
     text = f"{'Withdrawn' if withdrawn else 'Corrected'}: {state.notices[decision.notice].notice.text}"
-    return replace(placed, message=text, format=Format.PLAIN, attachments=())
+    return replace(placed, message=text, format=Format.PLAIN, attachments=(), markup=None)
 
 
 def _digest(digest: Digest) -> Outgoing:

@@ -6,14 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from postroom.domain.because_words import because
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.error_shapes import error_object, field_list
 from postroom.domain.errors import FieldError, InternalError, PostroomError, TargetUnavailable, ValidationError
 from postroom.domain.limits import AdmissionDecision
 from postroom.domain.notify import parse_notify
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
+from postroom.domain.time import to_text
+from postroom.work.attention.attention import Attention
 from postroom.work.delivery import limits
 from postroom.work.delivery.accept import Acceptance, Forecast
+from postroom.work.delivery.plane import may_be_held
 
 
 def validate(envelope: object, known_channels: KnownChannels) -> dict[str, Any]:
@@ -33,6 +39,7 @@ class DryRun:
     known_channels: KnownChannels
     clock: Clock
     mint: Callable[[int], str]
+    attention: Attention | None = None
 
     async def run(self, envelope: object) -> dict[str, Any]:
         try:
@@ -43,11 +50,24 @@ class DryRun:
         request_id = outgoing.context.request_id if outgoing.context else self.mint(self.clock.now_us())
         try:
             forecast = await self.acceptance.forecast(outgoing, request_id=request_id)
+            held = await self._held(outgoing, request_id)
         except ValidationError as error:
             return _invalid(error) | told
         except (TargetUnavailable, InternalError) as error:
             return {"valid": True, "errors": []} | told | _verdict(error)
-        return {"valid": True, "errors": []} | told | _shown(forecast)
+        return {"valid": True, "errors": []} | told | _shown(forecast) | held
+
+    async def _held(self, outgoing: Outgoing, request_id: str) -> dict[str, Any]:
+        if self.attention is None or not may_be_held(outgoing):
+            return {}
+        outcome = await self.attention.forecast(outgoing, request_id)
+        return {"would_be_held": held_words(outcome)} if outcome is not None else {}
+
+
+def held_words(outcome: Outcome) -> dict[str, Any]:
+    until = to_text(outcome.until_us) if outcome.until_us is not None else None
+    when = f"would be held until {until}" if until is not None else "would not be shown"
+    return {"until": until, "reasons": list(outcome.reasons), "words": f"{when}: {because(outcome.reasons)}"}
 
 
 def _shown(forecast: Forecast) -> dict[str, Any]:

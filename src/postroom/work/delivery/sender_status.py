@@ -12,6 +12,7 @@ from postroom.domain.ids import DeliveryId
 from postroom.domain.ledger import Snapshot
 from postroom.domain.notify_response import notify_error, notify_response
 from postroom.domain.outcome import outcome_of
+from postroom.work.attention.notice_outcome import NoticeOutcomes, is_notice_id
 from postroom.work.delivery.enquiries import read_uuid
 
 Row = Mapping[str, Any]
@@ -41,10 +42,13 @@ class Replays(Protocol):
 class SenderStatus:
     record: SenderRecord
     replays: Replays
+    notices: NoticeOutcomes | None = None
 
     async def answer(self, sender: str, delivery_id: object) -> dict[str, Any]:
-        """A delivery of somebody else's is as unknown as one that never was."""
+        """A delivery of somebody else's is as unknown as one that never was. An id may be a notice's as well."""
         try:
+            if isinstance(delivery_id, str) and is_notice_id(delivery_id):
+                return await self._of_notice(sender, delivery_id)
             known = read_uuid(delivery_id, "delivery_id")
             found = await self._found(known)
             if found is None or found["origin_butler"] != sender:
@@ -54,6 +58,12 @@ class SenderStatus:
             return answer
         except PostroomError as error:
             return notify_error(error)
+
+    async def _of_notice(self, sender: str, notice_id: str) -> dict[str, Any]:
+        outcome = await self.notices.of(sender, notice_id) if self.notices is not None else None
+        if outcome is None:
+            raise ValidationError(f"Notice {notice_id} not found")
+        return notify_response(outcome)
 
     async def _found(self, delivery_id: str) -> dict[str, Any] | None:
         found = await self.record.delivery(delivery_id)

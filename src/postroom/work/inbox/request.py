@@ -10,11 +10,19 @@ from postroom.domain.delivery import Priority
 from postroom.domain.errors import FieldError, ValidationError
 from postroom.domain.fields import text_problem
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, PRIORITY_OF, NotificationType
+from postroom.domain.question import Urgency
 from postroom.work.inbox.answers import BAD_MESSAGE
 
 MAX_IDENTITY_CHARACTERS: Final = 128
 MAX_LINK_CHARACTERS: Final = 2000
 BAD_TYPE: Final = f"Type must be one of: {', '.join(NotificationType)}"
+BAD_URGENCY: Final = f"Urgency must be one of: {', '.join(Urgency)}"
+_PRIORITIES: Final = {
+    Urgency.PASSIVE: Priority.LOW,
+    Urgency.NORMAL: Priority.MEDIUM,
+    Urgency.TIME_SENSITIVE: Priority.HIGH,
+    Urgency.CRITICAL: Priority.HIGH,
+}
 NO_USER: Final = "user_id is required"
 
 
@@ -29,6 +37,7 @@ class Request:
     correlation_id: object = None
     priority: Priority | None = None
     link: str | None = None
+    urgency: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,19 +49,22 @@ class Checked:
     correlation_id: str | None
     priority: Priority
     link: str | None
+    urgency: Urgency | None
 
 
 def check(request: Request) -> Checked:
     """Raises ValidationError whose message is the contract's sentence."""
-    message, kind = _message(request.message), _type(request.type)
+    message, kind, urgency = _message(request.message), _type(request.type), _urgency(request.urgency)
+    asked = _PRIORITIES[urgency] if urgency is not None else None
     return Checked(
         message=message,
         type=kind,
         user_id=_user(request.user_id),
         conversation_id=_identity("conversation_id", request.conversation_id),
         correlation_id=_identity("correlation_id", request.correlation_id),
-        priority=request.priority or PRIORITY_OF[kind],
+        priority=request.priority or asked or PRIORITY_OF[kind],
         link=_link(request.link),
+        urgency=urgency,
     )
 
 
@@ -70,6 +82,14 @@ def _type(value: object) -> NotificationType:
     if not isinstance(value, str) or value not in list(NotificationType):
         raise _refused("type", BAD_TYPE)
     return NotificationType(value)
+
+
+def _urgency(value: object) -> Urgency | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or value not in list(Urgency):
+        raise _refused("urgency", BAD_URGENCY)
+    return Urgency(value)
 
 
 def _user(value: object) -> str:

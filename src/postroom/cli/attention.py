@@ -1,0 +1,236 @@
+"""`postroom attention`: when people are shown what agents have to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from postroom.cli.attention_desk import AttentionDesk, Document, attention_desk
+from postroom.cli.attention_words import figures_line, held_sentence, plan_line, policy_lines
+from postroom.cli.duration import seconds_of
+from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.policy_file import quiet_window, read_policy_file, read_toml
+from postroom.system.settings import SettingsError
+from postroom.system.settings.load import from_process
+
+app = typer.Typer(
+    help="When people are shown what agents have to say, and what will happen to it.", no_args_is_help=True
+)
+
+_OWNER = "owner"
+_NEXT = 5
+Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
+Notice = Annotated[str, typer.Argument(metavar="NOTICE", help="The id that the answer of `notify` named.")]
+For = Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d; an hour by default.")]
+Until = Annotated[str | None, typer.Option("--until", help="Until when, such as 2026-01-05T09:00:00+01:00.")]
+
+
+@app.command("show")
+def show(who: Who = _OWNER, home: Home = None, database: Database = None, json: Json = False) -> None:
+    """The policy that counts for a person, where their notices are, and what happens next."""
+    desk = _desk(home, database)
+    policy, figures, plan = desk.policy(who), desk.figures(who), desk.person_plan(who)
+    if json:
+        say_json({**policy, "figures": figures, "plan": plan})
+        return
+    for line in [*policy_lines(policy), figures_line(figures), *map(plan_line, plan[:_NEXT])]:
+        say(line)
+
+
+@app.command("set")
+def set_policy(
+    who: Who = _OWNER,
+    file: Annotated[Path | None, typer.Option("--file", help="A policy in TOML, instead of the one there is.")] = None,
+    preset: Annotated[str | None, typer.Option("--preset", help="everything, calm or focus; the rest stays.")] = None,
+    quiet: Annotated[
+        list[str] | None, typer.Option("--quiet", help="Quiet hours, 22:00-07:00; may be given again. The rest stays.")
+    ] = None,
+    zone: Annotated[str | None, typer.Option("--zone", help="Time zone of these hours, such as Europe/Vienna.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Take the person's own policy away.")] = False,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Set a person's policy; what is held is judged anew at once."""
+    changes = _changes(preset, quiet, zone)
+    if sum((file is not None, bool(changes), clear)) != 1:
+        raise SettingsError("Give --file, or --clear, or any of --preset, --quiet and --zone.")
+    desk = _desk(home, database)
+    if clear:
+        answer = desk.set_policy(who, None)
+    elif file is not None:
+        answer = desk.set_policy(who, read_policy_file(file))
+    else:
+        answer = desk.set_policy(who, {**(desk.policy(who)["policy"] or {}), **changes})
+    _say(answer, json, *policy_lines(answer))
+
+
+@app.command("plan")
+def plan(
+    what: Annotated[str, typer.Argument(metavar="[NOTICE|PERSON]", help="The owner by default.")] = _OWNER,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """What will happen if no one does anything."""
+    from postroom.work.attention.notice_outcome import is_notice_id
+
+    desk = _desk(home, database)
+    items = desk.notice_plan(what) if is_notice_id(what) else desk.person_plan(what)
+    if json:
+        say_json({"plan": items})
+        return
+    for item in items:
+        say(plan_line(item))
+    if not items:
+        say("Nothing is going to happen.")
+
+
+@app.command("simulate")
+def simulate(
+    policy: Annotated[Path, typer.Option("--policy", help="The other policy, in TOML.")],
+    who: Who = _OWNER,
+    replay: Annotated[str, typer.Option("--replay", help="How far back: 7d, 12h.")] = "7d",
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """What would have been different under another policy, over the notices that came; changes nothing."""
+    answer = _desk(home, database).preview(who, read_policy_file(policy), _seconds(replay, "--replay") or 0)
+    _say(answer, json, *(answer["difference"] or ["Nothing would have been different."]))
+
+
+@app.command("test")
+def test(
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="A file of cases, in TOML.")], json: Json = False
+) -> None:
+    """Run the cases of a file; exits with 1 when a policy does not do what its file expects. Needs no household."""
+    from postroom.work.attention.policy_cases import parse_cases, run_case
+
+    results = [run_case(one) for one in parse_cases(read_toml(cases))]
+    failed = [one for one in results if one.problems]
+    if json:
+        say_json({"cases": [{"name": one.name, "problems": list(one.problems)} for one in results]})
+    else:
+        for one in results:
+            say(f"{'FAILED' if one.problems else 'ok'}  {one.name}")
+            for problem in one.problems:
+                say(f"        {problem}")
+        say(f"{len(results) - len(failed)} of {len(results)} cases did what was expected.")
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command("ack")
+def ack(notice: Notice, home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Say that a notice was seen; nothing more is sent of it."""
+    _say_notice(_desk(home, database).on_notice(notice, "ack", {}), json)
+
+
+@app.command("snooze")
+def snooze(
+    notice: Notice,
+    length: For = None,
+    until: Until = None,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Show a notice later."""
+    _say_notice(_desk(home, database).on_notice(notice, "snooze", _when(length, until)), json)
+
+
+@app.command("withdraw")
+def withdraw(notice: Notice, home: Home = None, database: Database = None, json: Json = False) -> None:
+    """Take a notice back."""
+    _say_notice(_desk(home, database).on_notice(notice, "withdraw", {}), json)
+
+
+@app.command("mute")
+def mute(
+    agent: Annotated[str | None, typer.Argument(metavar="AGENT", help="A butler's or a program's name.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread")] = None,
+    category: Annotated[str | None, typer.Option("--category")] = None,
+    length: For = None,
+    until: Annotated[str | None, typer.Option("--until", help="Until when; `unmuted`: until you unmute it.")] = None,
+    off: Annotated[bool, typer.Option("--off", help="Unmute.")] = False,
+    who: Annotated[str, typer.Option("--person", help="Whose notices; the owner's by default.")] = _OWNER,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Show nothing of an agent, a thread or a category for a while."""
+    what = _given(agent=agent, thread=thread, category=category)
+    named = ", ".join(f"{name} {value}" for name, value in what.items())
+    if off:
+        _say(_desk(home, database).on_person(who, "unmute", what), json, f"No longer muted: {named}.")
+        return
+    answer = _desk(home, database).on_person(who, "mute", what | _when(length, until))
+    ends = held_sentence(answer["until"], ()).removeprefix("held ") if answer["until"] else "until it is unmuted"
+    _say(answer, json, f"Muted {ends}: {named}.")
+
+
+@app.command("away")
+def away(
+    who: Who = _OWNER,
+    length: For = None,
+    until: Until = None,
+    delegate: Annotated[str | None, typer.Option("--delegate", help="Who stands in.")] = None,
+    back: Annotated[bool, typer.Option("--back", help="No longer away.")] = False,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Be away: notices wait, or go to the person who stands in."""
+    asked: Document = {"back": True} if back else {"until": _end(length, until)} | _given(delegate=delegate)
+    answer = _desk(home, database).on_person(who, "away", asked)
+    if answer["away"] is None:
+        _say(answer, json, "Back again.")
+    else:
+        _say(answer, json, f"Away {held_sentence(answer['away']['until'], ()).removeprefix('held ')}.")
+
+
+def _desk(home: str | None, database: str | None) -> AttentionDesk:
+    settings, _ = from_process({"home": home, "database": database})
+    return attention_desk(settings, home, database)
+
+
+def _changes(preset: str | None, quiet: list[str] | None, zone: str | None) -> Document:
+    windows = [quiet_window(one) for one in quiet] if quiet else None
+    return _given(preset=preset, quiet_hours=windows, zone=zone)
+
+
+def _given(**values: Any) -> Document:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _seconds(length: str | None, option: str) -> int | None:
+    return int(seconds_of(length, option)) if length is not None else None
+
+
+def _when(length: str | None, until: str | None) -> Document:
+    return _given(for_seconds=_seconds(length, "--for"), until=until)
+
+
+def _end(length: str | None, until: str | None) -> str:
+    from postroom.domain.time import seconds, to_text
+    from postroom.system.clock import SystemClock
+
+    if (length is None) == (until is None):
+        raise SettingsError("Give --for or --until, or --back.")
+    return until or to_text(SystemClock().now_us() + seconds(_seconds(length, "--for") or 0))
+
+
+def _say_notice(notice: Document, json: bool) -> None:
+    waits = notice["state"] in ("held", "accepted")
+    _say(notice, json, held_sentence(notice["until"], notice["reasons"]) if waits else str(notice["state"]))
+
+
+def _say(answer: Any, json: bool, *lines: str) -> None:
+    if json:
+        say_json(answer)
+        return
+    for line in lines:
+        say(line)

@@ -1,0 +1,85 @@
+"""A person's policy or absence as it was sent, with the people it names looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from postroom.domain.capabilities import KnownChannels
+from postroom.domain.errors import Code, FieldError, Refused, ValidationError
+from postroom.domain.person import Person
+from postroom.domain.time import to_text
+from postroom.work.attention.absence import Absence, parse_absence
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.policy import Policy
+from postroom.work.attention.policy_request import parse_policy
+
+_MOST_HOPS: Final = 20
+
+
+class PeopleByName(Protocol):
+    async def called(self, who: str) -> Sequence[Person]:
+        """By id, or exactly by name or alias; `owner` is the owner."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyBodies:
+    attention: Attention
+    people: PeopleByName
+    channels: KnownChannels
+
+    async def person(self, who: str) -> str:
+        """The id of the one person who is called so."""
+        found = await self.people.called(who)
+        if len(found) != 1:
+            raise Refused(Code.NOT_FOUND, "there is no such person" if not found else "several people are called so")
+        return found[0].id
+
+    async def policy(self, person: str, payload: object) -> Policy:
+        """Raises ValidationError, which names every wrong field as it was written."""
+        named = {one: await self._id(one) for one in _escalation_names(payload)}
+        known = {one for one, found in named.items() if found is not None} | set(self.attention.book.rotations)
+        policy = parse_policy(payload, people=known, channels=self.channels, person=person)
+        own = [n for n, step in enumerate(policy.escalation or ()) if named.get(step.person or "") == person]
+        if own:
+            said = "is the person whose policy this is"
+            raise ValidationError.of([FieldError(f"escalation.{n}.person", said, "same_person") for n in own])
+        return policy
+
+    async def absence(self, person: str, payload: object, now_us: int) -> Absence | None:
+        """None: back again. Without `from` it begins now."""
+        if payload == {"back": True}:
+            return None
+        written = {"from": to_text(now_us), **payload} if isinstance(payload, Mapping) else payload
+        asked = written.get("delegate") if isinstance(written, Mapping) else None
+        found = await self._id(asked) if isinstance(asked, str) else None
+        if isinstance(written, Mapping) and found is not None:
+            written = {**written, "delegate": found}
+        chain = await self._chain(found)
+        absence = parse_absence(written, person=person, people=chain.keys(), absences=chain)
+        if absence.end_us <= now_us:
+            raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
+        return absence
+
+    async def _chain(self, first: str | None) -> dict[str, tuple[Absence, ...]]:
+        """When the delegates are away themselves, and theirs."""
+        chain: dict[str, tuple[Absence, ...]] = {}
+        waiting = [first] if first is not None else []
+        while waiting and len(chain) < _MOST_HOPS:
+            one = waiting.pop()
+            if one not in chain:
+                chain[one] = await self.attention.absences(one)
+                waiting += [away.delegate for away in chain[one] if away.delegate is not None]
+        return chain
+
+    async def _id(self, who: str) -> str | None:
+        found = await self.people.called(who)
+        return found[0].id if len(found) == 1 else None
+
+
+def _escalation_names(payload: object) -> list[str]:
+    steps = payload.get("escalation") if isinstance(payload, Mapping) else None
+    named = [one.get("person") for one in steps if isinstance(one, Mapping)] if isinstance(steps, list) else []
+    return [one for one in named if isinstance(one, str)]
