@@ -37,7 +37,7 @@ class NoticePages:
             "attention_notice.html",
             whose=whose,
             one=shown(view, whose.zone),
-            notice=notice,
+            about=notice,
             created=local_time(notice.created_us, whose.zone),
             cell=CELL_WORDS[view.cell],
             story=story_lines(view, await story(self.attention.book, view), names, whose.zone),

@@ -92,7 +92,7 @@ def shown(view: NoticeView, zone: str) -> ShownNotice:
         word=word,
         tone=tone,
         until=local_time(view.until_us, zone) if view.until_us is not None else "",
-        reasons=reason_words(view.reasons, zone),
+        reasons=reason_words(view.reasons, zone, view.until_us),
         urgency=URGENCY_WORDS[view.urgency],
         asked=URGENCY_WORDS[asked] if asked is not view.urgency else "",
     )
@@ -114,10 +114,10 @@ def coming(item: PlanItem, names: Mapping[str, str], zone: str, notice: Accepted
 
 
 def together(lines: Iterable[Coming]) -> list[Coming]:
-    """What happens to several in the same way at the same moment is one line."""
-    found: dict[tuple[int, str, str], Coming] = {}
+    """What happens to several in the same way in the same minute is one line."""
+    found: dict[tuple[str, str, str], Coming] = {}
     for one in lines:
-        same = (one.at_us, one.what, one.where)
+        same = (one.at, one.what, one.where)
         found[same] = replace(found[same], notices=found[same].notices + 1) if same in found else one
     return list(found.values())
 
@@ -144,7 +144,7 @@ def _decided(one: Decision, names: Mapping[str, str], zone: str) -> tuple[str, s
         title += f" until {local_time(one.until_us, zone)}"
     if one.send is not None and one.person is not None:
         title += f", to {names.get(one.person, one.person)} by {one.channel}"
-    return title, tone, reason_words(one.reasons, zone)
+    return title, tone, reason_words(one.reasons, zone, one.until_us)
 
 
 def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[str, str, list[str]] | None:

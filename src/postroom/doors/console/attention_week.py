@@ -25,7 +25,7 @@ class QuietDay:
     def words(self) -> str:
         if self.spans == ((0, DAY_MINUTES),):
             return "quiet all day"
-        return " and ".join(f"{_clock(start)}–{_clock(end)}" for start, end in self.spans) or "no quiet hours"
+        return ", ".join(f"{_clock(start)}–{_clock(end)}" for start, end in self.spans) or "no quiet hours"
 
 
 def week(windows: Sequence[QuietWindow], slots: Sequence[time]) -> tuple[QuietDay, ...]:

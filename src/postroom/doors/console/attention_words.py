@@ -129,14 +129,15 @@ def local_time(at_us: int, zone: str) -> str:
     return to_datetime(at_us).astimezone(known_zone(zone)).strftime("%a %-d %b %Y, %H:%M")
 
 
-def reason_words(reasons: Iterable[HoldReason], zone: str) -> list[str]:
-    """The latest first: that is the one which binds."""
+def reason_words(reasons: Iterable[HoldReason], zone: str, said_us: int | None = None) -> list[str]:
+    """The latest first: that is the one which binds. `said_us`: a moment that stands beside them already."""
     ordered = sorted(reasons, key=lambda one: -(one.until_us or 0))
-    return [_reason(one, zone) for one in ordered]
+    return [_reason(one, zone, said_us) for one in ordered]
 
 
-def _reason(one: HoldReason, zone: str) -> str:
-    until = f", until {local_time(one.until_us, zone)}" if one.until_us is not None else ""
+def _reason(one: HoldReason, zone: str, said_us: int | None) -> str:
+    is_new = one.until_us is not None and one.until_us != said_us
+    until = f", until {local_time(one.until_us, zone)}" if is_new and one.until_us is not None else ""
     return REASON_WORDS[one.reason] + until
 
 
