@@ -631,7 +631,7 @@ ATTENTION: Sections = {
         "acts": "Acknowledge, snooze, withdraw, mute and away are each one dated fact.",
         "household-policy": "The household's policy stands in the settings; what is wrong in it is named at start.",
         "why-notice": "`why` says who held a notice, why and until when.",
-        "receipts": "What becomes of a delivery later comes back to its notice; a refusal by approval takes no other way.",
+        "receipts": "What becomes of a delivery comes back to its notice; what is not approved takes no other way.",
     },
     "In the console": {
         "console-line": "The line counts every notice in its cell, as the API does, and each figure leads to its list.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 
 from postroom.app.attention import household_policy
+from postroom.app.ledger_view import ledger_view
+from postroom.cli.doctor_checks.notices import look_at_notices
 from postroom.domain.notice_states import NoticeState
+from postroom.domain.time import seconds, to_datetime
 from postroom.system.settings import SettingsError
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy import Policy
@@ -114,3 +118,85 @@ def test_what_is_wrong_in_the_settings_is_refused_by_its_name(home: Path) -> Non
     with pytest.raises(SettingsError, match=r"attention\.quiet_hours\.0\.from") as raised:
         household_policy(settings_for(home, wrong))
     assert "attention.zones" in str(raised.value)
+
+
+@pytest.mark.requirement("attention:why-notice")
+async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
+        attention = attention_of(alive)
+        answer = await alive.notify(message="Hello")
+        async with ledger_view(alive.settings) as view:
+            (waiting,) = await view.why(answer["notice_id"])
+            with pytest.raises(SettingsError):
+                await view.why(answer["notice_id"], "general")
+        await attention.set_policy("owner", parse_policy({"quiet_hours": []}))
+        await until(lambda: _is(attention, answer["notice_id"], NoticeState.SENT))
+        sent = await attention.notice(answer["notice_id"])
+        assert sent is not None
+        async with ledger_view(alive.settings) as view:
+            (delivered,) = await view.why(sent.sends[0].delivery_id or "")
+
+    assert "health wrote this" in waiting.why
+    assert "It is held because it is quiet for them" in waiting.why
+    assert "It was delivered" in delivered.why and "It was held" in delivered.why and "quiet" in delivered.why
+
+
+async def _is(attention: Attention, notice_id: str, state: NoticeState) -> bool:
+    view = await attention.notice(notice_id)
+    return view is not None and view.state is state
+
+
+@pytest.mark.requirement("attention:accounted")
+async def test_doctor_and_the_gauge_count_what_is_unaccounted_for(home: Path) -> None:
+    async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
+        await alive.notify(message="Hello")
+        (well,) = await look_at_notices(alive.settings)
+        async with alive.http.get(alive.household.addresses["api"] + "/metrics") as response:
+            metrics = await response.text()
+        with sqlite3.connect(home / "postroom.db") as connection:
+            connection.execute("DELETE FROM notices")
+        (broken,) = await look_at_notices(alive.settings)
+        assert (await attention_of(alive).figures()).unaccounted != ()
+
+    assert (well.ok, well.detail) == (True, "every notice is accounted for")
+    assert "postroom_attention_unaccounted 0.0" in metrics
+    assert not broken.ok and "L1" in broken.detail
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_what_no_person_approves_takes_no_other_way(home: Path) -> None:
+    changes = {"attention": {"fallback": ["email"]}, "approvals": {"enabled": True, "ask_owner": False}}
+    contact = {"contacts": [{"name": "Ann", "telegram_chat_id": "4711", "email": "ann@example.org"}]}
+    async with living(home, LIFTED, QUICK, changes, contact) as alive:
+        answer = await alive.notify(message="Hello", recipient="Ann")
+        assert answer["status"] == "pending_approval", answer
+        no = {"action_id": answer["action_id"], "reason": "no"}
+        await alive.call("messenger", "reject_action", no, caller="operator")
+        await until(lambda: _is(attention_of(alive), answer["notice_id"], NoticeState.REFUSED))
+        assert await alive.received("telegram") == []
+        assert await attention_of(alive).audit() == ()
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_a_question_is_not_shown_in_quiet_hours_and_its_time_stands_still(home: Path) -> None:
+    async with living(home, LIFTED, QUICK) as alive:
+        now_us = attention_of(alive).book.clock.now_us()
+        night = {"zone": "UTC", "quiet_hours": [{"from": _clock(now_us, -1), "until": _clock(now_us, 2)}]}
+        await attention_of(alive).set_policy("owner", parse_policy(night))
+        asked = await alive.call("health", "ask", {"question": "Now?", "deadline_seconds": 600, "wait_seconds": 0})
+        asking = alive.household.asking
+        assert asking is not None
+
+        async def put_off() -> bool:
+            cards = await asking.presentations.of(asked["ask_id"])
+            on_telegram = [one for one in cards if one.channel == "telegram"]
+            return [one.reason for one in on_telegram] == ["it is quiet for them"]
+
+        await until(put_off)
+        question = await asking.store.get(asked["ask_id"])
+        assert await alive.texts() == []
+    assert question is not None and question.expires_at_us - question.created_at_us > seconds(3600)
+
+
+def _clock(now_us: int, hours: int) -> str:
+    return to_datetime(now_us + hours * seconds(3600)).strftime("%H:%M")

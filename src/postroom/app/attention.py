@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from prometheus_client import CollectorRegistry
 
 from postroom.app.known_channels import known_channels
-from postroom.app.store import OpenedStore
+from postroom.app.store import OpenedStore, connect_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.breaker import CircuitState
 from postroom.domain.errors import ValidationError
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock
 from postroom.domain.principal import OWNER
+from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.telemetry.attention_meter import AttentionMeter
@@ -32,6 +33,8 @@ from postroom.work.attention.rotation import Rotation, parse_rotation
 from postroom.work.delivery.accept import Acceptance
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.attention.attention import StoredNotices
+from postroom.world.store.engine.migrate import newest, revision
+from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.people.people import StoredPeople
 
 
@@ -112,22 +115,45 @@ def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Att
     return Attention(book=book)
 
 
+async def unaccounted_notices(settings: Settings) -> tuple[str, ...] | None:
+    """What breaks a law, over all that is kept; None where no notice was ever kept. Needs no running household."""
+    household_policy(settings)
+    if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
+        return None
+    store = connect_store(settings)
+    try:
+        if await store.database.read(revision) != newest():
+            return None
+        attention = build_attention(settings, store, SystemClock())
+        if not await attention.book.store.policies():
+            return None
+        return (*(await attention.figures()).unaccounted, *await attention.audit())
+    finally:
+        await store.database.close()
+
+
 @asynccontextmanager
 async def attending(
-    attention: Attention, store: OpenedStore, plane: Plane, registry: CollectorRegistry, loops: Loops
+    attention: Attention,
+    store: OpenedStore,
+    started: AbstractAsyncContextManager[Plane],
+    registry: CollectorRegistry,
+    loops: Loops,
 ) -> AsyncIterator[Plane]:
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
-    book, queue = attention.book, StoredNotices(store.database)
-    carrier = Carrier(book=book, queue=queue, way_out=plane)
-    attention.considering = Considering(book=book, doorstep=PlaneDoorstep(acceptance=plane.acceptance), carrier=carrier)
-    keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
-    auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
-    await book.refresh()
-    async with (
-        loops.running("attention", keeper.look, wake=book.woken),
-        loops.running("attention_audit", auditor.look),
-    ):
-        yield replace(plane, attention=attention)
+    async with started as plane:
+        book, queue = attention.book, StoredNotices(store.database)
+        carrier = Carrier(book=book, queue=queue, way_out=plane)
+        doorstep = PlaneDoorstep(acceptance=plane.acceptance)
+        attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
+        keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
+        auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
+        await book.refresh()
+        async with (
+            loops.running("attention", keeper.look, wake=book.woken),
+            loops.running("attention_audit", auditor.look),
+        ):
+            yield replace(plane, attention=attention)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from functools import partial
 
 import uvicorn
@@ -32,6 +31,7 @@ from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
 from postroom.app.questions import AskingParts, build_asking, hearing, presenting, start_resuming
+from postroom.app.running_household import RunningHousehold as RunningHousehold
 from postroom.app.sandbox import start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
@@ -71,20 +71,6 @@ from postroom.work.attention.attention import Attention
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
 from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
-
-
-@dataclass(slots=True, kw_only=True)
-class RunningHousehold:
-    """What runs where."""
-
-    settings: Settings
-    parts: tuple[str, ...]
-    loops: Loops
-    addresses: dict[str, str] = field(default_factory=dict)
-    inbox: Inbox | None = None
-    asking: AskingParts | None = None
-    attention: Attention | None = None
-    sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator
 
 
 @asynccontextmanager
@@ -154,8 +140,10 @@ class _Builder:
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             inbox = await self._open_inbox(store)
-            self._asking = self._household.asking = build_asking(self._settings, store, self._clock, self._mint)
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            self._asking = self._household.asking = build_asking(
+                self._settings, store, self._clock, self._mint, self._attention.book
+            )
             if WORKER in self._parts:
                 await self._start_plane(store, sandbox, inbox)
             await self._build_butlers(mine, store, sandbox, inbox)
@@ -267,12 +255,9 @@ class _Builder:
 
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
         channels = build_channels(self._settings, sandbox)
-        bare = await self._stack.enter_async_context(
-            running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
-        )
-        plane = await self._stack.enter_async_context(
-            attending(self._attention, store, bare, self._registry, self._loops)
-        )
+        started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
+        attended = attending(self._attention, store, started, self._registry, self._loops)
+        plane = await self._stack.enter_async_context(attended)
         await self._stack.enter_async_context(
             releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
         )

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from postroom.app.notice_reasons import notice_reasons
 from postroom.app.policy import retry_policy
 from postroom.app.store import connect_store
 from postroom.domain.ports import Clock
@@ -39,9 +40,13 @@ class LedgerView:
         return await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
-        return await self.database.read(
+        notices = notice_reasons(self.database, self.clock)
+        if (found := await notices.of_notice(identifier, origin)) is not None:
+            return [found]
+        reasons = await self.database.read(
             lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
         )
+        return [await notices.of_delivery(one) for one in reasons]
 
     def _explained(self, connection: Connection) -> Explained:
         now_us, email_enabled = self.clock.now_us(), self.settings.inbox.email_enabled

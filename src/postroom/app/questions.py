@@ -21,6 +21,8 @@ from postroom.doors.butler.daemon import Butler
 from postroom.system.loop import Loop, Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.card import outside_console
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.butlers.sessions import Sessions
 from postroom.work.conversations.inbound import Handler
 from postroom.work.delivery.plane import Plane
@@ -64,6 +66,7 @@ class AskingParts:
     policy: AnswerPolicy
     clock: Clock
     mint: IdMint
+    times: QuestionTimes | None = None
 
     def cards(self, base_url: str) -> CardMaker:
         return CardMaker(
@@ -82,7 +85,10 @@ class QuestionEar:
     watch: Listening
 
 
-def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint) -> AskingParts:
+def build_asking(
+    settings: Settings, opened: OpenedStore, clock: Clock, mint: IdMint, book: NoticeBook | None = None
+) -> AskingParts:
+    times = QuestionTimes(book=book) if book is not None else None
     bells, marks = Bells(lambda: opened.questions.are_heard), StoredIntents(opened.database, mint.mint)
     opened.questions.follow(bells.ring_elsewhere)
     rides: dict[SubjectKind, Ride] = {
@@ -96,7 +102,9 @@ def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: Id
     policy = AnswerPolicy(outside_console=outside_console(approval_policy(settings).phone))
     questions = Questions(store, clock, policy=policy, changed=bells.ring, caught_up=listening.caught_up)
     planning = Planning(plans=presentations, people=people, channels=abilities(settings), clock=clock)
-    asking = Asking(questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint)
+    asking = Asking(
+        questions=questions, store=store, planning=planning, bells=bells, clock=clock, mint=mint.mint, times=times
+    )
     links = Links(questions=questions, store=store, cards=presentations, people=people, clock=clock, mint=mint.mint)
     return AskingParts(
         asking=asking,
@@ -112,6 +120,7 @@ def build_asking(settings: Settings, opened: OpenedStore, clock: Clock, mint: Id
         policy=policy,
         clock=clock,
         mint=mint,
+        times=times,
     )
 
 
@@ -142,6 +151,7 @@ async def presenting(parts: AskingParts, plane: Plane, base_url: str, loops: Loo
         post=QuestionPost(plane),
         clock=parts.clock,
         wake=parts.bells.every,
+        times=parts.times,
     )
     try:
         async with loops.running("questions", presenter.look, wake=parts.bells.every):

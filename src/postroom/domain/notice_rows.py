@@ -93,7 +93,7 @@ class Loaded:
 
 
 @record
-class Changes:
+class NoticeChanges:
     person: PersonRow
     notices: tuple[NoticeRow, ...] = ()
     sends: tuple[SendRow, ...] = ()

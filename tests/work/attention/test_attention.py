@@ -306,3 +306,14 @@ async def test_cells_can_be_listed_and_paged(world: World) -> None:
     assert await house.attention.notices("owner", "sent") == []
     with pytest.raises(ValidationError):
         await house.attention.notices("owner", "nowhere")
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_a_notice_that_waits_for_its_channel_leaves_when_that_is_back_also_after_a_restart(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    house.attention.book.down = frozenset({"telegram"})
+    answer = await house.notify("Hello")
+    assert (answer.status, answer.reasons) == (AnswerStatus.DEFERRED, ("channel",))
+    await house.restarted().look()
+    assert await state_of(house, answer) is S.SENT
+    await all_accounted(house)

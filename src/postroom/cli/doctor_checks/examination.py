@@ -12,6 +12,7 @@ from postroom.cli.doctor_checks.display import look_at_display
 from postroom.cli.doctor_checks.files import look_at_files
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.cli.doctor_checks.loops import look_at_loops
+from postroom.cli.doctor_checks.notices import look_at_notices
 from postroom.cli.doctor_checks.people import look_at_people, look_at_proofs, owner_channels
 from postroom.cli.doctor_checks.ports import look_at_ports
 from postroom.cli.doctor_checks.servers import look_at_connections, look_at_database, look_at_redis
@@ -38,6 +39,7 @@ async def examine(settings: Settings, environment: Mapping[str, str]) -> list[Fi
         *look_at_owner(settings, await owner_channels(settings)),
         *await look_at_people(settings),
         *await look_at_proofs(settings),
+        *await look_at_notices(settings),
         *await look_at_clock(settings),
         await look_at_display(),
     ]

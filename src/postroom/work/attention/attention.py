@@ -21,7 +21,7 @@ from postroom.work.attention.policy import Policy, policy_hash
 from postroom.work.attention.reading import NoticeReading
 from postroom.work.attention.rules import Rules
 from postroom.work.attention.turn import Turn
-from postroom.work.attention.views import Comparison, Figures, NoticeView
+from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView
 
 MOST_LISTED: Final = 100
 WEEK_US: Final = seconds(7 * 86_400)
@@ -164,7 +164,7 @@ class Attention:
         named = await self.book.by_id(policy) if policy is not None else None
         return await self.reading.compare(person, named, since_us)
 
-    async def figures(self, person: str | None = None) -> Figures:
+    async def figures(self, person: str | None = None) -> AttentionFigures:
         """Of one person, or of all."""
         return await self.reading.figures(person)
 

@@ -11,14 +11,14 @@ from postroom.work.attention.attention import Attention
 LOOK_SECONDS: Final = 60.0
 
 
-class Meter(Protocol):
+class UnaccountedGauge(Protocol):
     def unaccounted(self, count: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auditor:
     attention: Attention
-    meter: Meter
+    meter: UnaccountedGauge
 
     async def look(self) -> int:
         known = self.attention.book.known

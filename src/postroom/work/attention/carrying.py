@@ -19,7 +19,7 @@ from postroom.work.attention.ports import SendQueue, WayOut
 from postroom.work.attention.state import SendKind
 from postroom.work.attention.turn import Turn
 
-LEASE_SECONDS: Final = 60.0
+LEASE_SECONDS: Final = 15.0  # handing over twice does no harm, so it need not outlast the longest wait
 _AGAIN_SECONDS: Final = 60.0
 Recall = Callable[[str], Awaitable[None]]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.domain.errors import FieldError, StoreUnavailable, ValidationError
-from postroom.domain.notice_rows import Changes, NoticeRow, SendRow, Wanted
+from postroom.domain.notice_rows import NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.domain.notice_states import UNSENT, NoticeState
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
@@ -56,7 +56,7 @@ class Considering:
     async def _accepted(self, drafted: Drafted, person: str, request_id: str, wait_seconds: float) -> Outcome | None:
         name, sent = notice_id(drafted.key), list[SendRow]()
 
-        def step(turn: Turn) -> Changes | None:
+        def step(turn: Turn) -> NoticeChanges | None:
             sent.clear()
             if name in turn.state.notices or _is_neutral(turn, drafted):
                 return None
@@ -75,7 +75,7 @@ class Considering:
         await self.carrier.take_back(turn)
         return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
 
-    def _step(self, turn: Turn, new: NewNotice) -> Changes:
+    def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
         turn.accept(new)
         turn.judge()
         lease_us = turn.now_us + seconds(LEASE_SECONDS)

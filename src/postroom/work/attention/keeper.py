@@ -35,7 +35,7 @@ class Keeper:
     queue: SendQueue
     carrier: Carrier
     channels_down: Down
-    _told: frozenset[str] = field(init=False, default=frozenset())
+    _told: frozenset[str] | None = field(init=False, default=None)  # at first no one was: channels may have come back
 
     async def look(self) -> int:
         """One round; when the next is due, unless something rings before."""

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from postroom.domain.notice_rows import Changes, Loaded, Wanted
+from postroom.domain.notice_rows import Loaded, NoticeChanges, Wanted
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
 from postroom.work.attention.facts import Fact
 from postroom.work.attention.policy import EscalationStep, Policy
-from postroom.work.attention.ports import NoticeStore, PeopleBook
+from postroom.work.attention.ports import KnowsPeople, NoticeRecord
 from postroom.work.attention.rotation import Rotation
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.stored import read_policy
@@ -20,14 +20,15 @@ from postroom.work.attention.turn import Turn
 
 REMEMBERED_US: Final = seconds(50 * 3600)  # a local day and some hours: budgets, collect windows and keys look back
 _MARGIN_US: Final = seconds(60)
+_FRESH_US: Final = seconds(1)
 
 
 @dataclass(slots=True, kw_only=True)
 class NoticeBook:
     """`woken`: rung when there is something to hand over; `down`: channels that are, None where that is not known."""
 
-    store: NoticeStore
-    people: PeopleBook
+    store: NoticeRecord
+    people: KnowsPeople
     clock: Clock
     household: Policy | None = None
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
@@ -36,6 +37,7 @@ class NoticeBook:
     policies: PolicyBook = field(init=False)
     known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
     _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
+    _read_us: int = field(init=False, default=-_FRESH_US)
     _steps: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -46,8 +48,14 @@ class NoticeBook:
         """There is no policy and there are no rows: nothing needs to be asked."""
         return self.household is None and not self.known
 
+    async def keep_fresh(self) -> None:
+        """Where no loop does: what another process set is known within a second."""
+        if self.clock.now_us() - self._read_us >= _FRESH_US:
+            await self.refresh()
+
     async def refresh(self) -> None:
         texts = await self.store.policies()
+        self._read_us = self.clock.now_us()
         self._read = {name: self._reading(name, text) for name, text in texts.items()}
         people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
         household = await self._by_id(self.household) if self.household is not None else None
@@ -68,7 +76,7 @@ class NoticeBook:
     ) -> Turn:
         """One dated fact or several, folded and decided in one transaction."""
 
-        def step(turn: Turn) -> Changes | None:
+        def step(turn: Turn) -> NoticeChanges | None:
             for fact in facts(turn):
                 turn.take(fact)
             if judge:
@@ -80,11 +88,13 @@ class NoticeBook:
             self.woken.ring()
         return turn
 
-    async def turn(self, person: str, step: Callable[[Turn], Changes | None], *, wanted: Wanted | None = None) -> Turn:
+    async def turn(
+        self, person: str, step: Callable[[Turn], NoticeChanges | None], *, wanted: Wanted | None = None
+    ) -> Turn:
         """The step may run again when its transaction could not be committed; the last turn is the one that counts."""
         made: list[Turn] = []
 
-        def edit(loaded: Loaded) -> Changes | None:
+        def edit(loaded: Loaded) -> NoticeChanges | None:
             turn = Turn(person, loaded, self.policies, self.clock.now_us())
             turn.hear_of_channels(self.down)
             made.append(turn)

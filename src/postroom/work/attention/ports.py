@@ -6,14 +6,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from postroom.domain.notice_rows import Changes, Loaded, LogRow, NoticeCounts, NoticeRow, SendRow, SettledSend, Wanted
+from postroom.domain.notice_rows import (
+    Loaded,
+    LogRow,
+    NoticeChanges,
+    NoticeCounts,
+    NoticeRow,
+    SendRow,
+    SettledSend,
+    Wanted,
+)
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 
-Edit = Callable[[Loaded], Changes | None]
+Edit = Callable[[Loaded], NoticeChanges | None]
 
 
-class NoticeStore(Protocol):
+class NoticeRecord(Protocol):
     """One person's notices are changed by one writer at a time, in whatever process."""
 
     async def change(self, person: str, wanted: Wanted, edit: Edit) -> None:
@@ -94,7 +103,7 @@ class Doorstep(Protocol):
         ...
 
 
-class PeopleBook(Protocol):
+class KnowsPeople(Protocol):
     """Ids of people, by what one calls them."""
 
     async def owner(self) -> str | None: ...

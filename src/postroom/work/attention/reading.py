@@ -19,7 +19,7 @@ from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.simulate import Run, simulate
 from postroom.work.attention.state import AttentionState, NoticeSend, Standing
 from postroom.work.attention.stored import event_of, policy_of, state_of
-from postroom.work.attention.views import Comparison, Figures, NoticeView, SendView
+from postroom.work.attention.views import AttentionFigures, Comparison, NoticeView, SendView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +75,13 @@ class NoticeReading:
     async def _events(self, person: str, since_us: int | None) -> list[Fact | Decision]:
         return [event_of(one) for one in await self.book.store.log(person, since_us=since_us)]
 
-    async def figures(self, person: str | None) -> Figures:
+    async def figures(self, person: str | None) -> AttentionFigures:
         counts = await self.book.store.counts(person)
         people = [person] if person is not None else sorted(await self.book.store.policies())
         broken = [problem for one in people for problem in await self._open_laws(one)]
         if counts.logged != counts.accepted:
             broken.append(f"L1 {counts.logged} notices were accepted and {counts.accepted} are in a cell")
-        return Figures(
+        return AttentionFigures(
             accepted=counts.accepted,
             cells={name: sum(counts.states.get(str(one), 0) for one in states) for name, states in CELLS.items()},
             states=counts.states,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from postroom.domain.notice_rows import Changes, Loaded, NoticeRow, PersonRow, SendRow
+from postroom.domain.notice_rows import Loaded, NoticeChanges, NoticeRow, PersonRow, SendRow
 from postroom.domain.outgoing import Outgoing
 from postroom.work.attention.codec import decoded, encoded
 from postroom.work.attention.decide import decide
@@ -90,11 +90,11 @@ class Turn:
         before = self.loaded.person
         return bool(self._events) or (before is not None and before.next_us != self._next_us)
 
-    def changes(self, *, leased: str | None = None, lease_us: int | None = None) -> Changes:
+    def changes(self, *, leased: str | None = None, lease_us: int | None = None) -> NoticeChanges:
         """`leased`: the key of a send that the caller hands over itself."""
         seq = self.loaded.person.seq if self.loaded.person is not None else 0
         sends = [self._leased(one, leased, lease_us) for one in self._sends()]
-        return Changes(
+        return NoticeChanges(
             person=PersonRow(
                 person=self.person,
                 policy=encoded(self.policy) if self.policy is not None else None,

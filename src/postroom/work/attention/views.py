@@ -76,7 +76,7 @@ class NoticeView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class AttentionFigures:
     """`accepted` is the sum of the cells and of the states; `unaccounted` says which law is broken, and is empty."""
 
     accepted: int

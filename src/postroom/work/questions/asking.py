@@ -15,11 +15,13 @@ from postroom.domain.question import AskedPerson, Question, Resume, Subject
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
+from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.asked_people import asked, asked_people, person_id_of
 from postroom.work.questions.bells import Bells
 from postroom.work.questions.given import Given
 from postroom.work.questions.opening import opened
 from postroom.work.questions.places import refuse_unknown_channels
+from postroom.work.questions.plan import next_at
 from postroom.work.questions.planning import Planning
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.records import QuestionRecord
@@ -46,6 +48,7 @@ class Asking:
     bells: Bells
     clock: Clock
     mint: Callable[[int], str]
+    times: QuestionTimes | None = None
 
     async def ask(
         self,
@@ -172,7 +175,7 @@ class Asking:
         named = request.to or ((asker.person,) if asker.person else ())  # a program works for one person
         to = await asked_people(people, named, "to") if named else (asked(await people.owner()),)
         _refuse_self(asker, to)
-        return opened(
+        question = opened(
             request,
             id=self.mint(now_us),
             asker=str(asker),
@@ -182,6 +185,17 @@ class Asking:
             subject=subject,
             now_us=now_us,
         )
+        return await self._in_their_time(question, self.times) if self.times is not None else question
+
+    async def _in_their_time(self, question: Question, times: QuestionTimes) -> Question:
+        """Its time does not run out while it is quiet for those who are asked."""
+        people = [one.id for one in question.people]
+        asked_us, until_us = question.created_at_us, question.expires_at_us
+        until_us = await times.deadline(
+            people, question.asker, question.urgency, asked_us=asked_us, deadline_us=until_us
+        )
+        later = replace(question, expires_at_us=until_us)
+        return replace(later, next_at_us=next_at(later))
 
     async def _waited(
         self, caller: Principal, question_id: str, wait_seconds: float, progress: Progress | None

@@ -20,6 +20,7 @@ from postroom.domain.question import Question
 from postroom.domain.question_states import PresentationMove, PresentationStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
+from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.cards import Card, CardMaker, request_id_of
 from postroom.work.questions.planning import Planning
 from postroom.work.questions.records import Claims
@@ -28,7 +29,9 @@ WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held
 LEASE_SECONDS: Final = 60.0
 AGAIN_SECONDS: Final = 10.0
 LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
+QUIET_SECONDS: Final = 300.0  # how soon a card that waits for the end of quiet hours is judged anew
 _IN_HAND: Final = 50
+QUIET: Final = "it is quiet for them"
 ENDED_FIRST: Final = "the question ended before it was shown"
 NO_EDITS: Final = "what was sent on this channel cannot be changed"
 _log = structlog.get_logger("postroom.questions")
@@ -66,6 +69,7 @@ class Presenter:
     post: Post
     clock: Clock
     wake: Signal
+    times: QuestionTimes | None = None
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def look(self) -> int | None:
@@ -120,10 +124,22 @@ class Presenter:
         delivery_id, revision = await self._sent_before(claim)
         if delivery_id is None and not claim.question.is_open:
             await self._tell(claim, Shown(move=PresentationMove.DROP, reason=ENDED_FIRST))
+        elif delivery_id is None and (quiet_us := await self._quiet_until(claim)) is not None:
+            await self.claims.later(claim, quiet_us, QUIET)
         elif delivery_id is None:
             await self._send(claim, self.cards.asking(claim.question, claim.presentation))
         else:
             await self._follow(claim, delivery_id, revision)
+
+    async def _quiet_until(self, claim: PresentationClaim) -> int | None:
+        """Looked at again now and then, because policies change. What would end unseen is shown all the same."""
+        question, now_us = claim.question, self.clock.now_us()
+        if self.times is None:
+            return None
+        shown_us = await self.times.shown_at(claim.presentation.person_id, question.asker, question.urgency, now_us)
+        if shown_us <= now_us or shown_us >= question.expires_at_us:
+            return None
+        return min(shown_us, now_us + seconds(QUIET_SECONDS))
 
     async def _sent_before(self, claim: PresentationClaim) -> tuple[DeliveryId | None, int]:
         """What an earlier claim sent, and in which wording: it may have died before it could note it."""

@@ -15,6 +15,7 @@ from tests.world.store.delivery_rows import NOON_US, new_id, request_row
 from postroom.domain.retention import DAY_US, Retention
 from postroom.world.store.engine.database import Database
 from postroom.world.store.retention.records import ARCHIVE, STALE, Stale
+from postroom.world.store.tables.attention import notice_sends
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.inbox import deferred_emails, notifications
 from postroom.world.store.tables.intents import intents, webhook_subscriptions
@@ -64,6 +65,14 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "a thread heard lately": ("heard threads", {"heard_at": NOON_US}, STAYS),
     "the key of an old call": ("keys of calls", {}, GOES),
     "the key of a young call": ("keys of calls", {"created_at": NOON_US}, STAYS),
+    "a notice that is over": ("notices", {"state": "sent"}, GOES),
+    "a notice that waits": ("notices", {"state": "held", "open": True}, STAYS),
+    "an old send of a notice": ("sends of notices", {}, GOES),
+    "an old send without a receipt": ("sends of notices", {"pending": True}, STAYS),
+    "a digest whose send is gone": ("digests", {}, GOES),
+    "a digest with its send": ("digests", {"id": "sent"}, STAYS),
+    "an old fact about no notice": ("facts about notices", {}, GOES),
+    "a young fact about no notice": ("facts about notices", {"at": NOON_US}, STAYS),
     "an offer that ran out": ("offers", {"expires_at": NOON_US - 1}, GOES),
     "an offer that stands": ("offers", {"expires_at": NOON_US + 1}, STAYS),
     "a question over for more than a year": (
@@ -111,6 +120,7 @@ def neighbours(connection: Connection) -> None:
     connection.execute(insert(delivery_requests), [request_row(request_id="kept")])
     connection.execute(insert(intents), [row(intents, {"id": "open", "status": "WAITING"})])
     connection.execute(insert(webhook_subscriptions), [row(webhook_subscriptions, {"id": "s"})])
+    connection.execute(insert(notice_sends), [row(notice_sends, {"key": "sent", "at": NOON_US})])
 
 
 async def write(database: Database, stale: Stale, changes: dict[str, Any]) -> dict[str, Any]:

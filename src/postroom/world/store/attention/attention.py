@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, updat
 
 from postroom.domain.delivery import TERMINAL, QuarantineReason, Status
 from postroom.domain.notice_rows import (
-    Changes,
     Loaded,
     LogRow,
+    NoticeChanges,
     NoticeCounts,
     NoticeRow,
     SendRow,
@@ -27,7 +27,7 @@ from postroom.world.store.tables.deliveries import delivery_dead_letter, deliver
 
 ACCEPTED: Final = "NoticeAccepted"
 _NOT_APPROVED: Final = ("rejected", "expired")
-Edit = Callable[[Loaded], Changes | None]
+Edit = Callable[[Loaded], NoticeChanges | None]
 
 
 class StoredNotices:

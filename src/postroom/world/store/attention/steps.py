@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from postroom.domain.notice_rows import Changes, Loaded, NoticeRow, SendRow, Wanted
+from postroom.domain.notice_rows import DigestRow, Loaded, NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.world.store.attention.rows import (
     digest_of,
     log_values,
@@ -46,7 +46,7 @@ def load(connection: Connection, person: str, wanted: Wanted) -> Loaded:
         person=person_of(known),
         notices=tuple(found.values()),
         sends=tuple(sends.values()),
-        digests=tuple(_named(connection, select(digests), digests.c.id, named, digest_of)),
+        digests=tuple(_digests(connection, person, named, wanted)),
     )
 
 
@@ -76,6 +76,13 @@ def _sends(connection: Connection, person: str, wanted: Wanted, found: list[Noti
     return [*rows.values(), *_named(connection, mine, table.key, missing, send_of)]
 
 
+def _digests(connection: Connection, person: str, named: set[str], wanted: Wanted) -> list[DigestRow]:
+    mine = select(digests).where(digests.c.person == person)
+    if wanted.everything:
+        return [digest_of(row) for row in connection.execute(mine)]
+    return _named(connection, mine, digests.c.id, named, digest_of)
+
+
 def _named(connection: Connection, query: Any, column: Any, names: set[str], read: Any) -> list[Any]:
     ordered, rows = sorted(names), []
     for start in range(0, len(ordered), _MOST_NAMED):
@@ -84,7 +91,7 @@ def _named(connection: Connection, query: Any, column: Any, names: set[str], rea
     return rows
 
 
-def write(connection: Connection, before: Loaded, changes: Changes) -> None:
+def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
     _write_person(connection, before, changes)
     known = {one.id for one in before.notices}
     for notice in changes.notices:
@@ -105,7 +112,7 @@ def write(connection: Connection, before: Loaded, changes: Changes) -> None:
         connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
 
 
-def _write_person(connection: Connection, before: Loaded, changes: Changes) -> None:
+def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
     values = person_values(changes.person)
     if before.person is None:
         connection.execute(insert(attention_people), values)

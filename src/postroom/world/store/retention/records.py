@@ -15,6 +15,7 @@ from postroom.domain.session import TERMINAL as OVER
 from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
 from postroom.world.store.tables.approvals import heard_threads
 from postroom.world.store.tables.archive import delivery_archive
+from postroom.world.store.tables.attention import attention_log, digests, notice_sends, notices
 from postroom.world.store.tables.butlers import appointments, routing_log
 from postroom.world.store.tables.contacts import contact_offers
 from postroom.world.store.tables.deliveries import delivery_refusals, delivery_requests
@@ -56,6 +57,46 @@ class QuestionWords(Stale):
 
     def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
         return erase_old(connection, ended_before_us=retention.words_before_us, now_us=retention.now_us, limit=limit)
+
+
+class OldNotices(Stale):
+    """With what the log says of them: acceptances in the log are the notices there are."""
+
+    __slots__ = ()
+
+    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
+        found = select(notices.c.id).where(self.condition(retention)).limit(limit)
+        ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
+        if ids:
+            connection.execute(delete(attention_log).where(attention_log.c.notice.in_(ids)))
+            connection.execute(delete(notices).where(notices.c.id.in_(ids)))
+        return len(ids)
+
+
+def _old_notices(keep: Retention) -> ColumnElement[bool]:
+    return and_(not_(notices.c.open), notices.c.created_at < keep.settled_before_us)
+
+
+def _needed_by_open(person: ColumnElement[Any], keep: Retention) -> ColumnElement[bool]:
+    """What is old and still open may need what happened long ago."""
+    other = notices.alias()
+    return exists().where(other.c.person == person, other.c.open, other.c.created_at < keep.settled_before_us)
+
+
+def _old_sends(keep: Retention) -> ColumnElement[bool]:
+    send = notice_sends.c
+    over = and_(not_(send.pending), send.at < keep.settled_before_us)
+    return and_(over, not_(_needed_by_open(send.person, keep)))
+
+
+def _old_facts(keep: Retention) -> ColumnElement[bool]:
+    log = attention_log.c
+    old = and_(log.notice.is_(None), log.at < keep.settled_before_us)
+    return and_(old, not_(_needed_by_open(log.person, keep)))
+
+
+def _unsent_digests(_: Retention) -> ColumnElement[bool]:
+    return not_(exists().where(notice_sends.c.key == digests.c.id))
 
 
 def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -122,6 +163,10 @@ STALE: Final = (
     Stale(name="keys of calls", table=idempotency_keys, condition=_older(idempotency_keys.c.created_at)),
     QuestionWords(name="words of questions", table=questions, condition=lambda keep: old_words(keep.words_before_us)),
     Stale(name="questions", table=questions, condition=lambda keep: old_questions(keep.questions_before_us)),
+    OldNotices(name="notices", table=notices, condition=_old_notices),
+    Stale(name="sends of notices", table=notice_sends, condition=_old_sends),
+    Stale(name="digests", table=digests, condition=_unsent_digests),
+    Stale(name="facts about notices", table=attention_log, condition=_old_facts),
     Stale(name="offers", table=contact_offers, condition=lambda keep: contact_offers.c.expires_at < keep.now_us),
 )
 
