@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from postroom.domain.notice_states import CELLS
 from postroom.domain.principal import Principal
 from postroom.work.attention.attention import Attention
-from postroom.work.attention.views import Figures
+from postroom.work.attention.views import AttentionFigures
 from postroom.work.questions.asked_people import person_id_of
 
 
@@ -23,5 +23,5 @@ class HeldNotices:
         counts = await self.attention.book.store.counts(person)
         return sum(counts.states.get(str(one), 0) for one in CELLS["held"])
 
-    async def household(self) -> Figures:
+    async def household(self) -> AttentionFigures:
         return await self.attention.figures()

@@ -28,7 +28,7 @@ _LONGEST: Final = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class TypedAbsence:
     """What could not be taken as it was typed."""
 
     fields: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class AttentionPages:
     people: AttentionPeople
 
     async def show(self, visit: Visit) -> Response:
-        return await self._page(visit, await self.people.whose(visit, visit.query.get("of", "")), Typed())
+        return await self._page(visit, await self.people.whose(visit, visit.query.get("of", "")), TypedAbsence())
 
     async def unmute(self, visit: Visit) -> Response:
         whose = await self.people.whose(visit, visit.form.get("of"))
@@ -58,7 +58,7 @@ class AttentionPages:
             absence = await self._absence(visit, whose)
         except ValidationError as error:
             complaints = {one.field: one.error for one in error.fields}
-            return await self._page(visit, whose, Typed(fields=dict(visit.form.fields), complaints=complaints))
+            return await self._page(visit, whose, TypedAbsence(fields=dict(visit.form.fields), complaints=complaints))
         await self.attention.away(whose.id, absence)
         return visit.go(whose.address(), f"Away until {local_time(absence.end_us, whose.zone)}.")
 
@@ -94,7 +94,7 @@ class AttentionPages:
                 ahead += [absence.delegate for absence in found[one] if absence.delegate]
         return found
 
-    async def _page(self, visit: Visit, whose: Whose, typed: Typed) -> Response:
+    async def _page(self, visit: Visit, whose: Whose, typed: TypedAbsence) -> Response:
         others = await self.people.others(whose.id)
         return visit.show(
             "attention.html",
@@ -112,7 +112,7 @@ class AttentionPages:
         """The line of figures and the list of one of them."""
         cell = visit.query.get("cell", "")
         cell = cell if cell in CELL_WORDS else "held"
-        before = visit.query.get("before", "")[:_LONGEST] or None
+        before = visit.query.get("cursor", "")[:_LONGEST] or None
         figures = await self.attention.figures(whose.id)
         escalated = await self._escalated(whose.id) if figures.cells["waiting"] else []
         listed = escalated if cell == ESCALATED else await self._listed(whose.id, cell, before)

@@ -14,6 +14,7 @@ from postroom.domain.wall_clock import known_zone
 from postroom.doors.console.attention_week import span_words
 from postroom.work.attention.decisions import DecisionKind
 from postroom.work.attention.policy import DAYS, EscalationStep, Policy, Preset, QuietWindow
+from postroom.work.attention.why import REASONS
 
 _B, _K, _S = Because, DecisionKind, NoticeState
 
@@ -44,31 +45,13 @@ STATE_WORDS: Final = {
     _S.UNDELIVERABLE: ("Could not be delivered", "bad"),
     _S.REFUSED: ("Refused by a person", "bad"),
 }
-REASON_WORDS: Final = {
+# As everywhere, but to be read by the person themselves as well as by the owner.
+REASON_WORDS: Final = REASONS | {
     _B.QUIET: "quiet hours",
     _B.SNOOZE: "put off by the person",
     _B.SLOT: "it can wait for the next set time",
-    _B.BUDGET: "this agent has used up its interruptions",
-    _B.COLLECT: "collected with what else this agent says",
     _B.AWAY: "the person is away",
-    _B.CHANNEL: "the channel does not work just now",
-    _B.APPROVAL: "it needs an approval first",
-    _B.RETURNED: "it could not be handed over and is tried again",
-    _B.CEILING: "it counts as less urgent here than its agent asked",
-    _B.DUPLICATE: "the same was said a short while before",
-    _B.SUPERSEDED: "a newer message took its place",
-    _B.PARENT: "the message of a larger piece of work stands for it",
-    _B.TOMBSTONE: "it was withdrawn before it came",
-    _B.EXPIRED: "it is too old to be of use",
-    _B.OVER_BUDGET: "sent although this agent has used up its interruptions",
-    _B.LONGEST_HOLD: "it has waited as long as it may",
-    _B.EMPTY_STEP: "this step reaches no one new",
-    _B.FAILED: "the delivery before failed",
-    _B.LATE: "later than planned",
     _B.MUTED: "muted by the person",
-    _B.UNANSWERED: "no one answered",
-    _B.WITHDRAWN: "its agent took it back",
-    _B.UPDATED: "its agent changed the text",
     _B.STEP: "the next step of the escalation",
     _B.REPEAT: "repeated until there is an OK",
 }

@@ -17,7 +17,7 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.charts import Bar, bars, lines, round_top
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
-from postroom.work.attention.views import Figures
+from postroom.work.attention.views import AttentionFigures
 
 _HOURS: Final = 24
 SAMPLE: Final = 500
@@ -37,7 +37,7 @@ class HealthReader(Protocol):
 
 
 class NoticeFigures(Protocol):
-    async def household(self) -> Figures: ...
+    async def household(self) -> AttentionFigures: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ async def _charts(reader: HealthReader, now_us: int) -> Charts | None:
         return None
 
 
-async def _notices(notices: NoticeFigures) -> Figures | None:
+async def _notices(notices: NoticeFigures) -> AttentionFigures | None:
     try:
         return await notices.household()
     except StoreUnavailable:
