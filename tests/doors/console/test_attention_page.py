@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import sqlite3
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
-from tests.app.living import LIFTED, QUICK
+from tests.app.living import LIFTED, QUICK, living
 from tests.doors.console.appearance import looks_right
 from tests.doors.console.asked import ANNA, BEN
 from tests.doors.console.attended import ALWAYS_QUIET, attention_of, say, settle, wish
 from tests.doors.console.browser import Site, console_site, tab_to
+from tests.doors.console.http import calling
 
 from postroom.domain.principal import Principal, Role
 
@@ -20,6 +24,25 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)
 
 CARA = Principal(Role.PERSON, "cara")
 _HELD = 3
+CELLS_HERE = {"held": "held", "in_a_digest": "in a digest", "waiting": "waiting for an OK", "sent": "sent"}
+QUICK_POLICY = {
+    "preset": "everything",
+    "zone": "Europe/Vienna",
+    "collect": {"window_seconds": 1},
+    "escalation": [{"after_seconds": 0, "channel": "email"}],
+}
+
+
+async def _settled(site: Site) -> None:
+    """One is sent, two left in a digest, and one was taken further without an answer."""
+    attention = attention_of(site.home)
+    async with asyncio.timeout(30):
+        while True:
+            states = sorted(one.state for one in await attention.notices("owner"))
+            steps = [one.standing.steps for one in await attention.notices("owner", "waiting")]
+            if states == ["digested", "digested", "sent", "waiting"] and steps == [("channel:email",)]:
+                return
+            await asyncio.sleep(0.05)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -28,9 +51,12 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
         home = one.home
         home.tokens.ensure([ANNA, BEN, CARA])
         await settle(home, "Anna", "Ben", "Cara")
-        await wish(home, "owner", {"preset": "everything", "zone": "Europe/Vienna"})
+        await wish(home, "owner", QUICK_POLICY)
         await say(home, "The washing machine is done")
-        await say(home, "Somebody is at the door", needs_ack=True)
+        await say(home, "The dryer is done, too")
+        await say(home, "And the dishes")
+        await say(home, "A visitor is at the door", agent="door", urgency="time_sensitive", needs_ack=True)
+        await _settled(one)
         await wish(home, "owner", ALWAYS_QUIET)
         for number in range(_HELD):
             await say(home, f"Water plant number {number}")
@@ -45,13 +71,23 @@ async def test_the_line_counts_every_notice_and_leads_to_the_list_of_each_cell(s
     page = await site.signed_in(path="/attention")
 
     await expect(page.locator(".summary")).to_contain_text(f"{figures.accepted} notices in all")
-    for cell, words in (("held", "held"), ("waiting", "waiting for an OK"), ("sent", "sent")):
+    for cell, words in CELLS_HERE.items():
         line = page.locator(".summary").get_by_role("link", name=f"{figures.cells[cell]} {words}", exact=True)
         await line.click()
         await expect(page.locator(".tabs [aria-current]")).to_contain_text(str(figures.cells[cell]))
         await expect(page.locator(".note")).to_have_count(figures.cells[cell])
     assert sum(figures.cells.values()) == figures.accepted
     await expect(page.get_by_text("accounted for")).to_have_count(0)
+
+
+async def test_what_was_taken_further_is_counted_and_listed_and_settled_by_one_press(site: Site) -> None:
+    page = await site.signed_in(path="/attention")
+
+    await page.locator(".summary").get_by_role("link", name="1 escalated", exact=True).click()
+
+    door = page.locator(".note", has_text="A visitor is at the door")
+    await expect(door).to_contain_text("Escalated")
+    await expect(door.get_by_role("button", name="OK")).to_be_visible()
 
 
 async def test_what_is_held_says_by_whom_why_and_until_when(site: Site) -> None:
@@ -181,8 +217,23 @@ async def test_the_inbox_says_where_the_other_quiet_hours_are(site: Site) -> Non
 
 @pytest.mark.requirement("attention:console-accessible")
 async def test_the_page_is_accessible_and_fits_in_both_themes(site: Site) -> None:
-    await looks_right(site, {"attention": "/attention", "attention-waiting": "/attention?cell=waiting"})
+    await looks_right(site, {"attention": "/attention", "attention-waiting": "/attention?cell=escalated"})
     await looks_right(site, {"attention-empty": "/attention"}, CARA)
+
+
+async def test_a_notice_that_is_nowhere_is_an_alarm_here_and_on_health(tmp_path: Path) -> None:
+    async with living(tmp_path, LIFTED, QUICK) as home, calling(home) as caller:
+        await wish(home, "owner", ALWAYS_QUIET)
+        lost = await say(home, "Lost")
+        assert home.household.sign_in is not None
+        cookies = await caller.sign_in(await home.household.sign_in())
+        assert "accounted for" not in (await caller.get("/console/attention", cookies)).text
+
+        with sqlite3.connect(home.settings.home / "postroom.db", timeout=20) as connection:
+            connection.execute("DELETE FROM notices WHERE id = ?", (lost,))
+
+        assert "Not every notice is accounted for: L1" in (await caller.get("/console/attention", cookies)).text
+        assert "Not accounted for: L1" in (await caller.get("/console/health", cookies)).text
 
 
 async def test_by_keyboard_alone_a_person_reaches_the_lists_and_the_policy(site: Site) -> None:
