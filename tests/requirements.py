@@ -724,6 +724,17 @@ ATTENTION: Sections = {
         "note-urgency": "`send_notification` takes an urgency: the priority of its note; a wrong one keeps nothing.",
         "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
     },
+    "In the console": {
+        "console-line": "The line counts every notice in its cell, as the API does, and each figure leads to its list.",
+        "console-next": "The page says what will happen next, where and unless what.",
+        "console-story": "One notice's page tells every decision with its reasons and time in the person's zone.",
+        "console-acts": "OK, later, withdraw and mute for today are one press each, and say what was done.",
+        "console-away": "A person goes away until a time, with someone who stands in, and comes back.",
+        "console-preview": "A change of policy is tried on the last week and said in words before it is saved.",
+        "console-policy": "A saved policy judges anew; a wrong value is named at its field and nothing is saved.",
+        "console-own-only": "A person sees and changes only what is theirs; the owner everybody's.",
+        "console-accessible": "The pages are accessible in both themes, on a phone, by keyboard and without script.",
+    },
 }
 
 DRIVERS: Sections = {

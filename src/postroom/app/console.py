@@ -11,6 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
+from postroom.app.console_folk import HouseholdFolk
 from postroom.app.console_sections import approvals_desk, inbox_desk, people_desk
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
@@ -22,6 +23,8 @@ from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.application import ConsoleParts, console_app
+from postroom.doors.console.attention_held import HeldNotices
+from postroom.doors.console.attention_section import attention_section
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.changes import Changes
 from postroom.doors.console.dead_letters import dead_letters_section
@@ -40,6 +43,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.attention.attention import Attention
 from postroom.work.questions.asking import Asking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -64,6 +68,7 @@ class ConsoleWorld:
     store: OpenedStore
     inbox: Inbox
     asking: Asking
+    attention: Attention
     tokens: TokenFile
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
@@ -112,10 +117,14 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
+    held = HeldNotices(attention=world.attention)
     return [
-        today_section(ConsoleOverview(database, channels, breaker), waiting, questions),
+        today_section(ConsoleOverview(database, channels, breaker), waiting, questions, held),
         questions_section(questions),
         inbox_desk(database, world.inbox, questions),
+        attention_section(
+            world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
+        ),
         approvals_desk(
             settings,
             tools,
@@ -125,7 +134,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
-        health_section(ConsoleHealth(database, channels, breaker), tools),
+        health_section(ConsoleHealth(database, channels, breaker), tools, held),
         people_desk(world.settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]

@@ -311,6 +311,7 @@ class _Builder:
             store=store,
             inbox=inbox,
             asking=self._asking.asking,
+            attention=self._attention,
             tokens=self._tokens,
             clock=self._clock,
             messenger=await self._peers.operator(MESSENGER),

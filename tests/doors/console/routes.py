@@ -18,12 +18,14 @@ from postroom.world.peers.nobody import Nobody
 async def routes(home: Living, method: str) -> list[str]:
     """The paths below /console, as the routes spell them."""
     store, inbox, asking = connect_store(home.settings), home.household.inbox, home.household.asking
-    assert inbox is not None and asking is not None
+    attention = home.household.attention
+    assert inbox is not None and asking is not None and attention is not None
     world = ConsoleWorld(
         settings=home.settings,
         store=store,
         inbox=inbox,
         asking=asking.asking,
+        attention=attention,
         tokens=home.tokens,
         clock=SystemClock(),
         messenger=Nobody("messenger"),

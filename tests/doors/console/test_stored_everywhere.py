@@ -15,6 +15,7 @@ import pytest_asyncio
 from playwright.async_api import Page
 from tests.app.living import LIFTED, QUICK, Living
 from tests.doors.console.asked import ANNA, admit, ask, asking
+from tests.doors.console.attended import ALWAYS_QUIET, attention_of, say, wish
 from tests.doors.console.browser import Site, console_site
 from tests.doors.console.payloads import PAYLOADS, WATCH
 from tests.doors.console.routes import pattern, routes
@@ -74,6 +75,7 @@ async def fill(home: Living) -> None:
     await _inbox(home)
     await _questions(home)
     await _errors(home)
+    await _notices(home)
 
 
 async def _rule(home: Living, text: str) -> None:
@@ -167,6 +169,15 @@ async def _errors(home: Living) -> None:
     await home.call("messenger", "messenger_dead_letter_discard", asked, caller="operator")
 
 
+async def _notices(home: Living) -> None:
+    """At the end: from now on everything is held."""
+    await wish(home, "owner", {**ALWAYS_QUIET, "agents": {text[:200]: {"ceiling": "normal"} for text in PAYLOADS[:3]}})
+    for text in PAYLOADS:
+        await say(home, text, category=PAYLOADS[0][:50], thread=PAYLOADS[1][:50])
+    for text in PAYLOADS[:5]:
+        await attention_of(home).mute("owner", agent=text, thread=text)
+
+
 _TEXTS_OF_ERRORS = (
     ("delivery_attempts", "error_message"),
     ("delivery_dead_letter", "error_summary"),
@@ -242,7 +253,7 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
     assert dialogs == []
     assert site.mishaps == []
     assert {kind for kind in walk.unvisited if not kind.startswith(_PROGRESS)} == set()
-    for kind in ("/inbox", "/sandbox", "/contacts", "/deliveries/{id}", "/dead-letters/{id}"):
+    for kind in ("/inbox", "/attention", "/sandbox", "/contacts", "/deliveries/{id}", "/dead-letters/{id}"):
         assert [text for text in PAYLOADS if text not in walk.texts[kind]] == [], kind
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []
     assert [text for text in PAYLOADS if _named(text) not in walk.texts["/approvals/rules"]] == []

@@ -19,6 +19,7 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.charts import Bar, bars, lines, round_top
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.work.attention.views import AttentionFigures
 
 _HOURS: Final = 24
 SAMPLE: Final = 500
@@ -46,6 +47,10 @@ class HealthReader(Protocol):
         ...
 
 
+class NoticeFigures(Protocol):
+    async def household(self) -> AttentionFigures: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charts:
     """`slices` are the same figures for whoever cannot see the drawings."""
@@ -61,7 +66,7 @@ class Charts:
         return not any(one.looked_at for one in self.slices)
 
 
-def health_section(reader: HealthReader, tools: Tools) -> ConsoleSection:
+def health_section(reader: HealthReader, tools: Tools, notices: NoticeFigures | None = None) -> ConsoleSection:
     async def health(visit: Visit) -> Response:
         circuits = await asked(tools, visit.principal, "messenger_circuit_status", {})
         return visit.show(
@@ -74,6 +79,7 @@ def health_section(reader: HealthReader, tools: Tools) -> ConsoleSection:
             charts=await _charts(reader, visit.now_us),
             sample=SAMPLE,
             **await _mail(reader),
+            notices=await _notices(notices) if notices else None,
         )
 
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
@@ -100,6 +106,13 @@ def hours_before(now_us: int) -> list[int]:
 async def _charts(reader: HealthReader, now_us: int) -> Charts | None:
     try:
         return charts_of(await reader.series(hours_before(now_us), SAMPLE))
+    except StoreUnavailable:
+        return None
+
+
+async def _notices(notices: NoticeFigures) -> AttentionFigures | None:
+    try:
+        return await notices.household()
     except StoreUnavailable:
         return None
 

@@ -43,6 +43,12 @@ class WaitingCounts(Protocol):
     async def unread(self, who: Principal, now_us: int) -> int: ...
 
 
+class HeldHere(Protocol):
+    async def held(self, who: Principal) -> int:
+        """Notices that wait for a better moment."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelHealth:
     """One channel as the ledger knows it; a circuit that is None could not be read."""
@@ -99,7 +105,9 @@ class Day:
         return self.trouble is not None and not (self.trouble.given_up or self.trouble.held or self.open_circuits != [])
 
 
-def today_section(overview: Overview, waiting: WaitingCounts, questions: QuestionsHere) -> ConsoleSection:
+def today_section(
+    overview: Overview, waiting: WaitingCounts, questions: QuestionsHere, notices: HeldHere | None = None
+) -> ConsoleSection:
     async def today(visit: Visit) -> Response:
         day = await _day(overview, visit.now_us) if visit.is_operator else None
         approvals = await _answered(waiting.approvals(visit.now_us), default=_AWAY)
@@ -111,6 +119,7 @@ def today_section(overview: Overview, waiting: WaitingCounts, questions: Questio
             unread=await _answered(waiting.unread(visit.principal, visit.now_us), default=None),
             asked=await _answered(questions.waiting(visit.principal), default=None),
             questions=await _answered(questions.cards(visit), default=()),
+            held=await _answered(notices.held(visit.principal), default=None) if notices else 0,
         )
 
     return ConsoleSection(name="Today", pages=(ConsolePage("/", today, open_to=anybody),))

@@ -1,0 +1,27 @@
+"""How much attention keeps back, for the pages that only point to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroom.domain.notice_states import CELLS
+from postroom.domain.principal import Principal
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.views import AttentionFigures
+from postroom.work.questions.asked_people import person_id_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldNotices:
+    attention: Attention
+
+    async def held(self, who: Principal) -> int:
+        """Of this person's own; counted without asking whether every law is kept."""
+        person = person_id_of(who)
+        if person is None:
+            return 0
+        counts = await self.attention.book.store.counts(person)
+        return sum(counts.states.get(str(one), 0) for one in CELLS["held"])
+
+    async def household(self) -> AttentionFigures:
+        return await self.attention.figures()

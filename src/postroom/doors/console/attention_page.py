@@ -1,0 +1,172 @@
+"""What is held for a person and why, what will happen next, who is muted, and whether they are away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.time import to_text
+from postroom.doors.console.attention_people import AttentionPeople, Whose
+from postroom.doors.console.attention_shown import absence_words, coming, shown, together
+from postroom.doors.console.attention_times import typed_moment
+from postroom.doors.console.attention_week import week
+from postroom.doors.console.attention_words import CELL_WORDS, local_time, policy_words
+from postroom.doors.console.visit import Visit
+from postroom.work.attention.absence import Absence, parse_absence
+from postroom.work.attention.attention import MOST_LISTED, Attention
+from postroom.work.attention.views import NoticeView
+
+PAGE_SIZE: Final = 20
+ESCALATED: Final = "escalated"
+MOST_COMING: Final = 12
+_MOST_PAGES: Final = 20
+_LONGEST: Final = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedAbsence:
+    """What could not be taken as it was typed."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    complaints: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionPages:
+    attention: Attention
+    people: AttentionPeople
+
+    async def show(self, visit: Visit) -> Response:
+        return await self._page(visit, await self.people.whose(visit, visit.query.get("of", "")), TypedAbsence())
+
+    async def unmute(self, visit: Visit) -> Response:
+        whose = await self.people.whose(visit, visit.form.get("of"))
+        what = {name: visit.form.get(name)[:_LONGEST] or None for name in ("agent", "thread", "category")}
+        try:
+            await self.attention.unmute(whose.id, **what)
+        except ValidationError as error:
+            return visit.go(whose.address(), f"Nothing was done: {error.message}", "bad")
+        return visit.go(whose.address(), "Heard again from now on. What was muted stays unsent.")
+
+    async def away(self, visit: Visit) -> Response:
+        whose = await self.people.whose(visit, visit.form.get("of"))
+        try:
+            absence = await self._absence(visit, whose)
+        except ValidationError as error:
+            complaints = {one.field: one.error for one in error.fields}
+            return await self._page(visit, whose, TypedAbsence(fields=dict(visit.form.fields), complaints=complaints))
+        await self.attention.away(whose.id, absence)
+        return visit.go(whose.address(), f"Away until {local_time(absence.end_us, whose.zone)}.")
+
+    async def back(self, visit: Visit) -> Response:
+        whose = await self.people.whose(visit, visit.form.get("of"))
+        await self.attention.away(whose.id, None)
+        return visit.go(whose.address(), "Back. What waited only for that leaves now.")
+
+    async def _absence(self, visit: Visit, whose: Whose) -> Absence:
+        start = visit.form.get("from").strip()
+        start_us = typed_moment("from", start, whose.zone) if start else visit.now_us
+        end_us = typed_moment("until", visit.form.get("until").strip(), whose.zone)
+        if end_us <= visit.now_us:
+            raise ValidationError.of([FieldError("until", "must lie in the future", "in_the_past")])
+        delegate = visit.form.get("delegate")[:_LONGEST] or None
+        written = {
+            "from": to_text(start_us),
+            "until": to_text(end_us),
+            "delegate": delegate,
+            "let_pass": ["time_sensitive"] if visit.form.get("let_pass") == "yes" else [],
+        }
+        names = await self.people.names()
+        return parse_absence(written, person=whose.id, people=names, absences=await self._standing_in(delegate))
+
+    async def _standing_in(self, first: str | None) -> dict[str, tuple[Absence, ...]]:
+        """Of the delegate, of the delegate's delegate, and so on."""
+        found: dict[str, tuple[Absence, ...]] = {}
+        ahead = [first] if first else []
+        while ahead:
+            one = ahead.pop()
+            if one not in found:
+                found[one] = await self.attention.absences(one)
+                ahead += [absence.delegate for absence in found[one] if absence.delegate]
+        return found
+
+    async def _page(self, visit: Visit, whose: Whose, typed: TypedAbsence) -> Response:
+        others = await self.people.others(whose.id)
+        return visit.show(
+            "attention.html",
+            status=422 if typed.complaints else 200,
+            whose=whose,
+            others=others if visit.principal.is_owner else [],
+            delegates=others,
+            typed=typed,
+            **await self._cells(visit, whose),
+            **await self._around(visit, whose),
+            **await self._policy(whose),
+        )
+
+    async def _cells(self, visit: Visit, whose: Whose) -> dict[str, Any]:
+        """The line of figures and the list of one of them."""
+        cell = visit.query.get("cell", "")
+        cell = cell if cell in CELL_WORDS else "held"
+        before = visit.query.get("cursor", "")[:_LONGEST] or None
+        figures = await self.attention.figures(whose.id)
+        escalated = await self._escalated(whose.id) if figures.cells["waiting"] else []
+        listed = escalated if cell == ESCALATED else await self._listed(whose.id, cell, before)
+        pages_on = cell != ESCALATED and len(listed) > PAGE_SIZE
+        return {
+            "cell": cell,
+            "cells": CELL_WORDS,
+            "figures": figures,
+            "counts": {**figures.cells, ESCALATED: len(escalated)},
+            "notices": [shown(one, whose.zone) for one in (listed[:PAGE_SIZE] if pages_on else listed)],
+            "older": listed[PAGE_SIZE - 1].id if pages_on else None,
+            "is_first": before is None,
+        }
+
+    async def _around(self, visit: Visit, whose: Whose) -> dict[str, Any]:
+        """What will happen, what is muted, and who is away."""
+        state, _ = await self.attention.reading.present(whose.id)
+        names = await self.people.names()
+        plan = [
+            coming(one, names, whose.zone, state.notices[one.notice].notice if one.notice in state.notices else None)
+            for one in await self.attention.person_plan(whose.id)
+        ]
+        lines = together(plan)
+        muted = [one for one in state.silences if one.until_us is None or one.until_us > visit.now_us]
+        away = [one for one in state.absences if one.end_us > visit.now_us]
+        return {
+            "coming": lines[:MOST_COMING],
+            "more_coming": max(0, len(lines) - MOST_COMING),
+            "muted": [(one, local_time(one.until_us, whose.zone) if one.until_us else "") for one in muted],
+            "absences": [absence_words(one, names, whose.zone, visit.now_us) for one in away],
+        }
+
+    async def _policy(self, whose: Whose) -> dict[str, Any]:
+        own, _ = await self.attention.policy(whose.id)
+        rules = await self.attention.rules(whose.id)
+        household = self.attention.book.household
+        return {
+            "policy": policy_words(own) if own is not None else None,
+            "household": policy_words(household) if household is not None else None,
+            "week": week(rules.quiet_hours, rules.slots),
+            "week_zone": rules.zone,
+        }
+
+    async def _listed(self, person: str, cell: str, before: str | None) -> Sequence[NoticeView]:
+        return await self.attention.notices(person, cell, PAGE_SIZE + 1, before)
+
+    async def _escalated(self, person: str) -> list[NoticeView]:
+        """Of those that wait for an answer, or had none: the ones that were taken further."""
+        found: list[NoticeView] = []
+        before: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self.attention.notices(person, "waiting", MOST_LISTED, before)
+            found += [one for one in page if one.standing.steps]
+            if len(page) < MOST_LISTED:
+                break
+            before = page[-1].id
+        return found

@@ -1,0 +1,217 @@
+"""A policy as a person fills it in, and what was filled in as a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from postroom.domain.errors import FieldError, ValidationError
+from postroom.domain.fields import printable
+from postroom.doors.console.form import Form
+from postroom.work.attention.policy import DAYS, AgentRule, Policy, policy_mapping
+from postroom.work.attention.policy_request import parse_policy
+
+MOST_ROWS: Final = 30
+_BLANK_WINDOWS: Final = 1
+_BLANK_SLOTS: Final = 1
+_FORM_KEYS: Final = ("preset", "zone", "quiet_hours", "let_pass", "slots", "budget", "ceiling", "agents")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowRow:
+    days: Sequence[str] = DAYS
+    start: str = ""
+    end: str = ""
+
+    @property
+    def is_filled(self) -> bool:
+        return bool(self.start or self.end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRow:
+    name: str = ""
+    ceiling: str = ""
+    critical: bool = False
+
+    @property
+    def is_filled(self) -> bool:
+        return bool(self.name and (self.ceiling or self.critical))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyForm:
+    """Rows that are filled in come first, so that a row's place is that of its value in the policy."""
+
+    preset: str = ""
+    zone: str = ""
+    windows: Sequence[WindowRow] = ()
+    let_pass: Sequence[str] = ()
+    slots: Sequence[str] = ()
+    per_hour: str = ""
+    per_day: str = ""
+    ceiling: str = ""
+    agents: Sequence[AgentRow] = ()
+    twice: Sequence[str] = field(default=())  # agents that were named more than once
+
+    @property
+    def window_rows(self) -> Sequence[WindowRow]:
+        return [*self.windows, *[WindowRow()] * _BLANK_WINDOWS]
+
+    @property
+    def slot_rows(self) -> Sequence[str]:
+        return [*self.slots, *[""] * _BLANK_SLOTS]
+
+
+def form_of(own: Policy | None, household: Policy | None, zone: str) -> PolicyForm:
+    """Quiet hours that are not the person's own are shown as they count: those of the household."""
+    policy, base = own or Policy(), household or Policy()
+    windows = policy.quiet_hours if policy.quiet_hours is not None else base.quiet_hours
+    passing = policy.let_pass if policy.let_pass is not None else base.let_pass
+    budget = policy.budget
+    return PolicyForm(
+        preset=str(policy.preset or ""),
+        zone=policy.zone or ("" if own is not None or base.zone else zone if zone != "UTC" else ""),
+        windows=[_window_row(one) for one in _written(windows)],
+        let_pass=[str(one) for one in passing or ()],
+        slots=[one.isoformat("minutes") for one in policy.slots or ()],
+        per_hour=_number(budget.per_hour if budget else None),
+        per_day=_number(budget.per_day if budget else None),
+        ceiling=str(policy.ceiling or ""),
+        agents=_rows_of(policy, base),
+    )
+
+
+def _rows_of(policy: Policy, household: Policy) -> list[AgentRow]:
+    own, shared = dict(policy.agents or ()), dict(household.agents or ())
+    rows = []
+    for name in {**own, **shared}:
+        rule, base = own.get(name, AgentRule()), shared.get(name, AgentRule())
+        critical = base.critical if rule.critical is None else rule.critical
+        rows.append(AgentRow(name=name, ceiling=str(rule.ceiling or ""), critical=bool(critical)))
+    return rows
+
+
+def typed_form(form: Form) -> PolicyForm:
+    agents = [one for one in _agent_rows(form) if one.is_filled]
+    names = [one.name for one in agents]
+    return PolicyForm(
+        preset=form.get("preset"),
+        zone=form.get("zone").strip(),
+        windows=[one for one in _window_rows(form) if one.is_filled],
+        let_pass=form.all("let_pass"),
+        slots=[one.strip() for one in form.all("slot")[:MOST_ROWS] if one.strip()],
+        per_hour=form.get("per_hour").strip(),
+        per_day=form.get("per_day").strip(),
+        ceiling=form.get("ceiling"),
+        agents=agents,
+        twice=sorted({one for one in names if names.count(one) > 1}),
+    )
+
+
+def written(form: PolicyForm, own: Policy | None, household: Policy | None) -> dict[str, Any]:
+    """With what the form does not show as it was; without what is as the household has it."""
+    kept = policy_mapping(own) if own is not None else {}
+    base = policy_mapping(household) if household is not None else {}
+    asked: dict[str, Any] = {name: value for name, value in kept.items() if name not in _FORM_KEYS}
+    windows = [_window_value(one) for one in form.windows]
+    slots = list(form.slots) or (kept["slots"] if kept.get("slots") == [] else None)
+    asked |= {
+        "preset": form.preset or None,
+        "zone": form.zone or None,
+        "quiet_hours": _unless_inherited(windows, "quiet_hours", kept, base),
+        "let_pass": _unless_inherited(list(form.let_pass), "let_pass", kept, base),
+        "slots": slots,
+        "budget": _budget(form),
+        "ceiling": form.ceiling or None,
+        "agents": _agents(form, kept.get("agents", {}), base.get("agents", {})) or None,
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def read(form: PolicyForm, own: Policy | None, household: Policy | None) -> Policy | None:
+    """None when nothing is set. Raises ValidationError, whose fields are those of the form."""
+    if form.twice:
+        raise ValidationError.of([FieldError("agents", f"name {', '.join(form.twice)} more than once", "duplicate")])
+    mapping = written(form, own, household)
+    return parse_policy(mapping) if mapping else None
+
+
+def complaints_of(error: ValidationError) -> Mapping[str, str]:
+    """By field, in words for someone who ticks boxes."""
+    return {one.field: "choose at least one day" if one.field.endswith(".days") else one.error for one in error.fields}
+
+
+def agent_rows(form: PolicyForm, known: Iterable[str]) -> Sequence[AgentRow]:
+    """Those of the policy, those that have written, and an empty one."""
+    named = {one.name for one in form.agents}
+    return [*form.agents, *(AgentRow(name=one) for one in sorted(set(known) - named)[:MOST_ROWS]), AgentRow()]
+
+
+def agent_field(name: str, what: str) -> str:
+    return f"agents.{printable(name)}.{what}"
+
+
+def _window_rows(form: Form) -> Iterable[WindowRow]:
+    for place in range(MOST_ROWS):
+        start, end = (form.get(f"window_{place}_{name}").strip() for name in ("from", "until"))
+        yield WindowRow(days=[day for day in DAYS if day in form.all(f"window_{place}_day")], start=start, end=end)
+
+
+def _agent_rows(form: Form) -> Iterable[AgentRow]:
+    for place in range(2 * MOST_ROWS):
+        name, ceiling = (form.get(f"agent_{place}_{what}").strip() for what in ("name", "ceiling"))
+        yield AgentRow(name=name[:200], ceiling=ceiling, critical=form.get(f"agent_{place}_critical") == "yes")
+
+
+def _window_row(value: Mapping[str, Any]) -> WindowRow:
+    return WindowRow(days=value.get("days", DAYS), start=value["from"], end=value["until"])
+
+
+def _window_value(row: WindowRow) -> dict[str, Any]:
+    days = {} if set(row.days) == set(DAYS) else {"days": list(row.days)}
+    return {**days, "from": row.start, "until": row.end}
+
+
+def _written(windows: Any) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = policy_mapping(Policy(quiet_hours=windows)).get("quiet_hours", [])
+    return found
+
+
+def _unless_inherited(
+    value: list[Any], name: str, kept: Mapping[str, Any], base: Mapping[str, Any]
+) -> list[Any] | None:
+    return None if name not in kept and value == base.get(name, []) else value
+
+
+def _budget(form: PolicyForm) -> dict[str, Any] | None:
+    limits = {"per_hour": _whole(form.per_hour), "per_day": _whole(form.per_day)}
+    given = {name: value for name, value in limits.items() if value is not None}
+    return given or None
+
+
+def _whole(text: str) -> int | str | None:
+    """What is no number is left as it is, to be refused by its name."""
+    if not text:
+        return None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
+
+
+def _agents(form: PolicyForm, kept: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """A leave that the household gives and the person did not tick is taken back."""
+    found: dict[str, dict[str, Any]] = {}
+    ticked = {one.name for one in form.agents if one.critical}
+    for one in form.agents:
+        found[one.name] = {"ceiling": one.ceiling} if one.ceiling else {}
+        inherited = "critical" not in kept.get(one.name, {}) and base.get(one.name, {}).get("critical") is True
+        found[one.name] |= {"critical": True} if one.critical and not inherited else {}
+    for name in {**kept, **base}:
+        refused = kept.get(name, {}).get("critical") is False or base.get(name, {}).get("critical") is True
+        if refused and name not in ticked:
+            found.setdefault(name, {})["critical"] = False
+    return {name: rule for name, rule in found.items() if rule}
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
