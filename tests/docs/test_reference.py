@@ -65,7 +65,7 @@ def test_the_table_says_of_every_kind_what_it_declares() -> None:
     )
     assert rows["slack"].endswith("| up to 25 buttons | yes | is asked first | yes | 3,000 characters | 100 MB each |")
     assert rows["webhook"].endswith(
-        "| links | no | drops copies for 1 day | yes | any text | 256 KiB each, 1 MiB in all |"
+        "| links | no | drops copies for 1 day | yes | any text | 256 KiB each, 1 MiB together |"
     )
     assert "| yes | no | no | no | links | no | a second copy is marked | no |" in rows["apprise"]
     assert "drops copies for 2 minutes" in rows["discord"]

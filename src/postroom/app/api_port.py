@@ -89,18 +89,7 @@ def api_app(
 
     app = FastAPI(title="Postroom", version="1", docs_url=None, redoc_url=None, lifespan=lifespan)
 
-    @app.get("/health", operation_id="health", summary="Whether this part is up")
-    async def health() -> dict[str, Any]:
-        return part_health("api", failing(), household)
-
-    @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
-    async def metrics() -> Response:
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
-
-    @app.get(LLMS, operation_id="llms", summary="What a model should know before it calls", response_class=Response)
-    async def llms() -> Response:
-        return Response(llms_text(), media_type="text/plain; charset=utf-8")
-
+    _add_open_pages(app, registry, failing, household)
     answer_in_one_shape(app)
     for router in routers:
         app.include_router(router)
@@ -131,6 +120,22 @@ def api_app(
         hosts=hosts,
         origins=origins,
     )
+
+
+def _add_open_pages(app: FastAPI, registry: CollectorRegistry, failing: Failing, household: str) -> None:
+    """What needs no token."""
+
+    @app.get("/health", operation_id="health", summary="Whether this part is up")
+    async def health() -> dict[str, Any]:
+        return part_health("api", failing(), household)
+
+    @app.get("/metrics", operation_id="metrics", summary="Figures for Prometheus", response_class=Response)
+    async def metrics() -> Response:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get(LLMS, operation_id="llms", summary="What a model should know before it calls", response_class=Response)
+    async def llms() -> Response:
+        return Response(llms_text(), media_type="text/plain; charset=utf-8")
 
 
 async def _to_console(_request: Request) -> Response:

@@ -31,7 +31,7 @@ _CHANGED: Final = "Nothing was saved: the policy was changed elsewhere meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class PolicyDraft:
     """The form as it is shown, and what came of trying it: `words` is None when it was not tried."""
 
     form: PolicyForm
@@ -64,25 +64,27 @@ class PolicyPages:
                 return await self._save(visit, whose, wanted)
             words = await self.attention.preview(whose.id, wanted)
         except ValidationError as error:
-            draft = Draft(form=form, rules=await self.attention.rules(whose.id), complaints=complaints_of(error))
+            draft = PolicyDraft(form=form, rules=await self.attention.rules(whose.id), complaints=complaints_of(error))
             return await self._page(visit, whose, draft)
-        return await self._page(visit, whose, Draft(form=form, rules=merged(self._household, wanted), words=words))
+        return await self._page(
+            visit, whose, PolicyDraft(form=form, rules=merged(self._household, wanted), words=words)
+        )
 
     @property
     def _household(self) -> Policy | None:
         return self.attention.book.household
 
-    async def _kept(self, whose: Whose) -> Draft:
+    async def _kept(self, whose: Whose) -> PolicyDraft:
         own, _ = await self.attention.policy(whose.id)
         form = form_of(own, self._household, whose.zone)
-        return Draft(form=form, rules=await self.attention.rules(whose.id))
+        return PolicyDraft(form=form, rules=await self.attention.rules(whose.id))
 
     async def _save(self, visit: Visit, whose: Whose, policy: Policy | None) -> Response:
         await self.attention.set_policy(whose.id, policy)
         said = "Saved. What is held was judged anew." if policy else "Removed. What is held was judged anew."
         return visit.go(whose.address(), said)
 
-    async def _page(self, visit: Visit, whose: Whose, draft: Draft) -> Response:
+    async def _page(self, visit: Visit, whose: Whose, draft: PolicyDraft) -> Response:
         own, seen = await self.attention.policy(whose.id)
         figures = await self.attention.figures(whose.id)
         household = self._household
