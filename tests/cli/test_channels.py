@@ -26,8 +26,9 @@ async def test_each_account_is_a_line_and_json_is_what_the_api_says(
             assert told == (await response.json())["channels"]
 
     assert plain.out.splitlines()[:2] == [
-        "telegram  well; chat, plain, markdown, 4096 utf16 a message; buttons, edits, reacts, replies, inbound",
-        "email  well; letter, plain, markdown; replies, threads, inbound",
+        "telegram  well; chat, plain, markdown, 4096 utf16 a message; "
+        "buttons, edits, deletes, reacts, replies, files, inbound",
+        "email  well; letter, plain, markdown; replies, threads, files, inbound",
     ]
 
 

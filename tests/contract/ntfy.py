@@ -78,7 +78,7 @@ def edited(taken: TakenRequest) -> str:
 def deleted(taken: TakenRequest) -> str:
     first = Message(delivery_id=DELIVERY, intent=Intent.SEND, address=TOPIC, text="before")
     [sent] = connect(Place(port=1)).prepare(first)
-    return SENT if (taken.method, taken.path) == ("DELETE", f"/{TOPIC}/{sent.sequence_id}") else ""
+    return SENT if taken.method == "DELETE" and taken.path.endswith(f"/{TOPIC}/{sent.sequence_id}") else ""
 
 
 def more_than_text(part: NtfyCall) -> list[str]:

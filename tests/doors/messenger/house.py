@@ -18,7 +18,7 @@ from tests.system.counted import CountedLoops
 
 from postroom.app.approvals import approving
 from postroom.app.channels import build_channels
-from postroom.app.messenger import messenger_parts
+from postroom.app.messenger import correction_desk, messenger_parts
 from postroom.app.plane import running_plane
 from postroom.app.questions import build_asking
 from postroom.app.sandbox_channel import SandboxAddress
@@ -155,10 +155,10 @@ async def opened(settings: Settings) -> AsyncIterator[House]:
         plane = await stack.enter_async_context(
             running_plane(settings, store, channels, CollectorRegistry(), clock, mint, loops)
         )
-        approvals = await stack.enter_async_context(
-            approving(settings, store, plane, build_asking(settings, store, clock, mint), loops)
-        )
-        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, approvals))
+        asking = build_asking(settings, store, clock, mint)
+        approvals = await stack.enter_async_context(approving(settings, store, plane, asking, loops))
+        desk = correction_desk(settings, store, plane, asking.bells.every.ring, mint)
+        server = build_server(messenger_parts(settings, store, plane, tokens, clock, mint, desk, approvals))
         client = await stack.enter_async_context(Client(server))
         await client.list_tools()
         yield House(client=client, plane=plane, store=store, sandbox=sandbox, tokens=tokens)

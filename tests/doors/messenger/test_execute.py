@@ -16,8 +16,11 @@ from postroom.domain.notify_within import document_within
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.route import build_notify_route, build_status_route
+from postroom.doors.messenger.correction_tools import CorrectionDesk
 from postroom.doors.messenger.execute import Execute
+from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.sender_status import SenderStatus
+from postroom.world.store.deliveries.corrections import StoredCorrections
 from postroom.world.store.deliveries.search import StoredDeliveries
 
 SWITCHBOARD = Principal(Role.BUTLER, "switchboard")
@@ -35,7 +38,10 @@ def route(**fields: Any) -> dict[str, Any]:
 
 async def execute(world: World, payload: Any, caller: Principal = SWITCHBOARD) -> dict[str, Any]:
     status = SenderStatus(record=StoredDeliveries(world.database), replays=world.plane.acceptance.ledger)
-    messenger = Execute(plane=world.plane, status=status, clock=world.clock)
+    record = StoredCorrections(world.database, world.plane.acceptance.mint)
+    corrections = Corrections(plane=world.plane, record=record, closed=lambda: None)
+    desk = CorrectionDesk(corrections=corrections, clock=world.clock, mint=world.plane.acceptance.mint, wait_seconds=20)
+    messenger = Execute(plane=world.plane, status=status, clock=world.clock, corrections=desk)
     return await messenger.execute(caller, payload, wait_seconds=20)
 
 

@@ -26,7 +26,8 @@ class Broken(Pager):
         raise OutcomeUncertain("no answer came")
 
     async def _whole(self, part: Page) -> Answer:
-        content = json.dumps({**part.body, "key": part.key}).encode()
+        files = [await self.file(one) for one in part.files]
+        content = json.dumps({**part.body, "key": part.key, "files": files}).encode()
         async with (
             aiohttp.ClientSession() as session,
             session.post(f"{self._url}/pages", data=content, headers=self.headers(), allow_redirects=False) as response,

@@ -19,6 +19,7 @@ from typing import Any
 from tests.system.counted import CountedLoops
 
 from postroom.app.butlers import ButlerWorld, build_butler
+from postroom.app.files import file_taking
 from postroom.app.household import running
 from postroom.app.mcp_port import mcp_app
 from postroom.app.peers import Peers
@@ -115,6 +116,7 @@ async def butler_with_model(
             clock=clock,
             mint=mint,
             environment={},
+            files=file_taking(settings, store, [config], clock, mint),
         )
         butler = build_butler(
             config,

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, FieldError, Refused, ValidationError
+from postroom.domain.fields import text_problem
 from postroom.domain.person import Person
 from postroom.domain.time import to_text
 from postroom.work.attention.absence import Absence, parse_absence
@@ -54,7 +55,7 @@ class PolicyBodies:
             return None
         written = {"from": to_text(now_us), **payload} if isinstance(payload, Mapping) else payload
         asked = written.get("delegate") if isinstance(written, Mapping) else None
-        found = await self._id(asked) if isinstance(asked, str) else None
+        found = await self._id(asked) if isinstance(asked, str) and not text_problem(asked) else None
         if isinstance(written, Mapping) and found is not None:
             written = {**written, "delegate": found}
         chain = await self._chain(found)

@@ -217,6 +217,19 @@ class DuplicateOf(TypedDict):
     status: str
 
 
+class CorrectionBody(TypedDict, total=False):
+    error: dict[str, Any]
+    schema_version: str
+    status: str
+    revises: str | None
+    delivery_id: str | None
+    how: str | None
+    message: str
+    error_message: str
+    error_class: str
+    retryable: bool
+
+
 class WouldBeHeld(TypedDict):
     until: str | None
     reasons: list[str]

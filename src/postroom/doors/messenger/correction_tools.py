@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import getdoc
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
@@ -18,6 +18,7 @@ from postroom.domain.principal import Principal
 from postroom.doors.guard.caller import caller
 from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.sender import sender_of
+from postroom.doors.messenger.answers import CorrectionBody
 from postroom.doors.messenger.arguments import OptionalText, Text, Uuid, Word
 from postroom.work.delivery.corrections import Corrections
 
@@ -74,7 +75,7 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
         format: Word = None,
         idempotency_key: OptionalText = "",
         wait_seconds: Word = None,
-    ) -> dict[str, Any]:
+    ) -> CorrectionBody:
         """
         Give a message another text: in place while it has not been sent, else by an edit, else by a correction in
         its thread. The new text is approved as a new message would be.
@@ -90,7 +91,7 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
             "format": format,
             "idempotency_key": idempotency_key or None,
         }
-        return await desk.by(caller(context, verifier), given, wait_seconds)
+        return cast(CorrectionBody, await desk.by(caller(context, verifier), given, wait_seconds))
 
     async def recall_delivery(
         context: Context[Any, Any],
@@ -98,7 +99,7 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
         reason: OptionalText = "",
         idempotency_key: OptionalText = "",
         wait_seconds: Word = None,
-    ) -> dict[str, Any]:
+    ) -> CorrectionBody:
         """
         Take a message back: withdrawn while it has not been sent, else deleted where the channel can, else by a word
         in its thread. `reason` is kept with it and shown to people here, never to the recipient.
@@ -112,7 +113,7 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
             "reason": reason or None,
             "idempotency_key": idempotency_key or None,
         }
-        return await desk.by(caller(context, verifier), given, wait_seconds)
+        return cast(CorrectionBody, await desk.by(caller(context, verifier), given, wait_seconds))
 
     for tool in (revise_delivery, recall_delivery):
         server.add_tool(tool, description=getdoc(tool), annotations=_ACTS)

@@ -321,8 +321,14 @@ async def test_what_people_did_while_the_connection_was_cut_is_heard_in_order_on
 async def test_a_message_is_taken_back(sandbox: Sandbox, discord: Discord) -> None:
     [receipt] = await send(discord)
 
-    await discord.delete(receipt.provider_id, receipt.conversation or "", 5.0)
-    await discord.delete(receipt.provider_id, receipt.conversation or "", 5.0)
+    gone = Revision(
+        delivery_id=DeliveryId("d1"),
+        provider_ids=(receipt.provider_id,),
+        conversation=receipt.conversation,
+        deletes=True,
+    )
+    for _ in range(2):
+        await send(discord, text="", revises=gone)
 
     [kept] = await shown(sandbox)
     assert kept["deleted"]

@@ -47,7 +47,7 @@ async def test_without_approval_and_trouble_there_is_nothing_to_tell(database: D
     row = request_row()
     await write(database, [row])
 
-    nothing = {"approval": None, "circuit": None, "ahead": 0, "corrections": [], "corrects": None}
+    nothing = {"approval": None, "circuit": None, "ahead": 0, "corrections": [], "corrects": None, "closed": None}
     assert await around(database, row) == nothing
 
 
