@@ -34,6 +34,11 @@ _ANSWER: Final = {
         "message": {"type": "string"},
     },
 }
+_NOT_READ: Final = {  # a body that is no request never reaches the tool
+    "type": "object",
+    "required": ["ok", "error"],
+    "properties": {"ok": {"const": False}, "error": {"type": "object"}},
+}
 _TOLD: Final = {
     200: "Done: changed or withdrawn in place, edited, deleted, or corrected in the thread",
     202: "Stored: still being tried, or a person must approve the new text first",
@@ -42,10 +47,16 @@ _TOLD: Final = {
     409: "Too late, or the key was used for another correction",
     429: "Too many messages; Retry-After says when there is room",
 }
+
+
+def _schema(status: int) -> dict[str, Any]:
+    return _ANSWER if status < 400 else {"anyOf": [_ANSWER, _NOT_READ]}
+
+
 _RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     **failures(401, 422, 503),
     **{
-        status: {"description": told, "content": {"application/json": {"schema": _ANSWER}}}
+        status: {"description": told, "content": {"application/json": {"schema": _schema(status)}}}
         for status, told in _TOLD.items()
     },
 }

@@ -52,7 +52,7 @@ def upload_router(files: TakesFiles) -> APIRouter:
         status_code=201,
         response_model=UploadAnswer,
         openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _BODY}}}},
-        responses={**failures(401, 403, 409, 413, 422, 503), 429: _FULL},
+        responses={**failures(400, 401, 403, 409, 413, 422, 503), 429: _FULL},
     )
     async def post(request: Request, caller: Caller, key: IdempotencyKey) -> Any:
         owner = sender_of(caller)
