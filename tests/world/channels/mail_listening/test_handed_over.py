@@ -77,6 +77,7 @@ async def test_what_was_not_stored_is_not_taken_and_comes_again_as_the_same_even
         with pytest.raises(smtplib.SMTPDataError, match="451"):
             await asyncio.wait_for(handing, SECONDS)
     async with taking(port=account.port) as (email, account):  # killed between storing and answering
+        await look(email, 7, 0.1)  # it is there to be called
         handing = asyncio.create_task(asyncio.to_thread(hand_over, account, mail(Message_ID=None)))
         heard = await look(email, 7)
         (again,) = heard.events
