@@ -10,6 +10,7 @@ import pytest
 from tests.app.living import PORTS
 from tests.cli.command import postroom
 from tests.services.ready_file import ready_file
+from tests.system.telemetry.spans import recording
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +18,7 @@ def newer(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in PORTS:
         monkeypatch.setenv(f"POSTROOM_PORTS__{name.upper()}", "0")
     monkeypatch.setenv("POSTROOM_URL", "http://127.0.0.1:1")  # for the link that `login` will not make
+    recording()  # a process has one provider of spans: that of `up` would keep none of those that later tests look at
     ready_file(home / "postroom.db")
     with sqlite3.connect(home / "postroom.db") as connection:
         connection.execute("UPDATE postroom_version SET version_num = '9999'")
