@@ -19,6 +19,9 @@ def main() -> None:
         except UserError as error:
             sys.stderr.write(f"postroom: {error}\n")
             sys.exit(1)
+    from postroom.system.garbage import collect_little
+
+    collect_little()
     from postroom.cli.application import main as tree
 
     tree()

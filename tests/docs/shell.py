@@ -15,6 +15,7 @@ from postroom.system.settings.model import Ports
 from tests.app.living import Living
 from tests.architecture.tree import ROOT
 from tests.docs.commands import RECORDED, check
+from tests.services import warm_process
 
 PATIENCE_SECONDS = 90
 _END = "\x1e"
@@ -24,7 +25,7 @@ _RECORDER = """#!/bin/sh
 # What would run until it is stopped is only understood; the household that it would start is running already.
 _POSTROOM = """#!/bin/sh
 case "$1" in up|worker|desk) exec "$SNIPPET_BIN/recorded/postroom" "$@";; esac
-exec "{python}" -m postroom "$@"
+exec {postroom} "$@"
 """
 # A refusal is a failure here, and a stream that never ends is listened to for a moment.
 _CURL = """#!/bin/sh
@@ -64,7 +65,7 @@ class Shell:
     def __post_init__(self) -> None:
         shims, recorded = self.folder / "bin", self.folder / "bin" / "recorded"
         recorded.mkdir(parents=True)
-        _program(shims / "postroom", _POSTROOM.format(python=sys.executable))
+        _program(shims / "postroom", _POSTROOM.format(postroom=warm_process.shell_command()))
         _program(shims / "python3", _PYTHON.format(python=sys.executable))
         _program(shims / "python", _PYTHON.format(python=sys.executable))
         _program(shims / "curl", _CURL.format(curl=shutil.which("curl")))

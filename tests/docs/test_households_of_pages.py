@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from tests.app.processes import environment, wait_for
 from tests.architecture.tree import ROOT, shown
 from tests.contract.beeper import BeeperGateway
 from tests.docs.pages import Block, blocks, pages
+from tests.services import warm_process
 from tests.services.ports import free_port
 
 PATIENCE_SECONDS = 60
@@ -90,7 +90,7 @@ def variables(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     program = tmp_path / "bin" / "postroom"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m postroom "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {warm_process.shell_command()} "$@"\n')
     program.chmod(0o755)
     own = environment(tmp_path)
     return {**own, "PATH": f"{program.parent}:{own['PATH']}"}

@@ -14,7 +14,7 @@ from tests.services import warm_process
 
 def test_a_command_says_and_ends_as_in_a_new_process(home: Path) -> None:
     variables = environment(home)
-    for words in (["token", "show"], ["nonsense"], ["config", "show"]):
+    for words in (["nonsense"], ["config", "show"]):
         cold = subprocess.run(
             [sys.executable, "-m", "postroom", *words], env=variables, capture_output=True, text=True, timeout=60
         )
@@ -35,3 +35,12 @@ def test_a_killed_one_ends_with_its_signal(home: Path) -> None:
     with command(environment(home), "up", "--only=sandbox") as process:
         process.kill()
         assert process.wait(60) == -signal.SIGKILL
+
+
+def test_a_shell_pipes_into_one_and_gets_its_words_and_its_code(home: Path) -> None:
+    postroom = warm_process.shell_command()
+    script = f"{postroom} token show | grep -c token; {postroom} nonsense 2>/dev/null; echo $?"
+
+    done = subprocess.run(["sh", "-c", script], env=environment(home), capture_output=True, text=True, timeout=60)
+
+    assert done.stdout.split() == ["0", "2"]

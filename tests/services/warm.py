@@ -9,6 +9,7 @@ children are processes like any other: with an environment, a folder, open files
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -98,6 +99,8 @@ def become(request: dict[str, Any]) -> None:
 if __name__ == "__main__":
     for name in MODULES:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # children neither look through what is common to all of them nor take it apart at their end
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a key for all of a terminal is for the tests to answer
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(sys.argv[1])

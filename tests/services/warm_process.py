@@ -30,7 +30,7 @@ class WarmProcess:
         reading, writing = os.pipe()
         self.stdout: IO[str] = os.fdopen(reading)
         self._line = socket.socket(socket.AF_UNIX)
-        self._line.connect(_warm())
+        self._line.connect(_warm_socket())
         request = {"words": words, "environment": dict(environment), "folder": str(Path.cwd())}
         with Path(os.devnull).open() as nothing:
             files = [nothing.fileno(), writing, writing if errors is None else errors]
@@ -79,8 +79,13 @@ def run(environment: Mapping[str, str], *words: str, seconds: float = 60) -> sub
         return subprocess.CompletedProcess(words, code, said, errors.read())
 
 
+def shell_command() -> str:
+    """What a script has to `exec` for `postroom`; its words follow."""
+    return f'"{sys.executable}" -S -E "{ROOT / "tests/services/warm_client.py"}" "{_warm_socket()}"'
+
+
 @cache
-def _warm() -> str:
+def _warm_socket() -> str:
     """Where it listens; it ends with this process, whatever ends that."""
     folder = tempfile.TemporaryDirectory(prefix="postroom-warm-", ignore_cleanup_errors=True)
     place = f"{folder.name}/socket"

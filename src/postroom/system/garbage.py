@@ -1,7 +1,8 @@
-"""How often the interpreter looks for garbage in a process that runs for weeks."""
+"""How often the interpreter looks for garbage: in a command that is soon over, and in a process that runs for weeks."""
 
 from __future__ import annotations
 
+import atexit
 import gc
 
 _THRESHOLDS = (50_000, 20, 50)
@@ -16,3 +17,9 @@ def collect_less_often() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_THRESHOLDS)
+
+
+def collect_little() -> None:
+    """A command makes little and ends soon: most that it could look at, and would take apart at its end, is source."""
+    gc.set_threshold(*_THRESHOLDS)
+    atexit.register(gc.freeze)
