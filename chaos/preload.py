@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 
 _LATE = (
@@ -18,3 +19,6 @@ _LATE = (
 
 for name in ("chaos.worker_process", "chaos.household_process", "chaos.questions.rival_process", *_LATE):
     importlib.import_module(name)
+
+gc.collect()
+gc.freeze()  # the processes need not look through what is common to all of them

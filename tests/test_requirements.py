@@ -70,11 +70,10 @@ def run(suite: pytest.Pytester, *arguments: str, enforce: bool = False) -> pytes
 both_ways = pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n", "2"]], ids=["alone", "xdist"])
 
 
-@both_ways
-def test_a_test_that_names_an_unknown_requirement_fails(suite: pytest.Pytester, workers: list[str]) -> None:
+def test_a_test_that_names_an_unknown_requirement_fails(suite: pytest.Pytester) -> None:
     write_test(suite, "@pytest.mark.requirement('messenger:key-derivation', 'messenger:no-such-thing')")
 
-    result = run(suite, *workers)
+    result = run(suite)
 
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*has no requirement messenger:no-such-thing*"])
@@ -103,11 +102,10 @@ def test_a_full_run_lists_what_has_no_test(suite: pytest.Pytester, workers: list
     assert "key-derivation" not in messenger.split()
 
 
-@both_ways
-def test_when_completeness_is_enforced_a_gap_fails_the_run(suite: pytest.Pytester, workers: list[str]) -> None:
+def test_when_completeness_is_enforced_a_gap_fails_the_run(suite: pytest.Pytester) -> None:
     write_test(suite, "@pytest.mark.requirement('messenger:key-derivation')")
 
-    assert run(suite, *workers, enforce=True).ret == pytest.ExitCode.TESTS_FAILED
+    assert run(suite, enforce=True).ret == pytest.ExitCode.TESTS_FAILED
 
 
 @both_ways

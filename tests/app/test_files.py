@@ -81,7 +81,7 @@ async def post(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Post]:
     settings = {
         "channels": {"courier": {"factory": "tests.app.courier:Courier", "options": {"folder": str(folder)}}},
         "approvals": {"enabled": False},
-        "messages": {"outbox": [str(outbox)], "file_megabytes_per_day": 40},
+        "messages": {"outbox": [str(outbox)], "file_megabytes_per_day": 10},
     }
     async with living(home, LIFTED, QUICK, settings) as one:
         yield Post(one, folder, outbox)
@@ -279,7 +279,7 @@ async def test_an_endless_body_is_cut_off(post: Post) -> None:
 
 
 async def test_more_than_a_days_share_is_refused(post: Post) -> None:
-    statuses = [(await post.upload(b"\0" * 15_000_000 + bytes([n]), "x.bin", who="general"))[0] for n in range(3)]
+    statuses = [(await post.upload(b"\0" * 4_000_000 + bytes([n]), "x.bin", who="general"))[0] for n in range(3)]
 
     assert statuses == [201, 201, 429]
 

@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import runpy
 import selectors
 import signal
 import socket
@@ -107,4 +108,7 @@ if __name__ == "__main__":
         listening.listen()
         wanted = serve(listening)
     become(wanted)
-    sys.modules["__main__"].main()
+    if module := wanted.get("module"):
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    else:
+        sys.modules["__main__"].main()

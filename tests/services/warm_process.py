@@ -25,13 +25,15 @@ class WarmProcess:
 
     returncode: int | None = None
 
-    def __init__(self, environment: Mapping[str, str], *words: str, errors: int | None = None) -> None:
-        """What it prints to either place is in `stdout`, or its errors in a file of the caller's."""
+    def __init__(
+        self, environment: Mapping[str, str], *words: str, errors: int | None = None, module: str | None = None
+    ) -> None:
+        """What it prints to either place is in `stdout`, or its errors in a file of the caller's. `module`: as -m."""
         reading, writing = os.pipe()
         self.stdout: IO[str] = os.fdopen(reading)
         self._line = socket.socket(socket.AF_UNIX)
         self._line.connect(_warm_socket())
-        request = {"words": words, "environment": dict(environment), "folder": str(Path.cwd())}
+        request = {"words": words, "environment": dict(environment), "folder": str(Path.cwd()), "module": module}
         with Path(os.devnull).open() as nothing:
             files = [nothing.fileno(), writing, writing if errors is None else errors]
             socket.send_fds(self._line, [b" "], files)

@@ -3,8 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.clock import FakeClock
+from tests.services.warm_process import WarmProcess
 from tests.work.butlers.butler_with_model import Running, butler_with_model
 from tests.world.runtimes.installed import MeetingPlace, install, meeting_place
 
@@ -280,25 +279,23 @@ class Process:
     """The household as a process of its own, so that it can be killed."""
 
     def __init__(self, home: Path, path: str) -> None:
-        self._arguments = [sys.executable, "-m", "tests.work.butlers.butler_with_model", str(home), path]
-        self._process: asyncio.subprocess.Process | None = None
+        self._arguments = [str(home), path]
+        self._process: WarmProcess | None = None
 
     async def start(self, request: str = "") -> str:
         text = json.dumps({"prompt": request}) if request else ""
         environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-        self._process = await asyncio.create_subprocess_exec(
-            *self._arguments, text, cwd=ROOT, env=environment, stdout=asyncio.subprocess.PIPE
-        )
-        assert self._process.stdout is not None
+        self._process = WarmProcess(environment, *self._arguments, text, module=butler_with_model.__module__)
         async with asyncio.timeout(WAIT_SECONDS):
-            first = (await self._process.stdout.readline()).decode().strip()
+            first = (await asyncio.to_thread(self._process.stdout.readline)).strip()
             assert first
             return first
 
     async def kill(self) -> None:
         assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        await self._process.wait()
+        self._process.kill()
+        await asyncio.to_thread(self._process.wait, WAIT_SECONDS)
+        self._process.stdout.close()
 
 
 async def test_killed_in_the_middle_a_session_begins_once_more_and_its_message_is_sent_once(
