@@ -1,0 +1,56 @@
+"""MCP calls as they go over the wire, for what no client library does on its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+from tests.doors.asks.askers import MODERN, Askers
+
+from postroom.domain.principal import Principal
+from postroom.doors.asks.tasks import TASKS
+
+KNOWS_TASKS: dict[str, Any] = {"extensions": {TASKS: {}}}
+SHOWS_FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
+
+
+async def call(
+    house: Askers,
+    who: Principal,
+    part: str,
+    method: str,
+    params: Mapping[str, Any],
+    able: Mapping[str, Any] = KNOWS_TASKS,
+    **headers: str,
+) -> dict[str, Any]:
+    """The answer of the newer protocol: `result` or `error`."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": dict(able),
+    }
+    sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+    named = str(params.get("taskId", params.get("name", "")))
+    async with httpx2.AsyncClient(timeout=30) as http:
+        answer = await http.post(
+            f"{house.line.url(part)}/mcp",
+            json=sent,
+            headers={
+                "Authorization": f"Bearer {house.token(who)}",
+                "Accept": "application/json, text/event-stream",
+                "MCP-Protocol-Version": MODERN,
+                "Mcp-Method": method,
+                "Mcp-Name": named,
+                **{name.replace("_", "-"): value for name, value in headers.items()},
+            },
+        )
+    return _message(answer)
+
+
+def _message(answer: httpx2.Response) -> dict[str, Any]:
+    text = answer.text
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        text = [line for line in text.splitlines() if line.startswith("data:")][-1].removeprefix("data:")
+    found: dict[str, Any] = json.loads(text)
+    return found
