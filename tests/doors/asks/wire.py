@@ -54,3 +54,25 @@ def _message(answer: httpx2.Response) -> dict[str, Any]:
         text = [line for line in text.splitlines() if line.startswith("data:")][-1].removeprefix("data:")
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+async def begin(house: Askers, who: Principal, able: Mapping[str, Any]) -> str:
+    """A session of the older protocol."""
+    params = {"protocolVersion": "2025-11-25", "capabilities": dict(able), "clientInfo": {"name": "t", "version": "1"}}
+    answer = await _older(house, who, {"id": 1, "method": "initialize", "params": params})
+    return str(answer.headers["mcp-session-id"])
+
+
+async def said_in(house: Askers, who: Principal, session_id: str) -> int:
+    """How a word in that session is taken."""
+    return (await _older(house, who, {"method": "notifications/initialized"}, Mcp_Session_Id=session_id)).status_code
+
+
+async def _older(house: Askers, who: Principal, message: Mapping[str, Any], **headers: str) -> httpx2.Response:
+    sent = {
+        "Authorization": f"Bearer {house.token(who)}",
+        "Accept": "application/json, text/event-stream",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    async with httpx2.AsyncClient(timeout=30) as http:
+        return await http.post(f"{house.line.url('api')}/mcp", json={"jsonrpc": "2.0", **message}, headers=sent)
