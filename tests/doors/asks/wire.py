@@ -25,27 +25,28 @@ async def call(
     able: Mapping[str, Any] = KNOWS_TASKS,
     **headers: str,
 ) -> dict[str, Any]:
+    return await post(house.line.url(part), house.token(who), method, params, able, **headers)
+
+
+async def post(
+    url: str, token: str, method: str, params: Mapping[str, Any], able: Mapping[str, Any] = KNOWS_TASKS, **headers: str
+) -> dict[str, Any]:
     """The answer of the newer protocol: `result` or `error`."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientCapabilities": dict(able),
     }
     sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
-    named = str(params.get("taskId", params.get("name", "")))
+    own = {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": MODERN,
+        "Mcp-Method": method,
+        "Mcp-Name": str(params.get("taskId", params.get("name", ""))),
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
     async with httpx2.AsyncClient(timeout=30) as http:
-        answer = await http.post(
-            f"{house.line.url(part)}/mcp",
-            json=sent,
-            headers={
-                "Authorization": f"Bearer {house.token(who)}",
-                "Accept": "application/json, text/event-stream",
-                "MCP-Protocol-Version": MODERN,
-                "Mcp-Method": method,
-                "Mcp-Name": named,
-                **{name.replace("_", "-"): value for name, value in headers.items()},
-            },
-        )
-    return _message(answer)
+        return _message(await http.post(f"{url}/mcp", json=sent, headers=own))
 
 
 def _message(answer: httpx2.Response) -> dict[str, Any]:
