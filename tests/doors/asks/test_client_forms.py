@@ -12,6 +12,7 @@ from tests.doors.asks.askers import ANNA, HEALTH, LEGACY, MODERN, PROGRAM, SHIP,
 from tests.doors.asks.wire import SHOWS_FORMS, begin, call, said_in
 
 from postroom.domain.principal import OPERATOR, Principal
+from postroom.work.questions import waiting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.requirement("ask:client-forms")]
 both_protocols = pytest.mark.parametrize("mode", [MODERN, LEGACY])
@@ -227,21 +228,39 @@ async def test_a_household_may_do_without(tmp_path: Path) -> None:
     assert (told["status"], person.shown) == ("open", [])
 
 
-@both_protocols
 @pytest.mark.requirement("ask:client-gone")
-async def test_a_call_that_is_cancelled_under_its_form_leaves_the_question(house: Askers, mode: str) -> None:
-    """In the older protocol by `notifications/cancelled`, in the newer one by leaving."""
-    person, key = Person(None), f"k-cancelled-{mode}"
-    call_ = asyncio.create_task(
-        _asked(house, person, mode, question=f"Cancelled, {mode}?", idempotency_key=key, wait_seconds=60)
-    )
-    async with asyncio.timeout(20):
+async def test_a_call_that_is_cancelled_under_its_form_ends_the_wait_and_not_the_question(house: Askers) -> None:
+    """By `notifications/cancelled`: the session goes on."""
+    asked, person = await house.ask(question="Cancelled?", to="anna"), Person(None)
+    async with house.client("api", ANNA, LEGACY, elicitation_callback=person) as client, asyncio.timeout(20):
+        waits = {"ask_id": asked["ask_id"], "wait_seconds": 280}
+        call_ = asyncio.create_task(client.call_tool("wait", waits))
         await person.sees.wait()
+        await house.until_waiting(asked["ask_id"])
         call_.cancel()
-        await asyncio.wait({call_})
+        await house.until_left(asked["ask_id"])
+        await person.gone.wait()
+        told = structured(await client.call_tool("wait", {**waits, "wait_seconds": 0}))
 
-    told = await house.tool("wait", {"idempotency_key": key, "wait_seconds": 0}, OPERATOR, "api")
     assert told["status"] == "open"
+
+
+@pytest.mark.requirement("ask:progress")
+async def test_progress_arrives_beside_a_form(house: Askers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(waiting, "LOOK_SECONDS", 0.02)
+    asked, person, seen = await house.ask(question="Progress beside?", to="anna"), Person(None), list[float]()
+
+    async def progressed(progress: float, _total: float | None, _message: str | None) -> None:
+        seen.append(progress)
+        if len(seen) == 3:
+            await house.answer(asked["ask_id"], {"value": "no"}, OPERATOR)
+
+    async with house.client("api", ANNA, LEGACY, elicitation_callback=person) as client, asyncio.timeout(20):
+        waits = {"ask_id": asked["ask_id"], "wait_seconds": 60}
+        told = structured(await client.call_tool("wait", waits, progress_callback=progressed))
+
+    assert told["status"] == "answered" and seen == sorted(set(seen)) and len(person.shown) == 1
 
 
 def _is(one: dict[str, Any], question: str) -> bool:

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
-from mcp.server.mcpserver.server import require_client_extension
+from mcp.server.mcpserver import require_client_extension
 from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
@@ -33,10 +32,12 @@ from postroom.doors.guard.caller import caller_of
 from postroom.doors.guard.http import Verifier
 from postroom.system.mcp_sdk.client_abilities import declares, shows_forms
 from postroom.system.mcp_sdk.revision import REVISION
+from postroom.system.mcp_sdk.routing_header import contradicts
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 _NEWER: Final = frozenset({REVISION})
 _MOST_CLOSED: Final = 1000
+_EVENT: Final = "task:"  # by which an attempt is known as an answer to the form of a task
 Call = ServerRequestContext[Any, Any]
 
 
@@ -125,9 +126,9 @@ class QuestionTasks(Extension):
 
     async def _own(self, ctx: Call, params: TaskCall) -> tuple[Principal, Question]:
         """Raises MCPError; a task of others is as unknown as one that never was."""
-        if not declares(ctx, TASKS):
-            require_client_extension(ctx, TASKS)
-        _check_header(ctx, params.task_id)
+        require_client_extension(ctx, TASKS)
+        if contradicts(ctx, params.task_id):
+            raise MCPError(code=HEADER_MISMATCH, message="the Mcp-Name header does not match taskId")
         who = caller_of(ctx, self._verifier)
         if who is None:
             raise MCPError(code=INVALID_REQUEST, message="a valid token is required")
@@ -157,21 +158,12 @@ class QuestionTasks(Extension):
             del self._closed[next(iter(self._closed))]
 
 
-_EVENT: Final = "task:"
-
-
 def _read(key: str, responses: Mapping[str, Any]) -> ElicitResult:
     try:
         return ElicitResult.model_validate(responses[key])
     except ValidationError:
         message = f"inputResponses.{key} must be the result of an elicitation"
         raise MCPError(code=INVALID_PARAMS, message=message) from None
-
-
-def _check_header(ctx: Call, task_id: str) -> None:
-    named = ctx.request.headers.get(MCP_NAME_HEADER) if ctx.request is not None else None
-    if named is not None and decode_header_value(named) != task_id:
-        raise MCPError(code=HEADER_MISMATCH, message="the Mcp-Name header does not match taskId")
 
 
 def _unknown() -> MCPError:
