@@ -442,6 +442,10 @@ ASK: Sections = {
         "tools": "Every butler and the assistants' port have ask, wait, answers, cancel_ask and revise_ask.",
         "progress": "While a call waits, progress arrives; tools that do not wait answer as JSON, as before.",
         "client-gone": "A client that goes away ends its wait, and never the question.",
+        "tasks": "A client that knows tasks has its question as one: durable, polled, cancelled, over a crash, too.",
+        "tasks-own": "Only the caller that asked sees a task; to all others it is unknown.",
+        "client-forms": "A person's client shows a question as a form beside its cards; no agent's does, and closing "
+        "a form is no answer.",
         "who-asks": "The asker is the token's principal; the questions of others do not exist for it.",
         "rest": "Questions are asked, read, waited for, changed and listed over HTTP, under a key at most once.",
         "rest-answer": "Over HTTP a person's own token answers, once; others are refused, the late see how it ended.",

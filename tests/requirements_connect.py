@@ -35,6 +35,7 @@ CONNECT = {
     },
     "Models": {
         "llms-txt": "The household serves llms.txt without a token.",
+        "conformance": "The MCP conformance program passes what it asks of a product, in both eras of the protocol.",
         "end-to-end": "A real client with a stubbed model shows the card, and the tap lets the command run.",
     },
 }

@@ -11,14 +11,19 @@ from typing import Any, cast
 
 import pytest
 from mcp.client import Client
+from mcp.server.extension import Extension
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ElicitationCapability, InputRequiredResult, TextContent, ToolAnnotations
 from mcp_types.version import LATEST_MODERN_VERSION
 from starlette.types import Message
 
+from postroom.system.mcp_sdk.client_abilities import takes_forms
+from postroom.system.mcp_sdk.extensions import add_extension
 from postroom.system.mcp_sdk.inside import answer_of, call_context, run
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
+from postroom.system.mcp_sdk.request_state import keep_request_state
 from postroom.system.mcp_sdk.revision import REVISION
 from postroom.system.mcp_sdk.streaming import streaming
 from postroom.system.mcp_sdk.tool_shapes import add_tool, tool_of
@@ -196,3 +201,57 @@ async def test_what_one_server_shows_of_a_tool_another_does_not() -> None:
 
     shown = [(await server.list_tools())[0].input_schema["required"] for server in servers]
     assert shown == [["name", "repeat"], ["name"]]
+
+
+async def test_an_extension_is_added_to_a_server_that_is_there_already() -> None:
+    class Doubled(Extension):
+        identifier = "example.org/doubled"
+
+        async def intercept_tool_call(self, params: Any, ctx: Any, call_next: Any) -> Any:
+            seen.append(params.name)
+            return await call_next(ctx)
+
+    seen: list[str] = []
+    server = a_server()
+    add_extension(server, Doubled())
+    async with Client(server) as client:
+        assert (await client.call_tool("double", {"number": 2})).structured_content == {"number": 4}
+        assert client.server_capabilities.extensions == {"example.org/doubled": {}}
+    assert seen == ["double"]
+
+
+async def test_the_state_of_a_call_is_understood_by_every_server_with_the_same_key() -> None:
+    """And by none with another, or for another caller."""
+
+    def server_of(key: bytes, whose: str) -> MCPServer[Any]:
+        server: MCPServer[Any] = MCPServer("one")
+
+        async def twice(call: Context[Any, Any]) -> CallToolResult | InputRequiredResult:
+            if call.request_state is None:
+                return InputRequiredResult(request_state="first")
+            return CallToolResult(content=[TextContent(type="text", text=call.request_state)])
+
+        server.add_tool(twice)
+        keep_request_state(server, key, 60, lambda _context: whose)
+        return server
+
+    async with Client(server_of(b"k" * 32, "ann")) as client:
+        first = await client.session.call_tool("twice", allow_input_required=True)
+        assert isinstance(first, InputRequiredResult) and first.request_state != "first"
+    for key, whose, is_known in ((b"k" * 32, "ann", True), (b"o" * 32, "ann", False), (b"k" * 32, "ben", False)):
+        async with Client(server_of(key, whose)) as client:
+            call = client.session.call_tool("twice", request_state=first.request_state)
+            if is_known:
+                assert cast(CallToolResult, await call).content[0] == TextContent(type="text", text="first")
+            else:
+                with pytest.raises(MCPError, match="requestState"):
+                    await call
+
+
+@pytest.mark.parametrize(
+    ("able", "does"),
+    [(None, False), ({}, True), ({"form": {}}, True), ({"form": {}, "url": {}}, True), ({"url": {}}, False)],
+)
+def test_a_client_takes_forms_when_it_says_so_in_the_old_or_the_new_way(able: Any, does: bool) -> None:
+    said = None if able is None else ElicitationCapability.model_validate(able)
+    assert takes_forms(said) is does

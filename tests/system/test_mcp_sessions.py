@@ -12,7 +12,7 @@ import pytest
 from tests.app.living import Living, living
 
 BOUNDS = {"serving": {"mcp_sessions": 6, "mcp_sessions_per_caller": 3}}
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -39,8 +39,9 @@ async def post(house: Living, part: str, token: str, body: dict[str, Any], sessi
         return response
 
 
-async def opened(house: Living, part: str, who: str) -> str:
-    response = await post(house, part, house.token(who), INITIALIZE)
+async def opened(house: Living, part: str, who: str, **able: Any) -> str:
+    params = {**INITIALIZE["params"], "capabilities": able}
+    response = await post(house, part, house.token(who), {**INITIALIZE, "params": params})
     assert response.status == 200
     return response.headers["Mcp-Session-Id"]
 
@@ -83,6 +84,15 @@ async def test_all_callers_together_have_a_bound_too(house: Living) -> None:
             await opened(house, "api", who)
 
     assert not await alive(house, "api", "operator", oldest)
+
+
+async def test_a_session_of_a_client_that_shows_forms_makes_room_for_others_too(house: Living) -> None:
+    first = await opened(house, "api", "operator", elicitation={})
+    assert await alive(house, "api", "operator", first)
+    for who in ("health", "general", "health", "general", "health", "general"):
+        await opened(house, "api", who)
+
+    assert not await alive(house, "api", "operator", first)
 
 
 async def test_without_a_token_no_session_is_opened(house: Living) -> None:

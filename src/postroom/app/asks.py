@@ -11,6 +11,7 @@ from postroom.app.address_book import Approvers
 from postroom.app.household_key import household_key
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
+from postroom.doors.asks.client_forms import ClientForms
 from postroom.doors.asks.link_routes import LinkParts, link_router
 from postroom.doors.asks.routes import AskRouteParts, ask_router
 from postroom.doors.asks.tools import ASK_TOOLS, AskToolParts, add_ask_tools
@@ -24,14 +25,19 @@ from postroom.work.questions.feed import QuestionFeed
 
 def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     """The butler itself asks, and its sessions do under their own tokens."""
-    add_ask_tools(server, AskToolParts(asking=parts.asking, verifier=one.verifier))
+    add_ask_tools(server, _tool_parts(parts, one.verifier))
     server.policy.allow(dict.fromkeys(ASK_TOOLS, butler(one.name)))
 
 
 def assistants_ask(server: MCPServer[Any], parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
     """Everyone with a token asks, in the token's name."""
-    add_ask_tools(server, AskToolParts(asking=parts.asking, verifier=verifier))
+    add_ask_tools(server, _tool_parts(parts, verifier))
     return dict.fromkeys(ASK_TOOLS, anyone)
+
+
+def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:
+    forms = ClientForms(asking=parts.asking, people=parts.in_client)
+    return AskToolParts(forms=forms, verifier=verifier, state_key=parts.state_key)
 
 
 def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> list[APIRouter]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from postroom.app.address_book import Approvers
 from postroom.app.approval_policy import approval_policy, approval_ride
 from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels, usable_channels
@@ -18,6 +19,7 @@ from postroom.domain.ports import Channel, Clock, Outbound
 from postroom.domain.question import SubjectKind
 from postroom.domain.question_change import QuestionEvent
 from postroom.doors.butler.daemon import Butler
+from postroom.doors.guard.tool_policy import Rule, answers_for_themselves, no_one
 from postroom.system.loop import Loop, Loops
 from postroom.system.seal import Seal
 from postroom.system.settings import Settings
@@ -63,6 +65,8 @@ class AskingParts:
     listening: Listening
     marks: StoredIntents
     token_key: bytes
+    state_key: bytes
+    in_client: Rule
     policy: AnswerPolicy
     clock: Clock
     mint: IdMint
@@ -117,11 +121,20 @@ def build_asking(
         listening=listening,
         marks=marks,
         token_key=household_key(settings.home, "buttons"),
+        state_key=household_key(settings.home, "request state"),
+        in_client=_in_client(settings, opened),
         policy=policy,
         clock=clock,
         mint=mint,
         times=times,
     )
+
+
+def _in_client(settings: Settings, opened: OpenedStore) -> Rule:
+    """Whose forms count, in a client that calls with their own token: those who may answer over HTTP with it."""
+    if not settings.ask.in_client:
+        return no_one
+    return answers_for_themselves(Approvers(settings.approvals.approvers, opened.household))
 
 
 def abilities(settings: Settings) -> Channels:

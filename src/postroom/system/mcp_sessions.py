@@ -70,11 +70,12 @@ class McpSessions:
             await self._end(scope, [one for one in self._open if one != newest])
 
     async def _end(self, scope: Scope, candidates: list[str]) -> None:
-        """One without a call under way, if there is any."""
+        """One without a call under way, if there is any; ended in the name of the caller whose it is."""
         ended = next((one for one in candidates if not self._open[one].calls), candidates[0])
-        del self._open[ended]
+        caller = self._open.pop(ended).caller
         kept = [(name, value) for name, value in scope["headers"] if name == b"host"]
-        leaving = {**scope, "method": "DELETE", "headers": [*kept, (_HEADER.encode(), ended.encode())]}
+        headers = [*kept, (_HEADER.encode(), ended.encode())]
+        leaving = {**scope, "method": "DELETE", "headers": headers, PRINCIPAL: caller}
         await self._app(leaving, _nothing_more, _unheard)
 
 

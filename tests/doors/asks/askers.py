@@ -52,12 +52,12 @@ class Askers:
         return self.line.tokens.token_of(who) or ""
 
     @asynccontextmanager
-    async def client(self, part: str, who: Principal | str, mode: str = MODERN) -> AsyncIterator[Client]:
+    async def client(self, part: str, who: Principal | str, mode: str = MODERN, **more: Any) -> AsyncIterator[Client]:
         token = who if isinstance(who, str) else self.token(who)
         url = f"{self.line.url(part)}/mcp"
         async with (
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http,
-            Client(streamable_http_client(url, http_client=http), mode=mode) as one,
+            Client(streamable_http_client(url, http_client=http), mode=mode, **more) as one,
         ):
             yield one
 

@@ -12,7 +12,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult
+from mcp_types import INVALID_PARAMS, CallToolResult
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
@@ -205,3 +205,18 @@ async def test_a_wrong_argument_is_answered_in_our_words_on_either_way_in(argume
 async def test_a_tool_without_arguments_says_that_it_takes_none() -> None:
     with pytest.raises(ToolError, match="Unknown argument x: this tool takes none"):
         await server(Tokens()).from_inside("good", "shapes", {"x": 1})
+
+
+async def test_a_prompt_that_is_not_there_or_lacks_an_argument_is_the_callers_mistake() -> None:
+    one = server(Tokens())
+
+    @one.prompt()
+    def greeting(name: str) -> str:
+        return f"Hello, {name}"
+
+    async with Client(one) as client:
+        assert (await client.get_prompt("greeting", {"name": "Ann"})).messages
+        for name in ("none", "greeting"):
+            with pytest.raises(MCPError) as refused:
+                await client.get_prompt(name)
+            assert refused.value.error.code == INVALID_PARAMS, name

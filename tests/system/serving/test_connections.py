@@ -26,11 +26,13 @@ class Application:
 
     started: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     let: asyncio.Event = field(default_factory=asyncio.Event)
+    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
+        self.headers = scope["headers"]
         if scope["path"] == "/later":
             self.started.release()
             await self.let.wait()
@@ -88,6 +90,12 @@ async def test_silent_callers_make_room_for_one_that_asks() -> None:
 
         assert await one.asks() == b"HTTP/1.1 200 OK"
         assert all([await is_closed(pair) for pair in silent[:15]])
+
+
+async def test_blanks_around_the_value_of_a_header_are_no_part_of_it() -> None:
+    async with house() as one:
+        assert await one.asks(REQUEST.replace(b"\r\n\r\n", b"\r\nMcp-Name: \t ask \t \r\n\r\n")) == b"HTTP/1.1 200 OK"
+        assert (b"mcp-name", b"ask") in one.application.headers
 
 
 async def test_a_silent_caller_goes_before_one_that_was_answered() -> None:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
 
 from postroom.domain.errors import PostroomError
-from postroom.domain.principal import Principal
-from postroom.domain.strict_json import strict_json
 from postroom.doors.asks import tool_words as words
-from postroom.doors.asks.arguments import check_id, check_page_call, check_reason, check_wait_call, given
-from postroom.doors.asks.refusals import refusal
+from postroom.doors.asks.arguments import check_id, check_page_call, check_reason, given
 from postroom.doors.asks.render import document
-from postroom.doors.guard.caller import Inside, caller
-from postroom.doors.guard.http import Verifier
+from postroom.doors.asks.results import question_result, refused, result
+from postroom.doors.asks.tasks import QuestionTasks
+from postroom.doors.asks.tool_parts import AskToolParts
+from postroom.doors.asks.waiter import Waiter
+from postroom.system.mcp_sdk.extensions import add_extension
+from postroom.system.mcp_sdk.request_state import keep_request_state
 from postroom.system.mcp_sdk.tools import show_required
-from postroom.work.questions.asking import Asking
-from postroom.work.questions.request import check
-from postroom.work.questions.view import AnswersPage, Progress, QuestionView
+from postroom.work.questions.request import MAX_DEADLINE_SECONDS
+from postroom.work.questions.view import AnswersPage, QuestionView
+
+__all__ = ["ASK_TOOLS", "LONG_TOOLS", "AskToolParts", "add_ask_tools"]
 
 ASK_TOOLS: Final = ("ask", "wait", "answers", "cancel_ask", "revise_ask")
 LONG_TOOLS: Final = ("ask", "wait")  # these wait for people
@@ -35,17 +36,6 @@ _NEEDED: Final = {"ask": "question", "cancel_ask": "ask_id", "revise_ask": "ask_
 _ALWAYS_SHOWN: Final = {"anthropic/alwaysLoad": True}  # not behind a search for tools
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskToolParts:
-    """`verifier` knows the tokens of whoever comes to this server."""
-
-    asking: Asking
-    verifier: Verifier
-
-    def who(self, context: Context[Any, Any]) -> Principal:
-        return caller(context, self.verifier)
-
-
 def add_ask_tools(server: MCPServer[Any], parts: AskToolParts) -> None:
     _add_ask(server, parts)
     _add_wait_and_answers(server, parts)
@@ -53,6 +43,8 @@ def add_ask_tools(server: MCPServer[Any], parts: AskToolParts) -> None:
     _add_revise(server, parts)
     for name, needed in _NEEDED.items():
         show_required(server, name, needed)
+    add_extension(server, QuestionTasks(parts.forms, parts.verifier, LONG_TOOLS))
+    keep_request_state(server, parts.state_key, MAX_DEADLINE_SECONDS, parts.name_of)
 
 
 def _add_ask(server: MCPServer[Any], parts: AskToolParts) -> None:
@@ -80,7 +72,7 @@ def _add_ask(server: MCPServer[Any], parts: AskToolParts) -> None:
         resume: words.Resume = None,
         preview: words.PreviewName = None,
         format: words.FormatName = None,
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         asked = given(
             question=question,
             kind=kind,
@@ -104,25 +96,12 @@ def _add_ask(server: MCPServer[Any], parts: AskToolParts) -> None:
             preview=preview,
             format=format,
         )
-        return await _question(_ask(parts, call, asked | {"state": state}))
+        return await Waiter(parts, call).ask(asked | {"state": state})
 
     server.add_tool(ask, description=words.ASK_DESCRIPTION, annotations=_ASKS, meta=_ALWAYS_SHOWN)
 
 
-async def _ask(parts: AskToolParts, call: Context[Any, Any], asked: dict[str, Any]) -> QuestionView:
-    who, request = parts.who(call), check(asked)
-    seconds = request.wait_seconds
-    return await parts.asking.ask(who, request, wait_seconds=seconds, progress=_progress(call, seconds))
-
-
 def _add_wait_and_answers(server: MCPServer[Any], parts: AskToolParts) -> None:
-    async def waited(call: Context[Any, Any], asked: dict[str, Any]) -> QuestionView:
-        who, one = parts.who(call), check_wait_call(asked)
-        seconds = one.wait_seconds
-        return await parts.asking.wait(
-            who, ask_id=one.ask_id, key=one.key, wait_seconds=seconds, progress=_progress(call, seconds)
-        )
-
     async def page(call: Context[Any, Any], asked: dict[str, Any]) -> AnswersPage:
         who, one = parts.who(call), check_page_call(asked)
         return await parts.asking.answers(who, since=one.since, limit=one.limit)
@@ -132,18 +111,18 @@ def _add_wait_and_answers(server: MCPServer[Any], parts: AskToolParts) -> None:
         ask_id: words.OptionalAskId = "",
         idempotency_key: words.KnownKey = "",
         wait_seconds: words.Wait = 25,
-    ) -> CallToolResult:
+    ) -> CallToolResult | InputRequiredResult:
         asked = given(ask_id=ask_id, idempotency_key=idempotency_key, wait_seconds=wait_seconds)
-        return await _question(waited(call, asked))
+        return await Waiter(parts, call).wait(asked)
 
     async def answers(call: Context[Any, Any], since: words.Cursor = "", limit: words.Limit = 50) -> CallToolResult:
         try:
             found = await page(call, given(since=since, limit=limit))
         except PostroomError as error:
-            return _refused(error)
+            return refused(error)
         ended = [document(one) for one in found.views]
         told = f"{len(ended)} of your questions ended. Pass this cursor as since to go on: {found.cursor}."
-        return _told(told, {"answers": ended, "cursor": found.cursor})
+        return result(told, {"answers": ended, "cursor": found.cursor})
 
     server.add_tool(wait, description=words.WAIT_DESCRIPTION, annotations=_WAITS)
     server.add_tool(answers, description=words.ANSWERS_DESCRIPTION, annotations=_READS)
@@ -196,31 +175,8 @@ def _add_revise(server: MCPServer[Any], parts: AskToolParts) -> None:
     server.add_tool(revise_ask, description=words.REVISE_DESCRIPTION, annotations=_CHANGES)
 
 
-def _progress(call: Context[Any, Any] | Inside, wait_seconds: float) -> Progress | None:
-    """Goes to those who gave a token for it, and to no others."""
-    if isinstance(call, Inside):
-        return None
-
-    async def report(waited_seconds: float) -> None:
-        await call.report_progress(waited_seconds, wait_seconds, "no person has answered yet")
-
-    return report
-
-
 async def _question(asked: Awaitable[QuestionView]) -> CallToolResult:
     try:
-        shown = document(await asked)
+        return question_result(await asked)
     except PostroomError as error:
-        return _refused(error)
-    return _told(f"Question {shown['ask_id']} is {shown['status']}. {shown['next']}", shown)
-
-
-def _refused(error: PostroomError) -> CallToolResult:
-    told = refusal(error)
-    return _told(f"Nothing was done. {told['error_message']}", told)
-
-
-def _told(said: str, shown: dict[str, Any]) -> CallToolResult:
-    """In words what to do next; and the whole once more as text, for clients that show a model nothing else."""
-    content = [TextContent(type="text", text=text) for text in (said, strict_json(shown, ensure_ascii=False))]
-    return CallToolResult(content=list(content), structured_content=shown)
+        return refused(error)

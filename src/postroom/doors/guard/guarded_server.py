@@ -9,7 +9,8 @@ from typing import Any, Final
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult
 from pydantic import ValidationError
 
 from postroom.domain.arguments import unknown_argument
@@ -25,6 +26,7 @@ from postroom.system.settings.version import package_version
 from postroom.system.telemetry.trace import needs_a_span
 
 _MOST_FIELDS: Final = 20
+_MOST_SAID: Final = 200
 
 
 class GuardedServer(MCPServer[Any]):
@@ -70,6 +72,17 @@ class GuardedServer(MCPServer[Any]):
             if wrong := _wrong_arguments(name, error):
                 raise wrong from None
             raise
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """The framework answers an unknown name, or arguments that are missing, as if this server were broken."""
+        if name not in {one.name for one in await self.list_prompts()}:
+            raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {name[:_MOST_SAID]}")
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)[:_MOST_SAID]) from None
 
     async def from_inside(self, token: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """The tool's structured answer; None when it has none. Raises MCPError and ToolError, as the framework does."""

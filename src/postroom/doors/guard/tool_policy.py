@@ -29,6 +29,10 @@ def anyone(_: Principal) -> bool:
     return True
 
 
+def no_one(_: Principal) -> bool:
+    return False
+
+
 def person(one: Principal) -> bool:
     return one.is_person
 

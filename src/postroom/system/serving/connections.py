@@ -122,6 +122,10 @@ class BoundedHttp(HttpToolsProtocol):
         self._expect(None)
         super().connection_lost(exc)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Blanks around a value are no part of it (RFC 9110, 5.5); the parser leaves those after it."""
+        super().on_header(name, value.strip(b" \t"))
+
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.transport.is_closing():

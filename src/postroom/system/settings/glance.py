@@ -32,7 +32,7 @@ KEYS: Final = frozenset(
             "messages",
             *SHIPPED,
         ),
-        *("approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
+        *("ask", "approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
         *("channels", "ports", "telemetry", "attention"),
     }
 )

@@ -110,6 +110,13 @@ class DeliverySettings(SettingsSection):
     """Calls to one channel's provider at a time, per process."""
 
 
+class AskSettings(SettingsSection):
+    """Where questions to people are shown, beside their channels."""
+
+    in_client: bool = True
+    """Show questions as forms in MCP clients that call with a person's own token; never permissions or secrets."""
+
+
 class ApprovalSettings(SettingsSection):
     """Which messages wait for a person."""
 
@@ -292,6 +299,7 @@ class Settings(SettingsSection):
     messages: MessagesSettings = MessagesSettings()
     telegram: TelegramSettings = TelegramSettings()
     email: EmailSettings = EmailSettings()
+    ask: AskSettings = AskSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     inbox: InboxSettings = InboxSettings()
     desk: DeskSettings = DeskSettings()

@@ -115,14 +115,17 @@ class Asking:
         channel: str,
         event_id: str,
         revision: int | None = None,
+        assurance: Assurance = Assurance.SIGNED_IN,
     ) -> HeardAnswer:
         """
         By a signed-in person; the same `event_id` again, about the same question, has the first verdict.
 
-        `revision` is of the wording they had before them; without it, the present one.
+        `revision` is of the wording they had before them; without it, the present one. `assurance` says how far it
+        is certain that they did it themselves.
         """
         attempt = await self._attempt(person, ask_id, given, channel, event_id)
-        heard = await self.questions.hear(replace(attempt, revision=revision))
+        surely = min(attempt.assurance, assurance, key=lambda one: one.rank)
+        heard = await self.questions.hear(replace(attempt, revision=revision, assurance=surely))
         if heard is None or heard.verdict.code in _HIDDEN:
             raise _not_found()
         return HeardAnswer(verdict=heard.verdict, view=await self._view(for_others(heard.question)))

@@ -1,0 +1,142 @@
+"""Forms in a person's own client: one more place where a question is shown, which never is the truth about it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+
+from postroom.domain.answer_attempt import VerdictKind
+from postroom.domain.errors import PostroomError
+from postroom.domain.principal import Principal
+from postroom.domain.question import Question
+from postroom.domain.question_answer import Assurance
+from postroom.doors.asks.client_form import ANSWER, form_schema, form_words, given_of, may_be_a_form
+from postroom.doors.guard.tool_policy import Rule
+from postroom.work.questions.asked_people import person_id_of
+from postroom.work.questions.asking import Asking
+from postroom.work.questions.may_answer import may_answer
+
+CHANNEL: Final = "client"
+_MOST_TIMES: Final = 3  # that one call shows it, so that a program that answers by itself comes to an end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientForms:
+    """
+    `people`: whose own tokens may answer. Programs and butlers ask, and whoever asks does not answer.
+
+    That a person filled a form in, only the client says: it decides nothing, and is the least certain of all answers.
+    """
+
+    asking: Asking
+    people: Rule
+
+    def shows(self, who: Principal, question: Question) -> bool:
+        return self._is_theirs(who, question) and may_answer(who, question, self.asking.clock.now_us())
+
+    async def hear(self, who: Principal, question: Question, said: ElicitResult, event: str) -> str | None:
+        """
+        What is wrong with it, for the person to see; None when there is nothing more to show.
+
+        Declined, cancelled and empty forms are no one's word: they close the form and leave the question open.
+        """
+        if said.action != "accept" or not said.content or not self._is_theirs(who, question):
+            return None
+        try:
+            heard = await self.asking.answer(
+                who,
+                question.id,
+                given_of(question.wording, said.content),
+                channel=CHANNEL,
+                event_id=f"{event}:{question.revision}:{_digest(said.content)}",
+                revision=question.revision,
+                assurance=Assurance.LOW,
+            )
+        except PostroomError as error:
+            return error.message
+        return heard.verdict.reason if heard.verdict.kind is VerdictKind.INVALID else None
+
+    @asynccontextmanager
+    async def beside(self, call: Context[Any, Any], who: Principal, question: Question) -> AsyncIterator[None]:
+        """For the older protocol: shown while the caller waits; whatever ends the waiting takes the form away."""
+        if not self.shows(who, question):
+            yield
+            return
+        showing = asyncio.create_task(self._show(call, who, question))
+        try:
+            yield
+        finally:
+            showing.cancel()
+            await asyncio.wait({showing})
+
+    async def next_round(
+        self, call: Context[Any, Any], who: Principal, question: Question
+    ) -> InputRequiredResult | None:
+        """For the newer protocol: what the client is to show before it calls again; None when it is to wait."""
+        shown, said = shown_before(call), (call.input_responses or {}).get(ANSWER)
+        if shown is None or not isinstance(said, ElicitResult):
+            return _round(question) if self.shows(who, question) else None
+        before = _in_the_wording(question, shown)
+        problem = await self.hear(who, before, said, "form") if before else "The question has changed."
+        now = (await self.asking.read(who, question.id)).question
+        return _round(now, problem) if problem is not None and self.shows(who, now) else None
+
+    async def _show(self, call: Context[Any, Any], who: Principal, question: Question) -> None:
+        problem: str | None = ""
+        with suppress(MCPError):  # the client cannot, after all
+            for _ in range(_MOST_TIMES):
+                said = await call.session.elicit_form(
+                    form_words(question, problem or ""),
+                    form_schema(question.wording),
+                    related_request_id=call.request_context.request_id,
+                )
+                problem = await self.hear(who, question, said, "form")
+                question = (await self.asking.read(who, question.id)).question
+                if problem is None or not self.shows(who, question):
+                    return
+
+    def _is_theirs(self, who: Principal, question: Question) -> bool:
+        person_id = person_id_of(who)
+        return person_id is not None and self.people(who) and question.asks(person_id) and may_be_a_form(question)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBefore:
+    """What the last round of a call showed."""
+
+    ask_id: str
+    revision: int
+
+
+def shown_before(call: Context[Any, Any]) -> ShownBefore | None:
+    """The state is sealed, so what is in it is what we wrote."""
+    state = call.request_state
+    return None if state is None else ShownBefore(*json.loads(state))
+
+
+def form_request(question: Question, problem: str = "") -> ElicitRequest:
+    words, schema = form_words(question, problem), form_schema(question.wording)
+    return ElicitRequest(params=ElicitRequestFormParams(message=words, requested_schema=schema))
+
+
+def _round(question: Question, problem: str | None = "") -> InputRequiredResult:
+    state = json.dumps([question.id, question.revision])
+    requests = {ANSWER: form_request(question, problem or "")}
+    return InputRequiredResult(input_requests=dict(requests), request_state=state)
+
+
+def _in_the_wording(question: Question, shown: ShownBefore) -> Question | None:
+    return question if (question.id, question.revision) == (shown.ask_id, shown.revision) else None
+
+
+def _digest(content: Any) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
