@@ -25,7 +25,7 @@ from postroom.work.attention.policy import (
 
 KEYS: Final = tuple(Policy.__dataclass_fields__)
 DAY_SECONDS: Final = 86_400
-_CLOCK: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
+_CLOCK: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
 _MOST: Final = 50  # windows, slots, steps: more is a mistake
 _NAME: Final = 200
 Item = TypeVar("Item")
