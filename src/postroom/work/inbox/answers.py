@@ -26,7 +26,7 @@ class Answer(TypedDict):
     reasons: NotRequired[list[str]]
 
 
-class Held(TypedDict):
+class HeldCopy(TypedDict):
     """What the specification does not know; it stands in the answer only where a copy waits."""
 
     status: str
@@ -47,7 +47,7 @@ def created(notification: Notification, email: Verdict | None = None) -> Answer:
     return {**answer, **_held(notification, email)} if isinstance(email, Defer) else answer
 
 
-def _held(notification: Notification, email: Defer) -> Held:
+def _held(notification: Notification, email: Defer) -> HeldCopy:
     """The copy has no id of its own: what asks for a held notice's is answered under the note's."""
     return {
         "status": str(AnswerStatus.DEFERRED),

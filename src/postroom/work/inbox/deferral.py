@@ -75,7 +75,7 @@ def _notice(one: Notification) -> AcceptedNotice:
         person=person_of_inbox(one.user_id),
         agent=one.agent,
         created_us=one.created_at_us,
-        channel="email",
+        channel="",  # which way it leaves is not asked here
         urgency=wish.urgency or PRIORITY_URGENCY[str(one.priority)],
         category=wish.category,
         thread=wish.thread,
