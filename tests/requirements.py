@@ -726,6 +726,9 @@ ATTENTION: Sections = {
         "buttons": "OK, Later, Mute today, /mute and /snooze count for people who proved who they are, for no other.",
         "dry-run": "The messenger's dry run says until when and why a message would be held, and writes nothing.",
         "note-urgency": "`send_notification` takes an urgency: the priority of its note; a wrong one keeps nothing.",
+        "note-fields": "`send_notification` takes the six fields of `notify`, checked alike and kept with the note.",
+        "note-held": "A copy that is held is said to be deferred, until when and why; the contract's answer stays.",
+        "one-quiet-hours": "The inbox's quiet hours are the policy's: set in one place, shown and judged in both.",
         "rest": "Policies, silences, plans and figures over HTTP: what is wrong is refused by its field.",
     },
     "In the console": {

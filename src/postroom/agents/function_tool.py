@@ -17,6 +17,7 @@ except ImportError:
     raise ImportError("postroom.agents needs the extra: pip install 'postroom[openai-agents]'") from None
 
 from postroom.agents.household import Household, LocalHousehold
+from postroom.domain.attention_wish import WISH_FIELDS
 from postroom.domain.errors import ValidationError
 from postroom.domain.strict_json import strict_json
 from postroom.doors.notifications.contract import CONTRACT, DESCRIPTION, NAME
@@ -67,9 +68,10 @@ async def _send(household: Household, context: object, arguments: str) -> Answer
 
 def _request(context: object, arguments: str) -> Request:
     given = _arguments(arguments)
+    wishes: dict[str, Any] = {name: given.get(name) for name in WISH_FIELDS}
     request = Request(
         message=given.get("message"),
-        urgency=given.get("urgency"),
+        **wishes,
         user_id=_field(context, "user_id"),
         conversation_id=_field(context, "conversation_id"),
         correlation_id=_field(context, "correlation_id"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, cast
 
+from postroom.domain.attention_wish import wish_object
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -39,9 +40,7 @@ class RemoteHousehold:
             checked = check(request)
         except ValidationError as error:
             return answers.validation_error(error.message)
-        arguments = {"message": checked.message, "type": str(checked.type)}
-        if checked.urgency is not None:
-            arguments["urgency"] = str(checked.urgency)
+        arguments = {"message": checked.message, "type": str(checked.type), **wish_object(checked.wish)}
         peer = HttpPeer("the household", f"{self.url.rstrip('/')}/mcp", self.token)
         try:
             return _answer(await peer.call(NAME, arguments, TIMEOUT_SECONDS, meta=_meta(checked)))

@@ -150,8 +150,8 @@ class _Builder:
         if mine or {WORKER, "api"} & set(self._parts):
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
-            inbox = await self._open_inbox(store)
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            inbox = await self._open_inbox(store)
             self._notices = attention_doors(self._settings, store, self._attention, self._clock)
             self._asking = self._household.asking = build_asking(
                 self._settings, store, self._clock, self._mint, self._attention.book
@@ -193,7 +193,9 @@ class _Builder:
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
         inbox = await self._stack.enter_async_context(
-            running_inbox(self._settings, store, self._registry, self._clock, self._mint, self._loops)
+            running_inbox(
+                self._settings, store, self._attention.book, self._registry, self._clock, self._mint, self._loops
+            )
         )
         self._household.inbox = inbox
         leaving = leaving_router(self._settings, store, self._clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter
@@ -24,6 +24,7 @@ from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
 from postroom.system.telemetry.inbox_meter import PrometheusInboxMeter
+from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.delivery.plane import Plane
 from postroom.work.inbox.acts import InboxActs
 from postroom.work.inbox.confirmation import ConfirmationPost
@@ -31,6 +32,7 @@ from postroom.work.inbox.feed import Feed
 from postroom.work.inbox.notifications import Notifications
 from postroom.work.inbox.ports import HourlyCap
 from postroom.work.inbox.release import ReleasePolicy, Releaser
+from postroom.work.inbox.wishes import InboxWishes
 from postroom.world.channels.mailbox import mailbox
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.email_confirmations import StoredConfirmations
@@ -45,7 +47,7 @@ from postroom.world.store.shared.redis_client import KEY_PREFIX, redis_client
 class Inbox:
     notifications: Notifications
     notes: StoredNotes
-    preferences: StoredPreferences
+    preferences: InboxWishes
     confirmations: StoredConfirmations
     feed: Feed
     clock: Clock
@@ -82,8 +84,15 @@ class Inbox:
 
 @asynccontextmanager
 async def running_inbox(
-    settings: Settings, store: OpenedStore, registry: CollectorRegistry, clock: Clock, mint: IdMint, loops: Loops
+    settings: Settings,
+    store: OpenedStore,
+    book: NoticeBook,
+    registry: CollectorRegistry,
+    clock: Clock,
+    mint: IdMint,
+    loops: Loops,
 ) -> AsyncIterator[Inbox]:
+    """`book`: of attention, which keeps the quiet hours."""
     database = store.database
     notes, meter = StoredNotes(database, mint.mint), PrometheusInboxMeter(registry)
     feed = Feed(notes, clock)
@@ -99,9 +108,10 @@ async def running_inbox(
                 mint=mint.mint,
                 hourly_cap=settings.inbox.hourly_cap,
                 email_enabled=settings.inbox.email_enabled,
+                household=book.household,
             ),
             notes=notes,
-            preferences=StoredPreferences(database),
+            preferences=InboxWishes(rows=StoredPreferences(database), book=book),
             confirmations=StoredConfirmations(database, store.people),
             feed=feed,
             clock=clock,
@@ -135,7 +145,7 @@ async def releasing(
     releaser = Releaser(
         emails=StoredEmails(database),
         plane=plane,
-        policy=release_policy(settings),
+        policy=replace(release_policy(settings), household=inbox.notifications.household),
         clock=inbox.clock,
         meter=inbox.meter,
         mint=mint.mint,

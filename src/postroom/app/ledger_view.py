@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from postroom.app.attention import household_policy
 from postroom.app.notice_reasons import notice_reasons
 from postroom.app.policy import retry_policy
 from postroom.app.store import connect_store
@@ -50,9 +51,10 @@ class LedgerView:
 
     def _explained(self, connection: Connection) -> Explained:
         now_us, email_enabled = self.clock.now_us(), self.settings.inbox.email_enabled
+        policy, _ = household_policy(self.settings)
         return Explained(
             attempts_for=retry_policy(self.settings).attempts_for,
-            why_note=lambda note: why_note(*note, email_enabled=email_enabled, now_us=now_us),
+            why_note=lambda note: why_note(*note, email_enabled=email_enabled, now_us=now_us, household=policy),
             why_question=partial(_why_question, connection, now_us),
             now_us=now_us,
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from postroom.domain.attention import HoldReason
 from postroom.domain.notification import Notification, Preferences
 from postroom.domain.notify import MAX_MESSAGE_CHARACTERS
 
@@ -15,12 +16,16 @@ _AROUND_ALL: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Send:
+    """`zone`: in which the letter names its times."""
+
     address: str
+    zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
 class Defer:
     until_us: int
+    reasons: tuple[HoldReason, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ from datetime import time
 from enum import StrEnum
 from typing import Final, NewType
 
+from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Priority
+from postroom.domain.notice_rows import PersonRow
 
 NotificationId = NewType("NotificationId", str)
 
 MAX_NOTIFICATION_CHARACTERS: Final = 500
+INBOX_AGENT: Final = "inbox"  # who speaks where no program does
 
 
 class NotificationType(StrEnum):
@@ -46,7 +49,11 @@ class DeliveryChannel(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """`has_bell` is False for people who chose e-mail alone: kept as history, never counted as unread."""
+    """
+    `has_bell` is False for people who chose e-mail alone: kept as history, never counted as unread.
+
+    `agent` is who left it: the program of the token, if it is a program's. `wish` is what it asked for the e-mail copy.
+    """
 
     id: NotificationId
     user_id: str
@@ -64,6 +71,8 @@ class Notification:
     archived_at_us: int | None = None
     dismissed_at_us: int | None = None
     snoozed_until_us: int | None = None
+    agent: str = INBOX_AGENT
+    wish: AttentionWish | None = None
 
 
 class NotificationChange(StrEnum):
@@ -92,7 +101,9 @@ class Preferences:
     """
     As they are for somebody who never said anything: in the app, at any hour.
 
-    `email_pending` is an address that counts for nothing until it is confirmed.
+    `email_pending` is an address that counts for nothing until it is confirmed. Quiet hours are kept in the person's
+    attention policy: `attention` is the row it is in, where there is one, and has precedence over the times here.
+    `all_windows`: in words, when those are more than one daily window, of which the times here are the first.
     """
 
     delivery_channel: DeliveryChannel = DeliveryChannel.IN_APP
@@ -102,6 +113,8 @@ class Preferences:
     quiet_hours_end: time | None = None
     quiet_hours_timezone: str = "UTC"
     high_priority_passes: bool = False
+    attention: PersonRow | None = None
+    all_windows: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from tests.doors.notifications.api import Api
 
+from postroom.domain.attention_wish import wish_object
 from postroom.domain.notification import Notification, NotificationQuery
 from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.doors.notifications.contract import DESCRIPTION, PARAMETERS, USER_META
@@ -165,6 +166,52 @@ async def test_an_urgency_that_is_none_keeps_nothing(api: Api, urgency: Any) -> 
     assert answer.structured_content is not None
     assert answer.structured_content["action"] == "validation_error"
     assert "Urgency" in answer.structured_content["message"]
+    assert await kept(api) == []
+
+
+WISHES = {
+    "urgency": "passive",
+    "category": "chores",
+    "thread": "laundry",
+    "supersedes": "washing machine",
+    "needs_ack": True,
+    "expires_in_seconds": 3600,
+}
+
+
+@pytest.mark.requirement("attention:note-fields")
+async def test_the_six_fields_are_kept_with_the_note_and_shown_to_its_reader(api: Api) -> None:
+    async with client(api) as connected:
+        plain = await connected.call_tool("send_notification", {"message": "Plain"})
+        answer = await connected.call_tool("send_notification", {"message": "It has finished", **WISHES})
+
+    assert answer.structured_content is not None and plain.structured_content is not None
+    assert answer.structured_content.keys() == plain.structured_content.keys()
+    newest, older = (await api.call("GET", "")).body["items"]
+    assert {name: newest[name] for name in WISHES} == WISHES
+    assert not WISHES.keys() & older.keys()
+    (one, _) = await kept(api)
+    assert (one.agent, wish_object(one.wish)) == ("inbox", WISHES)
+
+
+@pytest.mark.requirement("attention:note-fields")
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("category", "x" * 201, "Category must have at most 200 characters"),
+        ("thread", 5, "Thread must be a string"),
+        ("supersedes", " ", "Supersedes must not be blank"),
+        ("needs_ack", "yes", "needs_ack must be true or false"),
+        ("expires_in_seconds", 0, "expires_in_seconds must be a whole number of seconds from 1 to 2592000"),
+        ("expires_in_seconds", True, "expires_in_seconds must be a whole number of seconds from 1 to 2592000"),
+    ],
+)
+async def test_a_wrong_field_is_named_and_keeps_nothing(api: Api, name: str, value: Any, sentence: str) -> None:
+    async with client(api) as connected:
+        answer = await connected.call_tool("send_notification", {"message": "Dentist", name: value})
+
+    wrong = {"success": False, "action": "validation_error", "message": sentence}
+    assert answer.structured_content == wrong
     assert await kept(api) == []
 
 

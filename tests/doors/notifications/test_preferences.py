@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.doors.notifications.api import Api, Response
 
-from postroom.domain.principal import OPERATOR
+from postroom.domain.principal import OPERATOR, Role
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -82,6 +82,26 @@ async def test_few_addresses_a_day_are_asked_and_the_same_one_once(api: Api) -> 
     assert (refused.status, refused.wrong) == (422, ["email"])
     assert (await api.call("GET", "/preferences")).body["email_pending"] == "one@example.com"
     assert (await api.call("PATCH", "/preferences", json={"email": "four@example.com"}, user="bob")).status == 200
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+async def test_the_persons_policy_shows_the_same_windows_and_changes_them(api: Api) -> None:
+    operator = {"Authorization": f"Bearer {api.tokens.token_of(OPERATOR)}"}
+    async with api.http.post("/v1/people", json={"name": "Ann"}, headers=operator) as answer:
+        ann = (await answer.json())["person"]["person_id"]
+    wishes = {"delivery_channel": "both", "quiet_hours_start": "22:00", "quiet_hours_end": "07:30:15"}
+    zone = {"quiet_hours_timezone": "Europe/Berlin"}
+    await api.call("PUT", "/preferences", json=wishes | zone, user=ann, role=Role.PERSON)
+
+    place, own = f"/v1/people/{ann}/attention", api.headers(ann, Role.PERSON)
+    async with api.http.get(place, headers=own) as answer:
+        policy = (await answer.json())["policy"]
+    assert policy == {"zone": "Europe/Berlin", "quiet_hours": [{"from": "22:00", "until": "07:30:15"}]}
+    changed = {**policy, "quiet_hours": [{"from": "21:00", "until": "06:00"}]}
+    async with api.http.put(place, json=changed, headers=own) as answer:
+        assert answer.status == 200
+    shown = (await api.call("GET", "/preferences", user=ann, role=Role.PERSON)).body
+    assert (shown["quiet_hours_start"], shown["quiet_hours_end"]) == ("21:00", "06:00")
 
 
 WRONG: list[tuple[str, dict[str, Any], list[str]]] = [

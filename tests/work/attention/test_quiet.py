@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.work.attention.histories import PLACES
+from tests.work.attention.one_daily_window import QuietHours
 from tests.work.attention.sample import DAY, HOUR, MINUTE, at
 from tests.work.attention.slow_oracle import US, calendar
 
 from postroom.domain.time import to_datetime
 from postroom.work.attention.policy import QuietWindow
 from postroom.work.attention.quiet import after_open_time, quiet_until, stretch
-from postroom.work.inbox.quiet_hours import QuietHours
 
 NIGHT = (QuietWindow(time(22), time(7)),)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.work.inbox.examples import a_notification
+from tests.work.inbox.examples import QUIET_ENDS_US, a_notification
 
+from postroom.domain.attention import Because, HoldReason
+from postroom.domain.email_copy import Defer, Send
+from postroom.domain.time import to_text
 from postroom.work.inbox import answers
 
 
@@ -19,6 +22,21 @@ def test_success() -> None:
         "notification_id": note.id,
         "type": "reminder",
     }
+
+
+@pytest.mark.requirement("attention:note-held")
+def test_of_a_copy_that_is_held_the_answer_says_until_when_and_why() -> None:
+    note = a_notification()
+    reasons = (HoldReason(Because.QUIET, QUIET_ENDS_US), HoldReason(Because.SLOT, QUIET_ENDS_US))
+
+    assert answers.created(note, Defer(QUIET_ENDS_US, reasons)) == {
+        **answers.created(note),
+        "status": "deferred",
+        "notice_id": note.id,
+        "until": to_text(QUIET_ENDS_US),
+        "reasons": ["quiet", "slot"],
+    }
+    assert answers.created(note, Send("ada@example.com")) == answers.created(note)
 
 
 @pytest.mark.requirement("inbox:response-validation-error")

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import time
+from typing import Any
 
 import pytest
 from tests.clock import START_US
 from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US, a_notification
 
+from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Priority
 from postroom.domain.email_copy import Defer, Drop, Send, Verdict
 from postroom.domain.notification import DeliveryChannel, Notification, Preferences
+from postroom.domain.question import Urgency
+from postroom.domain.time import seconds
+from postroom.work.attention.policy import AgentRule, Policy, Preset, QuietWindow
 from postroom.work.inbox.deferral import judge
 
 NOTE = a_notification()
@@ -48,3 +54,38 @@ def test_while_e_mail_is_switched_off_nobody_gets_any() -> None:
 
 def test_when_the_night_is_over_it_goes() -> None:
     assert judge(NOTE, AT_NIGHT, email_enabled=True, now_us=QUIET_ENDS_US) == ADA
+
+
+def asking(**wish: Any) -> Notification:
+    return replace(NOTE, agent="ci", wish=AttentionWish(**wish))
+
+
+CALM = Policy(preset=Preset.CALM, quiet_hours=(QuietWindow(time(22), time(7)),))
+GRANTED = replace(CALM, agents=(("ci", AgentRule(critical=True)),))
+SLOT_US = START_US + seconds(8 * 3600)
+LONG = Policy(quiet_hours=(QuietWindow(time(0), time(23, 59)),))
+
+
+@pytest.mark.requirement("attention:note-fields")
+@pytest.mark.parametrize(
+    ("notification", "policy", "expected"),
+    [
+        pytest.param(asking(urgency=Urgency.PASSIVE), CALM, Defer(SLOT_US), id="passive waits for its slot"),
+        pytest.param(asking(urgency=Urgency.NORMAL), CALM, Defer(QUIET_ENDS_US), id="normal for the morning"),
+        pytest.param(asking(urgency=Urgency.CRITICAL), CALM, Defer(QUIET_ENDS_US), id="critical without a grant"),
+        pytest.param(asking(urgency=Urgency.CRITICAL), GRANTED, ADA, id="critical with a grant"),
+        pytest.param(asking(expires_in_seconds=60), None, ADA, id="not expired yet"),
+        pytest.param(NOTE, LONG, Defer(START_US + seconds(86_340)), id="the whole of quiet hours, however long"),
+    ],
+)
+def test_the_policy_judges_what_the_agent_asked_for(
+    notification: Notification, policy: Policy | None, expected: Verdict
+) -> None:
+    assert judge(notification, BY_EMAIL, email_enabled=True, now_us=START_US, household=policy) == expected
+
+
+@pytest.mark.requirement("attention:note-fields")
+def test_what_has_expired_is_not_mailed() -> None:
+    later_us = START_US + seconds(60)
+    expired = Drop("expired")
+    assert judge(asking(expires_in_seconds=60), BY_EMAIL, email_enabled=True, now_us=later_us) == expired

@@ -9,24 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.work.inbox.examples import a_notification
 
+from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Intent, Message, Priority
 from postroom.domain.email_copy import Batch
 from postroom.domain.ids import DeliveryId
 from postroom.domain.notification import Notification, NotificationType
 from postroom.domain.notify import notify_document, parse_notify
+from postroom.domain.question import Urgency
 from postroom.domain.time import to_datetime
 from postroom.work.inbox.letter import outgoing, shortened
 from postroom.world.channels.email_message import build
 from postroom.world.channels.kinds import KINDS
 
 
-def a_batch(notifications: Sequence[Notification], zone: str = "UTC") -> Batch:
+def a_batch(
+    notifications: Sequence[Notification], zone: str = "UTC", *, id: str = "b1", address: str = "ada@example.com"
+) -> Batch:
     return Batch(
-        id="b1",
+        id=id,
         fence=1,
         attempts=0,
         user_id="ada",
-        address="ada@example.com",
+        address=address,
         zone=zone,
         notifications=notifications,
     )
@@ -54,6 +58,16 @@ def test_several_are_listed_with_their_local_times_and_travel_as_urgently_as_the
     assert sent["priority"] == "high"
     assert sent["delivery"]["subject"] == "2 notifications"
     assert "Thu 01 Jan, 01:00  Reminder\nOne\n\nThu 01 Jan, 01:00  Warning\nTwo" in sent["delivery"]["message"]
+
+
+@pytest.mark.requirement("attention:note-fields")
+def test_a_letter_asks_for_what_its_notes_asked_for() -> None:
+    first = a_notification(wish=AttentionWish(urgency=Urgency.PASSIVE, thread="laundry", supersedes="k"))
+    second = a_notification(wish=AttentionWish(urgency=Urgency.NORMAL, needs_ack=True))
+
+    assert outgoing(a_batch([a_notification()])).wish is None
+    assert outgoing(a_batch([first])).wish == AttentionWish(urgency=Urgency.PASSIVE, thread="laundry")
+    assert outgoing(a_batch([first, second])).wish == AttentionWish(urgency=Urgency.NORMAL, needs_ack=True)
 
 
 def test_the_same_batch_is_the_same_letter() -> None:

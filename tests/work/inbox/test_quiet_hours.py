@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import cache
 from itertools import pairwise
@@ -11,12 +12,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroom.domain.notification import Preferences
+from postroom.domain.notification import DeliveryChannel, Preferences
+from postroom.domain.question import Urgency
+from postroom.domain.time import to_datetime, to_us
 from postroom.domain.wall_clock import known_zone
 from postroom.domain.zone import is_zone, zone_names
-from postroom.work.inbox.quiet_hours import QuietHours, quiet_hours_of
+from postroom.work.attention.policy import Budget, Policy, QuietWindow
+from postroom.work.inbox.quiet_hours import own_policy, rules_of, shown, with_quiet_hours
 
 NEW_YORK = "America/New_York"
+
+
+@dataclass(frozen=True)
+class QuietHours:
+    """As a person says them in the inbox."""
+
+    start: time
+    end: time
+    zone: str
+
+    @property
+    def wished(self) -> Preferences:
+        return Preferences(quiet_hours_start=self.start, quiet_hours_end=self.end, quiet_hours_timezone=self.zone)
+
+    def until(self, now: datetime) -> datetime | None:
+        """As the rules have it that judge the e-mail copies."""
+        ends = rules_of(self.wished, None).quiet_until(Urgency.NORMAL, to_us(now))
+        return None if ends is None else to_datetime(ends)
 
 
 def at(*parts: int) -> datetime:
@@ -163,5 +185,75 @@ def test_what_is_no_zone_is_not_taken_for_one(name: str) -> None:
 
 
 def test_preferences_without_both_times_have_no_quiet_hours() -> None:
-    assert quiet_hours_of(Preferences()) is None
-    assert quiet_hours_of(Preferences(quiet_hours_start=time(22), quiet_hours_end=time(7))) == quiet("22:00", "07:00")
+    assert own_policy(Preferences()) is None
+    assert rules_of(Preferences(), None).quiet_hours == ()
+    kept = Preferences(quiet_hours_start=time(22), quiet_hours_end=time(7))
+    assert own_policy(kept) == Policy(zone="UTC", quiet_hours=(NIGHT,))
+
+
+NIGHT = QuietWindow(time(22), time(7))
+SIESTA = QuietWindow(time(13), time(15), ("sat", "sun"))
+AT_NIGHT = Preferences(
+    quiet_hours_start=time(22),
+    quiet_hours_end=time(7),
+    quiet_hours_timezone="Europe/Berlin",
+    high_priority_passes=True,
+)
+BERLIN = Policy(zone="Europe/Berlin", quiet_hours=(NIGHT,), let_pass=(Urgency.TIME_SENSITIVE,))
+SEVERAL = replace(BERLIN, quiet_hours=(NIGHT, SIESTA), budget=Budget(per_hour=2))
+
+
+@pytest.mark.requirement("attention:one-quiet-hours")
+@pytest.mark.parametrize(
+    ("own", "before", "after", "household", "expected"),
+    [
+        pytest.param(None, Preferences(), AT_NIGHT, None, BERLIN, id="set for the first time"),
+        pytest.param(
+            None,
+            Preferences(),
+            replace(Preferences(), delivery_channel=DeliveryChannel.BOTH, quiet_hours_timezone="Asia/Kolkata"),
+            None,
+            None,
+            id="a zone alone makes no policy",
+        ),
+        pytest.param(BERLIN, AT_NIGHT, Preferences(), None, None, id="taken away"),
+        pytest.param(
+            SEVERAL, AT_NIGHT, Preferences(), None, replace(SEVERAL, quiet_hours=None), id="the rest of a policy stays"
+        ),
+        pytest.param(
+            SEVERAL,
+            AT_NIGHT,
+            replace(AT_NIGHT, delivery_channel=DeliveryChannel.EMAIL),
+            None,
+            SEVERAL,
+            id="what is not changed keeps every window",
+        ),
+        pytest.param(
+            SEVERAL,
+            AT_NIGHT,
+            replace(AT_NIGHT, high_priority_passes=False),
+            None,
+            replace(SEVERAL, let_pass=()),
+            id="what may pass keeps every window",
+        ),
+        pytest.param(
+            SEVERAL,
+            AT_NIGHT,
+            replace(AT_NIGHT, quiet_hours_end=time(8)),
+            None,
+            replace(SEVERAL, quiet_hours=(QuietWindow(time(22), time(8)),)),
+            id="other times are one daily window",
+        ),
+        pytest.param(
+            None, AT_NIGHT, Preferences(), BERLIN, Policy(quiet_hours=()), id="none, whatever the household has"
+        ),
+    ],
+)
+def test_what_a_person_changes_in_the_inbox_is_changed_in_the_policy(
+    own: Policy | None, before: Preferences, after: Preferences, household: Policy | None, expected: Policy | None
+) -> None:
+    assert with_quiet_hours(own, before, after, household) == expected
+
+
+def test_the_households_quiet_hours_are_shown_to_those_who_set_none() -> None:
+    assert shown(Preferences(), BERLIN) == AT_NIGHT

@@ -15,7 +15,8 @@ from tests.work.inbox.examples import AT_NIGHT, BY_EMAIL, QUIET_ENDS_US
 from tests.work.inbox.workshop import Workshop, workshop
 
 from postroom.domain.email_copy import Send
-from postroom.domain.notification import DeliveryChannel, NotificationChange
+from postroom.domain.notification import DeliveryChannel, NotificationChange, NotificationQuery
+from postroom.domain.time import to_text
 from postroom.work.inbox.change import apply
 from postroom.work.inbox.letter import outgoing
 
@@ -217,3 +218,25 @@ async def test_a_snooze_that_is_ended_early_frees_the_copy_that_waited_for_it(sh
 
     assert await shop.releaser.release_due() == 1
     assert len(await shop.mails(1)) == 1
+
+
+@pytest.mark.requirement("attention:note-held")
+async def test_who_leaves_a_note_at_night_hears_that_its_copy_is_deferred(shop: Workshop) -> None:
+    await shop.wish(AT_NIGHT)
+    answer = await shop.send("Good night")
+
+    assert (answer["success"], answer["status"], answer["reasons"]) == (True, "deferred", ["quiet"])
+    assert answer["until"] == to_text(QUIET_ENDS_US)
+
+
+@pytest.mark.requirement("attention:note-fields")
+async def test_a_newer_note_of_the_same_key_takes_the_place_of_a_copy_that_waits(shop: Workshop) -> None:
+    await shop.wish(AT_NIGHT)
+    for agent, word in (("ci", "Running"), ("other", "Mine"), ("ci", "Finished")):
+        await shop.send(word, agent=agent, supersedes="build")
+
+    await shop.clock.advance(SEVEN_HOURS)
+    await shop.releaser.release_due()
+    (mail,) = await shop.mails(1)
+    assert [word in mail.body for word in ("Running", "Mine", "Finished")] == [False, True, True]
+    assert len(await shop.notes.page("ada", NotificationQuery(), shop.clock.now_us())) == 3

@@ -14,6 +14,7 @@ from sqlalchemy import select
 from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
 
+from postroom.app.attention import build_attention
 from postroom.app.channels import build_channels
 from postroom.app.inbox import release_policy
 from postroom.app.people_seeds import keep_in_step
@@ -36,6 +37,7 @@ from postroom.work.inbox.notifications import Notifications
 from postroom.work.inbox.ports import HourlyCap
 from postroom.work.inbox.release import Releaser
 from postroom.work.inbox.request import Request
+from postroom.work.inbox.wishes import InboxWishes
 from postroom.world.store.inbox.emails import StoredEmails
 from postroom.world.store.inbox.hourly_cap_database import NoQuickCap
 from postroom.world.store.inbox.inbox import StoredNotes
@@ -52,7 +54,7 @@ class Workshop:
     plane: Plane
     clock: FakeClock
     notes: StoredNotes
-    preferences: StoredPreferences
+    preferences: InboxWishes
     notifications: Notifications
     releaser: Releaser
 
@@ -106,7 +108,9 @@ async def workshop(
                 plane=plane,
                 clock=clock,
                 notes=notes,
-                preferences=StoredPreferences(store.database),
+                preferences=InboxWishes(
+                    rows=StoredPreferences(store.database), book=build_attention(settings, store, clock).book
+                ),
                 notifications=Notifications(
                     notes=notes,
                     cap=cap or NoQuickCap(),

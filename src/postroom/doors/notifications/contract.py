@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from postroom.domain.attention_wish import WISH_SCHEMAS
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, NotificationType
 from postroom.domain.question import Urgency
 
@@ -30,7 +31,7 @@ TYPE_SCHEMA: Final[dict[str, Any]] = {
 URGENCY_SCHEMA: Final[dict[str, Any]] = {
     "type": "string",
     "enum": [str(one) for one in Urgency],
-    "description": "How soon it should be seen, if not as its type says; the person's quiet hours have the last word",
+    "description": "How soon it should be seen, if not as its type says; the person's policy has the last word",
 }
 CONTRACT: Final[dict[str, Any]] = {
     "type": "object",
@@ -38,9 +39,10 @@ CONTRACT: Final[dict[str, Any]] = {
     "required": ["message"],
     "additionalProperties": False,
 }
+WISHES: Final = {**WISH_SCHEMAS, "urgency": URGENCY_SCHEMA}
 PARAMETERS: Final[dict[str, Any]] = {
     **CONTRACT,
-    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA, "urgency": URGENCY_SCHEMA},
+    "properties": {"message": MESSAGE_SCHEMA, "type": TYPE_SCHEMA, **WISHES},
 }
 
 # What surrounds a call travels beside its arguments, where no model can read or write it.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import structlog
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
-from pydantic import WithJsonSchema
 
-from postroom.domain.principal import Principal
+from postroom.domain.notification import INBOX_AGENT
+from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.caller import caller
 from postroom.doors.guard.http import Verifier
 from postroom.doors.guard.tool_policy import Rule, person, program
@@ -18,11 +18,8 @@ from postroom.doors.notifications.contract import (
     CONVERSATION_META,
     CORRELATION_META,
     DESCRIPTION,
-    MESSAGE_SCHEMA,
     NAME,
     PARAMETERS,
-    TYPE_SCHEMA,
-    URGENCY_SCHEMA,
     USER_META,
 )
 from postroom.system.mcp_sdk.tools import show_parameters
@@ -33,9 +30,7 @@ from postroom.work.inbox.owner import recipient
 from postroom.work.inbox.request import NO_USER, Request
 
 # Checked by us and not by the SDK, so that a wrong argument gets the contract's answer too.
-Message = Annotated[Any, WithJsonSchema(MESSAGE_SCHEMA)]
-Type = Annotated[Any, WithJsonSchema(TYPE_SCHEMA)]
-UrgencyName = Annotated[Any, WithJsonSchema(URGENCY_SCHEMA)]
+Anything = Any
 
 _log = structlog.get_logger("postroom.agents")
 
@@ -44,11 +39,28 @@ def add_tools(server: MCPServer[Any], notifications: Notifications, verifier: Ve
     """Returns who may call what was added."""
 
     async def send_notification(
-        context: Context[Any, Any], message: Message = None, type: Type = "info", urgency: UrgencyName = None
+        context: Context[Any, Any],
+        message: Anything = None,
+        type: Anything = "info",
+        urgency: Anything = None,
+        category: Anything = None,
+        thread: Anything = None,
+        supersedes: Anything = None,
+        needs_ack: Anything = None,
+        expires_in_seconds: Anything = None,
     ) -> Answer:
         meta: Mapping[str, Any] = context.request_context.meta or {}
+        given = {
+            "message": message,
+            "type": type,
+            "urgency": urgency,
+            "category": category,
+            "thread": thread,
+            "supersedes": supersedes,
+            "needs_ack": needs_ack,
+            "expires_in_seconds": expires_in_seconds,
+        }
         try:
-            given = {"message": message, "type": type, "urgency": urgency}
             return await _send(notifications, caller(context, verifier), given, meta)
         except Exception as error:  # a model must get the contract's answer, whatever went wrong
             _log.error("send_notification.bug", error=error.__class__.__name__)
@@ -77,6 +89,7 @@ async def _send(
         Request(
             **given,
             user_id=user_id,
+            agent=who.name if who.role is Role.PROGRAM else INBOX_AGENT,
             conversation_id=meta.get(CONVERSATION_META),
             correlation_id=meta.get(CORRELATION_META),
         )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import time
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
+from postroom.domain.attention_wish import WISH_FIELDS, wish_object
 from postroom.domain.delivery import Priority
 from postroom.domain.notification import DeliveryChannel, Notification, NotificationType, Preferences
+from postroom.domain.question import Urgency
 from postroom.domain.time import to_text
 from postroom.doors.guard.json_body import Strict
 
@@ -60,7 +62,9 @@ class PreferencesOut(BaseModel):
     quiet_hours_end: str | None
     quiet_hours_timezone: str
     high_priority_passes: bool
-    warnings: Annotated[list[str], Field(description="Wishes that are kept but cannot come true as things stand")]
+    warnings: Annotated[
+        list[str], Field(description="Wishes that are kept but cannot come true as things stand, or be shown whole")
+    ]
 
     @classmethod
     def of(cls, preferences: Preferences, warnings: list[str]) -> Self:
@@ -95,6 +99,17 @@ class NotificationOut(BaseModel):
     read_at: str | None
     archived_at: str | None
     snoozed_until: str | None
+    urgency: Urgency | None = None
+    category: str | None = None
+    thread: str | None = None
+    supersedes: str | None = None
+    needs_ack: bool | None = None
+    expires_in_seconds: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_was_not_asked(self, shown: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]  # the schema is the model's
+        document: dict[str, Any] = shown(self)
+        return {name: one for name, one in document.items() if one is not None or name not in WISH_FIELDS}
 
     @classmethod
     def of(cls, one: Notification) -> Self:
@@ -111,6 +126,7 @@ class NotificationOut(BaseModel):
             read_at=_moment(one.read_at_us),
             archived_at=_moment(one.archived_at_us),
             snoozed_until=_moment(one.snoozed_until_us),
+            **wish_object(one.wish),
         )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from postroom.domain.errors import FieldError, StoreUnavailable, ValidationError
 from postroom.domain.notice_rows import NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.domain.notice_states import UNSENT, NoticeState
+from postroom.domain.notification import INBOX_AGENT
 from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds
@@ -56,7 +57,7 @@ class Considering:
     async def _meant(self, outgoing: Outgoing, request_id: str) -> tuple[Drafted, str] | None:
         """The message and its person, where there is something to consider."""
         more = asks_for_more(outgoing.wish)
-        if outgoing.origin_butler in _OWN or (self.book.neutral and not more):
+        if _is_own(outgoing) or (self.book.neutral and not more):
             return None
         drafted = await self.doorstep.drafted(outgoing, request_id)
         person = await self._person(drafted)
@@ -134,6 +135,12 @@ class Considering:
             decoded(Outgoing, send.outgoing), request_id=send.request_id, wait_seconds=wait_seconds
         )
         return self._of(standing, outcome, request_id)
+
+
+def _is_own(outgoing: Outgoing) -> bool:
+    """The copy of a note that a person has to acknowledge has waited, and is followed until they have."""
+    asks = outgoing.origin_butler == INBOX_AGENT and outgoing.wish is not None and outgoing.wish.needs_ack
+    return outgoing.origin_butler in _OWN and not asks
 
 
 def _is_neutral(turn: Turn, drafted: Drafted) -> bool:

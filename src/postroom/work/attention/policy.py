@@ -124,7 +124,7 @@ def _ceiling(urgency: Urgency | None) -> dict[str, str]:
 
 
 def _clock(at: time) -> str:
-    return at.isoformat(timespec="minutes")
+    return at.isoformat(timespec="seconds" if at.second else "minutes")
 
 
 @lru_cache(maxsize=1024)

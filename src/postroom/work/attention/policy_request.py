@@ -26,6 +26,7 @@ from postroom.work.attention.policy import (
 KEYS: Final = tuple(Policy.__dataclass_fields__)
 DAY_SECONDS: Final = 86_400
 _CLOCK: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
+_TO_THE_SECOND: Final = re.compile(rf"{_CLOCK.pattern}(:[0-5]\d)?", re.ASCII)
 _MOST: Final = 50  # windows, slots, steps: more is a mistake
 _NAME: Final = 200
 Item = TypeVar("Item")
@@ -121,8 +122,8 @@ class _Reader:
             return None
         return tuple((key, one(Fields(value[key], inner.path(printable(key)), inner.complaints))) for key in value)
 
-    def clock(self, path: str, value: Any) -> time | None:
-        if isinstance(value, str) and _CLOCK.fullmatch(value):
+    def clock(self, path: str, value: Any, shape: re.Pattern[str] = _CLOCK) -> time | None:
+        if isinstance(value, str) and shape.fullmatch(value):
             return time.fromisoformat(value)
         self.wrong(path, "must be a time such as 07:30")
         return None
@@ -132,7 +133,7 @@ class _Reader:
         given.refuse_unknown(("days", "from", "until"))
         if not isinstance(value, dict):
             return None
-        start, end = (self.clock(given.path(name), value.get(name)) for name in ("from", "until"))
+        start, end = (self.clock(given.path(name), value.get(name), _TO_THE_SECOND) for name in ("from", "until"))
         days = self._days(given)
         return QuietWindow(start, end, days) if start is not None and end is not None else None
 

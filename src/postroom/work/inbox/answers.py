@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final, NotRequired, TypedDict
 
+from postroom.domain.email_copy import Defer, Verdict
 from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, Notification
+from postroom.domain.outcome import AnswerStatus
+from postroom.domain.time import to_text
 from postroom.work.inbox.letter import shortened
 
 PREVIEW_CHARACTERS: Final = 50
@@ -17,15 +20,40 @@ class Answer(TypedDict):
     message: str
     notification_id: NotRequired[str]
     type: NotRequired[str]
+    status: NotRequired[str]
+    notice_id: NotRequired[str]
+    until: NotRequired[str]
+    reasons: NotRequired[list[str]]
 
 
-def created(notification: Notification) -> Answer:
-    return {
+class HeldCopy(TypedDict):
+    """What the specification does not know; it stands in the answer only where a copy waits."""
+
+    status: str
+    notice_id: str
+    until: str
+    reasons: list[str]
+
+
+def created(notification: Notification, email: Verdict | None = None) -> Answer:
+    """The note is in the inbox; of an e-mail copy that is held, until when and why."""
+    answer: Answer = {
         "success": True,
         "action": "notification_created",
         "message": f"Notification created: {shortened(notification.message, PREVIEW_CHARACTERS)}",
         "notification_id": notification.id,
         "type": str(notification.type),
+    }
+    return {**answer, **_held(notification, email)} if isinstance(email, Defer) else answer
+
+
+def _held(notification: Notification, email: Defer) -> HeldCopy:
+    """The copy has no id of its own: what asks for a held notice's is answered under the note's."""
+    return {
+        "status": str(AnswerStatus.DEFERRED),
+        "notice_id": notification.id,
+        "until": to_text(email.until_us),
+        "reasons": [str(one.reason) for one in email.reasons],
     }
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
+from postroom.domain.attention import AttentionWish, rank
 from postroom.domain.delivery import Priority
 from postroom.domain.email_copy import Batch
 from postroom.domain.ledger import PRIORITY_RANK
@@ -28,6 +29,21 @@ def outgoing(batch: Batch) -> Outgoing:
         recipient=batch.address,
         subject=subject(batch.notifications),
         message=body(batch.notifications, batch.zone),
+        wish=_wish(batch.notifications),
+    )
+
+
+def _wish(notifications: Sequence[Notification]) -> AttentionWish | None:
+    """What is still to be asked for when it leaves: its keys and its expiry were looked at while it waited."""
+    asked = [one.wish for one in notifications if one.wish is not None]
+    if not asked:
+        return None
+    alone = asked[0] if len(notifications) == 1 else AttentionWish()
+    return AttentionWish(
+        urgency=max((one.urgency for one in asked if one.urgency is not None), key=rank, default=None),
+        category=alone.category,
+        thread=alone.thread,
+        needs_ack=any(one.needs_ack for one in asked),
     )
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from postroom.domain.email_copy import Drop
+from postroom.domain.email_copy import Drop, Verdict
 from postroom.domain.errors import PostroomError, ValidationError
 from postroom.domain.notification import Notification, NotificationId
 from postroom.domain.ports import Clock
 from postroom.system.signal import Signal
+from postroom.work.attention.policy import Policy
 from postroom.work.inbox import answers
 from postroom.work.inbox.answers import Answer
 from postroom.work.inbox.deferral import judge
@@ -21,7 +22,7 @@ from postroom.work.inbox.request import Request, check
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notifications:
-    """`email_due` wakes the releaser, where it lives in the same process."""
+    """`email_due` wakes the releaser, where it lives in the same process; `household` is the policy for everybody."""
 
     notes: Notes
     cap: HourlyCap
@@ -32,6 +33,7 @@ class Notifications:
     mint: Callable[[int], str]
     hourly_cap: int
     email_enabled: bool
+    household: Policy | None = None
 
     async def send(self, request: Request) -> Answer:
         try:
@@ -45,7 +47,7 @@ class Notifications:
         if stored is None:
             self.meter.limited(new.user_id, new.correlation_id)
             return answers.rate_limited()
-        return answers.created(stored)
+        return answers.created(*stored)
 
     def _new(self, request: Request) -> Notification:
         checked = check(request)
@@ -61,12 +63,14 @@ class Notifications:
             conversation_id=checked.conversation_id,
             correlation_id=checked.correlation_id or self.mint(now_us),
             link=checked.link,
+            agent=checked.agent,
+            wish=checked.wish,
         )
 
-    async def _store(self, new: Notification) -> Notification | None:
+    async def _store(self, new: Notification) -> tuple[Notification, Verdict] | None:
         if not await self.cap.take(new.user_id, new.id, new.created_at_us):
             return None
-        decide = partial(judge, email_enabled=self.email_enabled, now_us=new.created_at_us)
+        decide = partial(judge, email_enabled=self.email_enabled, now_us=new.created_at_us, household=self.household)
         created = None
         try:
             created = await self.notes.create(new, hourly_cap=self.hourly_cap, judge=decide)
@@ -80,4 +84,4 @@ class Notifications:
         self.feed.ring(stored.user_id)
         if not isinstance(email, Drop):
             self.email_due.ring()
-        return stored
+        return created

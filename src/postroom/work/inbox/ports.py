@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from postroom.domain.email_copy import Batch, Ending, Judge, Verdict
+from postroom.domain.notice_rows import Loaded, NoticeChanges, Wanted
 from postroom.domain.notification import Notification, NotificationQuery, Preferences
 
 Edit = Callable[[Notification], Notification | None]
@@ -43,6 +44,22 @@ class Notes(Protocol):
 
     async def pulses(self, user_ids: Collection[str], since_us: int, now_us: int) -> Mapping[str, tuple[int, int]]:
         """For each user something happened to lately: a pair that differs whenever something more has happened."""
+        ...
+
+
+class PreferenceRows(Protocol):
+    """As they are stored: with the row of attention, where the quiet hours are."""
+
+    async def of(self, user_id: str) -> Preferences: ...
+
+    async def change_both(
+        self,
+        user_id: str,
+        wanted: Wanted,
+        edit: Callable[[Preferences, Loaded], tuple[Preferences, NoticeChanges | None]],
+        now_us: int,
+    ) -> Preferences:
+        """The preferences and what attention keeps of the same person, read, edited and written as one step."""
         ...
 
 

@@ -43,7 +43,19 @@ def changed(
 
 
 def warnings_of(preferences: Preferences, *, email_enabled: bool) -> list[str]:
-    """Wishes that are kept and cannot come true as things stand; empty when all of them can."""
+    """Wishes that are kept and cannot come true as things stand, or be shown whole; empty when there are none."""
+    return [*_about_windows(preferences), *_about_email(preferences, email_enabled)]
+
+
+def _about_windows(preferences: Preferences) -> list[str]:
+    if preferences.all_windows is None:
+        return []
+    return [
+        f"Quiet hours are {preferences.all_windows} by the attention policy; other times set here replace them all."
+    ]
+
+
+def _about_email(preferences: Preferences, email_enabled: bool) -> list[str]:
     if not preferences.delivery_channel.has_email:
         return []
     silent = "" if preferences.delivery_channel.has_bell else ", and the bell stays silent"

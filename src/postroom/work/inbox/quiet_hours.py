@@ -1,53 +1,109 @@
-"""The hours in which a person wants no e-mail, in that person's own time zone."""
+"""Quiet hours as a person sets them in the inbox: the windows of that person's attention policy, and no others."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from dataclasses import replace
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from postroom.domain.notification import Preferences
-from postroom.domain.wall_clock import instant, known_zone
+from postroom.domain.question import Urgency
+from postroom.work.attention.policy import Policy, QuietWindow
+from postroom.work.attention.rules import Rules, merged
+from postroom.work.attention.stored import read_policy
 
-# A civil day may be skipped whole, so the window around `now` may have begun two dates ago.
-_DAYS_AROUND: Final = (-2, -1, 0, 1)
-_MOST_WINDOWS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class QuietHours:
-    """
-    Half-open on the wall clock: quiet at `start`, no longer at `end`.
-
-    A start after the end means the window runs over midnight; equal ones mean
-    it never begins.
-    """
-
-    start: time
-    end: time
-    zone: str
-
-    def until(self, now: datetime) -> datetime | None:
-        """The instant at which quiet ends, or None when it is not quiet. Windows that touch are one."""
-        if self.start == self.end:
-            return None
-        zone, moment, ends = known_zone(self.zone), now.astimezone(UTC), None
-        for _ in range(_MOST_WINDOWS):
-            today = moment.astimezone(zone).date()
-            windows = [self._window(today + timedelta(days=offset), zone) for offset in _DAYS_AROUND]
-            around = [end for start, end in windows if start <= moment < end]
-            if not around:
-                return ends
-            ends = moment = max(around)
-        return ends
-
-    def _window(self, day: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
-        last = day + timedelta(days=1) if self.start > self.end else day
-        return instant(day, self.start, zone, last=False), instant(last, self.end, zone, last=True)
+_EMPTY: Final = Policy()
+_UNSAID: Final = Preferences().quiet_hours_timezone
+_PASSING: Final = Urgency.TIME_SENSITIVE  # what `high` is among urgencies
 
 
-def quiet_hours_of(preferences: Preferences) -> QuietHours | None:
-    if preferences.quiet_hours_start is None or preferences.quiet_hours_end is None:
+def own_policy(preferences: Preferences) -> Policy | None:
+    """The person's own; times that stand in the preferences alone count as one."""
+    row = preferences.attention
+    own = read_policy(row.policy) if row is not None else None
+    if own is None and preferences.quiet_hours_start is not None:
+        return _with_windows(_EMPTY, preferences, None)
+    return own
+
+
+def rules_of(preferences: Preferences, household: Policy | None) -> Rules:
+    return merged(household, own_policy(preferences))
+
+
+def shown(preferences: Preferences, household: Policy | None) -> Preferences:
+    """As the person's policy and the household's have it."""
+    rules = rules_of(preferences, household)
+    first = rules.quiet_hours[0] if rules.quiet_hours else None
+    passes = _PASSING in rules.let_pass
+    return replace(
+        preferences,
+        quiet_hours_start=first.start if first else None,
+        quiet_hours_end=first.end if first else None,
+        quiet_hours_timezone=zone_of(preferences, household),
+        high_priority_passes=passes if first else passes or preferences.high_priority_passes,
+        attention=None,
+        all_windows=_in_words(rules.quiet_hours),
+    )
+
+
+def zone_of(preferences: Preferences, household: Policy | None) -> str:
+    """In which the person's times are named; the preferences' own while no policy names one."""
+    policies = (own_policy(preferences), household)
+    named = next((one.zone for one in policies if one is not None and one.zone is not None), None)
+    windows = any(one is not None and one.quiet_hours for one in policies)
+    return named or ("UTC" if windows else preferences.quiet_hours_timezone)
+
+
+def with_quiet_hours(
+    own: Policy | None, before: Preferences, after: Preferences, household: Policy | None
+) -> Policy | None:
+    """The person's policy once what is shown changed from one to the other; what was not changed stays as it is."""
+    if _quiet(before) == _quiet(after):
+        return own
+    changed = _with_windows(own or _EMPTY, after, household, _times(before) != _times(after))
+    return _without_the_rest(changed)
+
+
+def _quiet(wishes: Preferences) -> tuple[object, ...]:
+    return *_times(wishes), wishes.quiet_hours_timezone, wishes.high_priority_passes
+
+
+def _times(wishes: Preferences) -> tuple[object, ...]:
+    return wishes.quiet_hours_start, wishes.quiet_hours_end
+
+
+def _with_windows(own: Policy, wishes: Preferences, household: Policy | None, new_times: bool = True) -> Policy:
+    start, end = wishes.quiet_hours_start, wishes.quiet_hours_end
+    if start is None or end is None:
+        theirs = household is not None and bool(household.quiet_hours)
+        zone = own.zone if wishes.quiet_hours_timezone == _UNSAID else wishes.quiet_hours_timezone
+        return replace(own, quiet_hours=() if theirs else None, zone=zone)
+    windows = (QuietWindow(start, end),) if new_times else own.quiet_hours
+    passing = _let_pass(own, household, passes=wishes.high_priority_passes)
+    return replace(own, quiet_hours=windows, zone=wishes.quiet_hours_timezone, let_pass=passing)
+
+
+def _let_pass(own: Policy, household: Policy | None, *, passes: bool) -> tuple[Urgency, ...] | None:
+    counts = own.let_pass if own.let_pass is not None else household.let_pass if household is not None else None
+    before = counts or ()
+    if passes == (_PASSING in before):
+        return own.let_pass
+    return (*before, _PASSING) if passes else tuple(one for one in before if one is not _PASSING)
+
+
+def _without_the_rest(policy: Policy) -> Policy | None:
+    """A zone and what may pass say nothing by themselves: who takes quiet hours away has no policy, if that was all."""
+    if policy.quiet_hours is None and replace(policy, zone=None, let_pass=None) == _EMPTY:
         return None
-    return QuietHours(preferences.quiet_hours_start, preferences.quiet_hours_end, preferences.quiet_hours_timezone)
+    return policy
+
+
+def _in_words(windows: tuple[QuietWindow, ...]) -> str | None:
+    """None for what a start and an end say completely."""
+    if all(one.days is None for one in windows) and len(windows) < 2:
+        return None
+    return ", ".join(_words(one) for one in windows)
+
+
+def _words(window: QuietWindow) -> str:
+    days = "" if window.days is None else f"{' '.join(window.days)} "
+    return f"{days}{window.start:%H:%M}-{window.end:%H:%M}"

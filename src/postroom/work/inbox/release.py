@@ -12,6 +12,7 @@ from postroom.domain.email_copy import Batch
 from postroom.domain.ports import Clock
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
+from postroom.work.attention.policy import Policy
 from postroom.work.delivery.plane import Plane
 from postroom.work.inbox.confirmation import ConfirmationPost
 from postroom.work.inbox.deferral import judge
@@ -26,6 +27,7 @@ _RIVAL_PAUSE_SECONDS: Final = 0.1  # what is due and was not ours to take is in 
 class ReleasePolicy:
     email_enabled: bool
     digest: bool
+    household: Policy | None = None
     lease_seconds: float
     sweep_seconds: float
 
@@ -63,7 +65,9 @@ class Releaser:
             now_us=now_us,
             lease_until_us=now_us + seconds(self.policy.lease_seconds),
             digest=self.policy.digest,
-            judge=partial(judge, email_enabled=self.policy.email_enabled, now_us=now_us),
+            judge=partial(
+                judge, email_enabled=self.policy.email_enabled, now_us=now_us, household=self.policy.household
+            ),
             mint=self.mint,
         )
         for batch in batches:

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from postroom.domain.attention import AttentionWish
+from postroom.domain.attention_wish import WISH_FIELDS, read_wish
 from postroom.domain.delivery import Priority
 from postroom.domain.errors import FieldError, ValidationError
-from postroom.domain.fields import text_problem
-from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, PRIORITY_OF, NotificationType
+from postroom.domain.fields import Fields, text_problem
+from postroom.domain.notification import INBOX_AGENT, MAX_NOTIFICATION_CHARACTERS, PRIORITY_OF, NotificationType
 from postroom.domain.question import Urgency
 from postroom.work.inbox.answers import BAD_MESSAGE
 
 MAX_IDENTITY_CHARACTERS: Final = 128
 MAX_LINK_CHARACTERS: Final = 2000
 BAD_TYPE: Final = f"Type must be one of: {', '.join(NotificationType)}"
-BAD_URGENCY: Final = f"Urgency must be one of: {', '.join(Urgency)}"
 _PRIORITIES: Final = {
     Urgency.PASSIVE: Priority.LOW,
     Urgency.NORMAL: Priority.MEDIUM,
@@ -37,7 +38,13 @@ class Request:
     correlation_id: object = None
     priority: Priority | None = None
     link: str | None = None
+    agent: str = INBOX_AGENT
     urgency: object = None
+    category: object = None
+    thread: object = None
+    supersedes: object = None
+    needs_ack: object = None
+    expires_in_seconds: object = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +56,14 @@ class Checked:
     correlation_id: str | None
     priority: Priority
     link: str | None
-    urgency: Urgency | None
+    agent: str
+    wish: AttentionWish | None
 
 
 def check(request: Request) -> Checked:
     """Raises ValidationError whose message is the contract's sentence."""
-    message, kind, urgency = _message(request.message), _type(request.type), _urgency(request.urgency)
-    asked = _PRIORITIES[urgency] if urgency is not None else None
+    message, kind, wish = _message(request.message), _type(request.type), _wish(request)
+    asked = _PRIORITIES[wish.urgency] if wish is not None and wish.urgency is not None else None
     return Checked(
         message=message,
         type=kind,
@@ -64,7 +72,8 @@ def check(request: Request) -> Checked:
         correlation_id=_identity("correlation_id", request.correlation_id),
         priority=request.priority or asked or PRIORITY_OF[kind],
         link=_link(request.link),
-        urgency=urgency,
+        agent=request.agent,
+        wish=wish,
     )
 
 
@@ -84,12 +93,15 @@ def _type(value: object) -> NotificationType:
     return NotificationType(value)
 
 
-def _urgency(value: object) -> Urgency | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or value not in list(Urgency):
-        raise _refused("urgency", BAD_URGENCY)
-    return Urgency(value)
+def _wish(request: Request) -> AttentionWish | None:
+    """Read as `notify` reads it; the sentence is about the first field that is wrong, and the error about all."""
+    fields = Fields({name: getattr(request, name) for name in WISH_FIELDS})
+    wish = read_wish(fields)
+    if fields.complaints:
+        first = fields.complaints[0]
+        name = first.field if "_" in first.field else first.field.capitalize()
+        raise ValidationError(f"{name} {first.error}", fields=fields.complaints)
+    return wish
 
 
 def _user(value: object) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from postroom.domain.inbox_owner import inbox_of_person
 from postroom.domain.notice_rows import DigestRow, Loaded, NoticeChanges, NoticeRow, SendRow, Wanted
 from postroom.world.store.attention.rows import (
     digest_of,
@@ -19,11 +20,15 @@ from postroom.world.store.attention.rows import (
     send_of,
     send_values,
 )
+from postroom.world.store.inbox.again import judge_again
+from postroom.world.store.inbox.lock import lock_inbox
 from postroom.world.store.tables.attention import attention_log, attention_people, digests, notice_sends, notices
+from postroom.world.store.tables.inbox import deferred_emails
 
 _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
 _WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
 _MOST_NAMED: Final = 500
+_WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
 
 
 def lock_person(connection: Connection, person: str) -> None:
@@ -93,6 +98,8 @@ def _named(connection: Connection, query: Any, column: Any, names: set[str], rea
 
 def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
     _write_person(connection, before, changes)
+    if any(one.kind in _WISHES for one in changes.log):
+        _judge_copies_again(connection, changes.person.person, max(one.at_us for one in changes.log))
     known = {one.id for one in before.notices}
     for notice in changes.notices:
         if notice.id in known:
@@ -110,6 +117,13 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
         _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
     if changes.log:
         connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
+
+
+def _judge_copies_again(connection: Connection, person: str, now_us: int) -> None:
+    """What a person wants of notices counts for the e-mail copies of their inbox that already wait, too."""
+    user_id = inbox_of_person(person)
+    lock_inbox(connection, user_id)
+    judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
 
 
 def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:

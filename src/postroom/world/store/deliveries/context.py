@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select, text
 from postroom.domain.notification import Notification, Preferences
 from postroom.domain.time import to_text
 from postroom.world.store.deliveries.correction_rows import corrections_around
-from postroom.world.store.inbox.rows import notification_of, read_preferences
+from postroom.world.store.inbox.rows import notification_of, wishes_of
 from postroom.world.store.people.closed_addresses import closed_at
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.deliveries import circuit_states, delivery_requests
@@ -38,7 +38,7 @@ def note(
         return None
     asked = select(deferred_emails).where(deferred_emails.c.notification_id == notification_id)
     copy = connection.execute(asked).mappings().first()
-    preferences = read_preferences(connection, row["user_id"]) or Preferences()
+    preferences = wishes_of(connection, row["user_id"])
     return notification_of(row), preferences, dict(copy) if copy is not None else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, assert_never
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, or_, select, update
+from sqlalchemy import Connection, RowMapping, and_, case, func, or_, select, update
 
 from postroom.domain.email_copy import (
     Batch,
@@ -20,14 +20,13 @@ from postroom.domain.email_copy import (
     TryAgain,
     digests,
 )
-from postroom.domain.notification import Preferences
 from postroom.world.store.engine.database import Database
+from postroom.world.store.inbox.again import OPEN as _OPEN
 from postroom.world.store.inbox.lock import try_lock_inbox
 from postroom.world.store.inbox.rows import notification_of, wishes_of
 from postroom.world.store.tables.inbox import deferred_emails, notifications
 
 _TABLE: Final = deferred_emails.c
-_OPEN: Final = and_(_TABLE.delivered_at.is_(None), _TABLE.failed_at.is_(None), _TABLE.cancelled_at.is_(None))
 _MOST_AT_ONCE: Final = 20
 
 Mint = Callable[[int], str]
@@ -55,12 +54,6 @@ class StoredEmails:
         later = case((_TABLE.lease_until > _TABLE.deliver_after, _TABLE.lease_until), else_=_TABLE.deliver_after)
         due = select(func.min(later)).where(_OPEN)
         return await self._database.read(lambda connection: connection.execute(due).scalar())
-
-
-def judge_again(connection: Connection, whose: ColumnElement[bool], now_us: int) -> None:
-    """What waits for an hour is due now: whoever releases it looks at the person's wishes of this moment."""
-    waiting = and_(_OPEN, _TABLE.batch_id.is_(None), _TABLE.deliver_after > now_us, whose)
-    connection.execute(update(deferred_emails).where(waiting).values(deliver_after=now_us))
 
 
 class _Take:
@@ -103,15 +96,15 @@ class _Take:
             .where(waiting, _TABLE.user_id == user_id)
             .order_by(notifications.c.created_at, notifications.c.id)
         )
-        leaving: list[tuple[RowMapping, str]] = []
+        leaving: list[tuple[RowMapping, Send]] = []
         for row in self._connection.execute(found).mappings().all():
             verdict = self._judge(notification_of(row), preferences)
             if isinstance(verdict, Send):
-                leaving.append((row, verdict.address))
+                leaving.append((row, verdict))
             else:
                 self._keep(row, verdict)
         for batch_id, rows in self._batches(leaving):
-            self._lease(batch_id, rows, preferences)
+            self._lease(batch_id, rows)
             yield self._batch(batch_id)
 
     def _keep(self, row: RowMapping, verdict: Defer | Drop) -> None:
@@ -123,8 +116,8 @@ class _Take:
         self._connection.execute(update(deferred_emails).where(_TABLE.id == row["email_id"]).values(values))
 
     def _batches(
-        self, leaving: Sequence[tuple[RowMapping, str]]
-    ) -> Iterator[tuple[str, Sequence[tuple[RowMapping, str]]]]:
+        self, leaving: Sequence[tuple[RowMapping, Send]]
+    ) -> Iterator[tuple[str, Sequence[tuple[RowMapping, Send]]]]:
         """What waited leaves together; everything else by itself, under its notification's own id."""
         waited = [pair for pair in leaving if pair[0]["quiet"]]
         if not self._digest or len(waited) < 2:
@@ -135,9 +128,9 @@ class _Take:
             yield self._mint(self._now_us), list(islice(rest, len(digest)))
         yield from ((pair[0]["id"], [pair]) for pair in leaving if not pair[0]["quiet"])
 
-    def _lease(self, batch_id: str, rows: Sequence[tuple[RowMapping, str]], preferences: Preferences) -> None:
+    def _lease(self, batch_id: str, rows: Sequence[tuple[RowMapping, Send]]) -> None:
         leased = update(deferred_emails).where(_TABLE.id.in_([row["email_id"] for row, _ in rows]))
-        values = {"batch_id": batch_id, "address": rows[0][1], "zone": preferences.quiet_hours_timezone}
+        values = {"batch_id": batch_id, "address": rows[0][1].address, "zone": rows[0][1].zone}
         self._connection.execute(leased.values(**values, fence=_TABLE.fence + 1, lease_until=self._lease_until_us))
 
     def _batch(self, batch_id: str) -> Batch:

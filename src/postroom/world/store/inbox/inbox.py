@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Update, and_, func, in
 from postroom.domain.email_copy import Defer, Drop, Judge, Send, Verdict
 from postroom.domain.notification import Cursor, Notification, NotificationQuery, View
 from postroom.world.store.engine.database import Database
-from postroom.world.store.inbox.emails import judge_again
+from postroom.world.store.inbox.again import WAITING, judge_again
 from postroom.world.store.inbox.hourly_cap_database import is_within_cap
 from postroom.world.store.inbox.rows import notification_of, notification_values, wishes_of
 from postroom.world.store.tables.inbox import deferred_emails, notifications
@@ -86,10 +86,22 @@ def _create(
     preferences = wishes_of(connection, new.user_id)
     new = replace(new, has_bell=preferences.delivery_channel.has_bell)
     verdict = judge(new, preferences)
+    _take_the_place_of_others(connection, new)
     connection.execute(_INSERT, notification_values(new))
     if not isinstance(verdict, Drop):
         connection.execute(_INSERT_EMAIL, _email_values(new, verdict, email_id))
     return new, verdict
+
+
+def _take_the_place_of_others(connection: Connection, new: Notification) -> None:
+    """A copy that still waits is not sent once its agent left a newer note under the same key."""
+    key = new.wish.supersedes if new.wish is not None else None
+    if key is None:
+        return
+    same = and_(_TABLE.user_id == new.user_id, _TABLE.agent == new.agent, _TABLE.supersedes == key)
+    older = and_(WAITING, deferred_emails.c.notification_id.in_(select(_TABLE.id).where(same)))
+    values = {"cancelled_at": new.created_at_us, "error_message": "a newer note took its place"}
+    connection.execute(update(deferred_emails).where(older).values(values))
 
 
 def _email_values(new: Notification, verdict: Send | Defer, email_id: str) -> dict[str, Any]:

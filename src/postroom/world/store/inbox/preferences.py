@@ -7,13 +7,18 @@ from dataclasses import replace
 
 from sqlalchemy import Connection, insert, select, update
 
+from postroom.domain.inbox_owner import person_of_inbox
+from postroom.domain.notice_rows import Loaded, NoticeChanges, Wanted
 from postroom.domain.notification import Preferences
+from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
+from postroom.world.store.inbox.again import judge_again
 from postroom.world.store.inbox.email_confirmations import ask_to_confirm, awaits_confirmation
-from postroom.world.store.inbox.emails import judge_again
 from postroom.world.store.inbox.lock import lock_inbox
 from postroom.world.store.inbox.rows import preference_values, read_preferences, wishes_of
 from postroom.world.store.tables.inbox import deferred_emails, notification_preferences
+
+PolicyEdit = Callable[[Preferences, Loaded], tuple[Preferences, NoticeChanges | None]]
 
 
 class StoredPreferences:
@@ -26,6 +31,10 @@ class StoredPreferences:
     async def change(self, user_id: str, edit: Callable[[Preferences], Preferences], now_us: int) -> Preferences:
         return await self._database.write(lambda connection: _change(connection, user_id, edit, now_us))
 
+    async def change_both(self, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
+        """The preferences and what attention keeps of the same person, as one step."""
+        return await self._database.write(lambda connection: _change_both(connection, user_id, wanted, edit, now_us))
+
     async def is_users_own(self, channel: str, address: str) -> bool:
         """Whether somebody has this address, confirmed, as the place for copies of their own notifications."""
         if channel != "email":
@@ -36,6 +45,18 @@ class StoredPreferences:
     async def awaits_confirmation(self, channel: str, address: str) -> bool:
         """Whether this address is just being asked to confirm that it is somebody's own."""
         return await self._database.read(lambda connection: awaits_confirmation(connection, channel, address))
+
+
+def _change_both(connection: Connection, user_id: str, wanted: Wanted, edit: PolicyEdit, now_us: int) -> Preferences:
+    """Whoever takes both locks takes the person's first."""
+    person = person_of_inbox(user_id)
+    lock_person(connection, person)
+    lock_inbox(connection, user_id)
+    loaded = load(connection, person, wanted)
+    after, changes = edit(wishes_of(connection, user_id), loaded)
+    if changes is not None:
+        write(connection, loaded, changes)
+    return _change(connection, user_id, lambda _: after, now_us)
 
 
 def _change(

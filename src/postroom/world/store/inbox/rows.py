@@ -8,9 +8,15 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, select
 
+from postroom.domain.attention import AttentionWish
 from postroom.domain.delivery import Priority
+from postroom.domain.inbox_owner import person_of_inbox
+from postroom.domain.notice_rows import PersonRow
 from postroom.domain.notification import DeliveryChannel, Notification, NotificationId, NotificationType, Preferences
 from postroom.domain.principal import OPERATOR, OWNER
+from postroom.domain.question import Urgency
+from postroom.world.store.attention.rows import person_of
+from postroom.world.store.tables.attention import attention_people
 from postroom.world.store.tables.inbox import notification_preferences
 from postroom.world.store.tables.people import person_addresses
 
@@ -25,6 +31,8 @@ _OWNERS_MAILBOX = (
     .limit(1)
 )
 _PREFERENCES = select(notification_preferences).where(notification_preferences.c.user_id == bindparam("user_id"))
+_ATTENTION = select(attention_people).where(attention_people.c.person == bindparam("person"))
+_NO_WISH = AttentionWish()
 
 
 def notification_values(one: Notification) -> dict[str, Any]:
@@ -45,6 +53,8 @@ def notification_values(one: Notification) -> dict[str, Any]:
         "snoozed_until": one.snoozed_until_us,
         "created_at": one.created_at_us,
         "updated_at": one.updated_at_us,
+        "agent": one.agent,
+        **_wish_values(one.wish or _NO_WISH),
     }
 
 
@@ -66,7 +76,32 @@ def notification_of(row: RowMapping) -> Notification:
         snoozed_until_us=row["snoozed_until"],
         created_at_us=row["created_at"],
         updated_at_us=row["updated_at"],
+        agent=row["agent"],
+        wish=_wish_of(row),
     )
+
+
+def _wish_values(wish: AttentionWish) -> dict[str, Any]:
+    return {
+        "urgency": wish.urgency and str(wish.urgency),
+        "category": wish.category,
+        "thread": wish.thread,
+        "supersedes": wish.supersedes,
+        "needs_ack": wish.needs_ack,
+        "expires_in_seconds": wish.expires_in_seconds,
+    }
+
+
+def _wish_of(row: RowMapping) -> AttentionWish | None:
+    wish = AttentionWish(
+        urgency=Urgency(row["urgency"]) if row["urgency"] is not None else None,
+        category=row["category"],
+        thread=row["thread"],
+        supersedes=row["supersedes"],
+        needs_ack=row["needs_ack"],
+        expires_in_seconds=row["expires_in_seconds"],
+    )
+    return wish if wish != _NO_WISH else None
 
 
 def preference_values(preferences: Preferences) -> dict[str, Any]:
@@ -98,10 +133,15 @@ def read_preferences(connection: Connection, user_id: str) -> Preferences | None
 
 def wishes_of(connection: Connection, user_id: str) -> Preferences:
     """For the owner, who named no address for copies, it is the one proved to be the owner's."""
-    wishes = read_preferences(connection, user_id) or Preferences()
+    wishes = replace(read_preferences(connection, user_id) or Preferences(), attention=_attention(connection, user_id))
     if user_id != OPERATOR.name or wishes.email is not None:
         return wishes
     return replace(wishes, email=connection.execute(_OWNERS_MAILBOX).scalar())
+
+
+def _attention(connection: Connection, user_id: str) -> PersonRow | None:
+    row = connection.execute(_ATTENTION, {"person": person_of_inbox(user_id)}).first()
+    return person_of(row) if row is not None else None
 
 
 def _text(moment: time | None) -> str | None:

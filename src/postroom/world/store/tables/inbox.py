@@ -9,6 +9,7 @@ from postroom.domain.notification import MAX_NOTIFICATION_CHARACTERS, DeliveryCh
 from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 _UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
+_KEYED = text("supersedes IS NOT NULL")
 _OPEN = text("delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL")
 _BATCHED = text("batch_id IS NOT NULL")
 
@@ -31,15 +32,25 @@ notifications = Table(
     Column("snoozed_until", BigInteger),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("agent", Text, nullable=False, server_default=text("'inbox'")),
+    Column("urgency", Text),
+    Column("category", Text),
+    Column("thread", Text),
+    Column("supersedes", Text),
+    Column("needs_ack", Boolean, nullable=False, server_default=text("false")),
+    Column("expires_in_seconds", BigInteger),
     CheckConstraint(f"length(message) BETWEEN 1 AND {MAX_NOTIFICATION_CHARACTERS}", name="message"),
     CheckConstraint(one_of("type", NotificationType), name="type"),
     CheckConstraint(one_of("priority", Priority), name="priority"),
     Index("ix_notifications_user_id_created_at_id", "user_id", "created_at", "id"),
     Index("ix_notifications_user_id_updated_at", "user_id", "updated_at"),
+    Index("ix_notifications_supersedes", "user_id", "supersedes", postgresql_where=_KEYED, sqlite_where=_KEYED),
     Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
     schema=SHARED,
 )
 
+# Quiet hours are in the person's attention policy (`attention_people`); the two columns of times are empty since 0026,
+# and the zone and the flag are what counts while that policy says nothing.
 notification_preferences = Table(
     "notification_preferences",
     metadata,
