@@ -33,6 +33,16 @@ CONNECT = {
         "hook-quick": "The hook imports nothing heavy.",
         "hook-once": "The same call in the same prompt is asked once while it is open, and again when it was closed.",
     },
+    "MA2H": {
+        "ma2h-discovery": "/.well-known/ma2h says without a token what is offered and what is not.",
+        "ma2h-ask": "An ask reaches people in all its modes; the agent polls, waits, and reads who answered what.",
+        "ma2h-task": "A task is completed or dismissed, with comment and checklist, and is not cancelled.",
+        "ma2h-notify": "A notify takes the one way out, once under its key, and can be looked at afterwards.",
+        "ma2h-once": "The same agent and key are the same message, whatever the run; other content is a conflict.",
+        "ma2h-ends": "The first end stays: an answer in time beats the default, a late cancel reads the real outcome.",
+        "ma2h-who": "A token speaks for its own agent; messages of others do not exist; who resolved is attested.",
+        "ma2h-refuses": "What is malformed, or could not be kept, is refused by code and field, and nothing is stored.",
+    },
     "Models": {
         "llms-txt": "The household serves llms.txt without a token.",
         "end-to-end": "A real client with a stubbed model shows the card, and the tap lets the command run.",
