@@ -33,6 +33,11 @@ CONNECT = {
         "hook-quick": "The hook imports nothing heavy.",
         "hook-once": "The same call in the same prompt is asked once while it is open, and again when it was closed.",
     },
+    "Permission tool": {
+        "permission-tool": "permission_prompt asks with the hook's card and answers headless Claude Code in its shape; "
+        "a repeat joins, silence is a no that no person gave.",
+        "ready-prompts": "The skill's words are served as MCP prompts on every server that asks.",
+    },
     "MA2H": {
         "ma2h-discovery": "/.well-known/ma2h says without a token what is offered and what is not.",
         "ma2h-ask": "An ask reaches people in all its modes; the agent polls, waits, and reads who answered what.",

@@ -12,6 +12,8 @@ from postroom.app.household_key import household_key
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
 from postroom.doors.asks.link_routes import LinkParts, link_router
+from postroom.doors.asks.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
+from postroom.doors.asks.ready_prompts import add_ready_prompts
 from postroom.doors.asks.routes import AskRouteParts, ask_router
 from postroom.doors.asks.tools import ASK_TOOLS, AskToolParts, add_ask_tools
 from postroom.doors.butler.daemon import Butler
@@ -25,13 +27,17 @@ from postroom.work.questions.feed import QuestionFeed
 def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     """The butler itself asks, and its sessions do under their own tokens."""
     add_ask_tools(server, AskToolParts(asking=parts.asking, verifier=one.verifier))
-    server.policy.allow(dict.fromkeys(ASK_TOOLS, butler(one.name)))
+    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=one.verifier))
+    add_ready_prompts(server)
+    server.policy.allow(dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), butler(one.name)))
 
 
 def assistants_ask(server: MCPServer[Any], parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
     """Everyone with a token asks, in the token's name."""
     add_ask_tools(server, AskToolParts(asking=parts.asking, verifier=verifier))
-    return dict.fromkeys(ASK_TOOLS, anyone)
+    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=verifier))
+    add_ready_prompts(server)
+    return dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), anyone)
 
 
 def ask_routers(parts: AskingParts, settings: Settings, store: OpenedStore) -> list[APIRouter]:

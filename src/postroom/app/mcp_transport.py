@@ -10,6 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
+from postroom.doors.asks.permission_tool import PERMISSION_TOOL
 from postroom.doors.asks.tools import LONG_TOOLS
 from postroom.doors.guard.long_calls import LongCalls
 from postroom.system.mcp_sdk.param_headers import look_once_for_param_headers
@@ -35,4 +36,4 @@ class McpTransport:
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """`app` has the routes."""
-        return LongCalls(app, self._long.handle_request, LONG_TOOLS)
+        return LongCalls(app, self._long.handle_request, (*LONG_TOOLS, PERMISSION_TOOL))
