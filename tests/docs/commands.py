@@ -56,6 +56,9 @@ def _pip(words: Sequence[str]) -> None:
 
 
 def _claude(words: Sequence[str]) -> None:
+    if words[0] == "-p":
+        assert words[words.index("--permission-prompt-tool") + 1] == f"mcp__postroom__{PERMISSION_TOOL}"
+        return
     assert list(words[:2]) == ["mcp", "add"], words
     assert words[words.index("--transport") + 1] == "http"
     _server_url(words)

@@ -34,14 +34,14 @@ _SETTLING_SECONDS: Final = 10.0  # how long the end of a question whose time is 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class TakenMessage:
     id: str
     status: str
     question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class SeenMessage:
     """`changed_at_us` is when its status became what it is; None for what never changes."""
 
     body: dict[str, Any]
@@ -58,11 +58,11 @@ class Messages:
     mint: Callable[[int], str]
     key: bytes
 
-    async def submit(self, caller: Principal, envelope: Envelope) -> Accepted:
+    async def submit(self, caller: Principal, envelope: Envelope) -> TakenMessage:
         now_us = self.clock.now_us()
         if envelope.verb is Verb.NOTIFY:
             name = await self.notices.submit(caller, envelope, self.mint(now_us), now_us)
-            return Accepted(id=name, status=DELIVERED)
+            return TakenMessage(id=name, status=DELIVERED)
         key = f"ma2h:{envelope_digest(envelope, '')}"
         request = question_request(envelope, key, kept_state(envelope), now_us)
         try:
@@ -74,17 +74,17 @@ class Messages:
         if known is None or known.compared != envelope.compared:
             raise _conflict()
         status = status_of(view.question, envelope.verb)
-        return Accepted(id=message_id(view.question), status=status, question=view.question)
+        return TakenMessage(id=message_id(view.question), status=status, question=view.question)
 
-    async def look(self, caller: Principal, identifier: str, wait_seconds: float) -> Looked:
+    async def look(self, caller: Principal, identifier: str, wait_seconds: float) -> SeenMessage:
         """Of the one who submitted it; to all others it does not exist."""
         if (notice := await self.notices.find(caller, identifier)) is not None:
-            return Looked(body=notice)
+            return SeenMessage(body=notice)
         ask_id = _ask_id(identifier)
         envelope = _own(await self._read(caller, ask_id))
         question = (await self.asking.wait(caller, ask_id=ask_id, wait_seconds=wait_seconds)).question
         changed_us = question.created_at_us if question.is_open else question.ended_at_us
-        return Looked(body=message_body(question, envelope, self.key), changed_at_us=changed_us)
+        return SeenMessage(body=message_body(question, envelope, self.key), changed_at_us=changed_us)
 
     async def cancel(self, caller: Principal, identifier: str) -> dict[str, Any]:
         if await self.notices.find(caller, identifier) is not None:

@@ -7,14 +7,14 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Accepted(BaseModel):
+class MessageAck(BaseModel):
     id: str = Field(description="Of the message.")
     status: str = Field(description="`delivered` for a notify; else `open`, or how it ended under the same key.")
     poll_url: str
     review_url: str | None = None
 
 
-class Message(BaseModel):
+class MessageBody(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     id: str
@@ -22,7 +22,7 @@ class Message(BaseModel):
     response: dict[str, Any] | None = Field(None, description="When an ask or a task has ended.")
 
 
-class Ended(BaseModel):
+class MessageEnd(BaseModel):
     id: str
     status: str
     resolution_id: str | None = None

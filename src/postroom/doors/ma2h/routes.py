@@ -16,7 +16,7 @@ from postroom.doors.guard.while_connected import while_connected
 from postroom.doors.ma2h import models
 from postroom.doors.ma2h.discovery import WELL_KNOWN, capabilities
 from postroom.doors.ma2h.envelope import read_envelope, refuse_other_agents
-from postroom.doors.ma2h.messages import Accepted, Looked, Messages
+from postroom.doors.ma2h.messages import Messages, SeenMessage, TakenMessage
 from postroom.doors.ma2h.refusals import MessageRoute, malformed, refusals
 
 MESSAGES: Final = "/v1/messages"
@@ -64,7 +64,7 @@ def _add_submitting(router: APIRouter, parts: MessageRouteParts) -> None:
         summary="Tell a person something, ask them, or give them a task (MA2H)",
         description="An envelope of MA2H v0.5. The same agent.id and idempotency_key are the same message.",
         status_code=202,
-        response_model=models.Accepted,
+        response_model=models.MessageAck,
         responses=refusals(400, 401, 403, 409, 422, 429, 503),
         openapi_extra=models.SUBMIT_REQUEST,
     )
@@ -80,7 +80,7 @@ def _add_looking(router: APIRouter, parts: MessageRouteParts) -> None:
         f"{MESSAGES}/{{message_id}}",
         operation_id="getMessage",
         summary="One message of yours; with `wait`, when it ends (MA2H)",
-        response_model=models.Message,
+        response_model=models.MessageBody,
         responses={304: {"description": "Its status has not changed since"}, **refusals(400, 401, 404, 503)},
     )
     async def look(request: Request, message_id: Id, caller: Caller, wait: Wait = 0, since: Since = None) -> Any:
@@ -96,7 +96,7 @@ def _add_ending(router: APIRouter, parts: MessageRouteParts) -> None:
         f"{MESSAGES}/{{message_id}}/cancel",
         operation_id="cancelMessage",
         summary="Withdraw an ask of yours (MA2H)",
-        response_model=models.Ended,
+        response_model=models.MessageEnd,
         response_model_exclude_unset=True,
         responses=refusals(400, 401, 404, 409, 503),
     )
@@ -107,7 +107,7 @@ def _add_ending(router: APIRouter, parts: MessageRouteParts) -> None:
         f"{MESSAGES}/{{message_id}}/resolve",
         operation_id="resolveMessage",
         summary="Answer, decline, complete or dismiss, as the person who was asked (MA2H)",
-        response_model=models.Ended,
+        response_model=models.MessageEnd,
         response_model_exclude_unset=True,
         responses=refusals(400, 401, 403, 404, 409, 422, 503),
         openapi_extra=models.RESOLVE_REQUEST,
@@ -121,14 +121,14 @@ def _add_ending(router: APIRouter, parts: MessageRouteParts) -> None:
         return await messages.resolve(person, message_id, body, event_id)
 
 
-def _ack(accepted: Accepted, pages_url: str) -> dict[str, str]:
+def _ack(accepted: TakenMessage, pages_url: str) -> dict[str, str]:
     told = {"id": accepted.id, "status": accepted.status, "poll_url": f"{pages_url}{MESSAGES}/{accepted.id}"}
     if accepted.question is None:
         return told
     return {**told, "review_url": f"{pages_url}/console/questions/{accepted.question.id}"}
 
 
-def _is_unchanged(looked: Looked, since_us: int | None) -> bool:
+def _is_unchanged(looked: SeenMessage, since_us: int | None) -> bool:
     if since_us is None:
         return False
     return looked.changed_at_us is None or looked.changed_at_us <= since_us
