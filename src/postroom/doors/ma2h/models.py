@@ -14,7 +14,7 @@ class MessageAck(BaseModel):
     review_url: str | None = None
 
 
-class MessageBody(BaseModel):
+class PolledMessage(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     id: str

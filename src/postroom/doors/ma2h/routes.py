@@ -80,7 +80,7 @@ def _add_looking(router: APIRouter, parts: MessageRouteParts) -> None:
         f"{MESSAGES}/{{message_id}}",
         operation_id="getMessage",
         summary="One message of yours; with `wait`, when it ends (MA2H)",
-        response_model=models.MessageBody,
+        response_model=models.PolledMessage,
         responses={304: {"description": "Its status has not changed since"}, **refusals(400, 401, 404, 503)},
     )
     async def look(request: Request, message_id: Id, caller: Caller, wait: Wait = 0, since: Since = None) -> Any:
