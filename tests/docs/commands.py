@@ -12,6 +12,7 @@ from typer._click.exceptions import UsageError
 from typer.main import get_command
 
 from postroom.cli.application import app
+from postroom.doors.asks.permission_tool import PERMISSION_TOOL
 from tests.architecture.tree import ROOT
 
 # Options that act as soon as they are read; parsing them would change the machine of whoever runs the tests.
@@ -56,6 +57,9 @@ def _pip(words: Sequence[str]) -> None:
 
 
 def _claude(words: Sequence[str]) -> None:
+    if words[0] == "-p":
+        assert words[words.index("--permission-prompt-tool") + 1] == f"mcp__postroom__{PERMISSION_TOOL}"
+        return
     assert list(words[:2]) == ["mcp", "add"], words
     assert words[words.index("--transport") + 1] == "http"
     _server_url(words)

@@ -48,6 +48,7 @@ _PLACEHOLDERS = {
     "REQUEST_ID": "SELECT request_id FROM delivery_requests ORDER BY id DESC LIMIT 1",
     "ACTION_ID": "SELECT id FROM pending_actions WHERE status = 'pending' ORDER BY id DESC LIMIT 1",
     "ASK_ID": "SELECT id FROM questions ORDER BY id DESC LIMIT 1",
+    "MSG_ID": "SELECT 'msg_' || id FROM questions ORDER BY id DESC LIMIT 1",
     "NOTICE_ID": "SELECT id FROM notices ORDER BY created_at DESC LIMIT 1",
     "INTENT_ID": "SELECT id FROM intents ORDER BY id DESC LIMIT 1",
     "MESSAGE_ID": "SELECT provider_delivery_id FROM delivery_receipts ORDER BY received_at DESC LIMIT 1",

@@ -22,6 +22,8 @@ from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
+from postroom.doors.ma2h.discovery import WELL_KNOWN
+from postroom.doors.ma2h.routes import MESSAGES
 from postroom.doors.scripts.upload_body import MOST_UPLOAD_BYTES
 from postroom.doors.scripts.upload_routes import UPLOADS
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
@@ -30,14 +32,14 @@ from postroom.work.delivery.unsubscribing import PATH as UNSUBSCRIBE
 from postroom.work.inbox.confirmation import PATH as CONFIRM
 from postroom.work.questions.links import PATH as ASK_LINK
 
-PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS)
+PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS, WELL_KNOWN)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset(
-    {"/v1/asks", "/v1/intents", "/v1/notify", UPLOADS}
+    {"/v1/asks", "/v1/intents", MESSAGES, "/v1/notify", UPLOADS}
 )  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
-_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE)
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE, MESSAGES)
 NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 
@@ -105,7 +107,7 @@ def api_app(
         answered_by_key=answered_by_key,
         refuses_key=refuses_key,
     )
-    public, own_doors = PUBLIC, _OWN_DOORS
+    public, own_doors = (*PUBLIC, MESSAGES), _OWN_DOORS  # messages answer "no token" in their protocol's own shape
     if console is not None:
         app.mount(CONSOLE, console)
         app.add_route("/", _to_console, include_in_schema=False)

@@ -13,6 +13,8 @@ from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
 from postroom.doors.asks.client_forms import ClientForms
 from postroom.doors.asks.link_routes import LinkParts, link_router
+from postroom.doors.asks.permission_tool import PERMISSION_TOOL, PermissionParts, add_permission_tool
+from postroom.doors.asks.ready_prompts import add_ready_prompts
 from postroom.doors.asks.routes import AskRouteParts, ask_router
 from postroom.doors.asks.tools import ASK_TOOLS, AskToolParts, add_ask_tools
 from postroom.doors.butler.daemon import Butler
@@ -26,13 +28,17 @@ from postroom.work.questions.feed import QuestionFeed
 def butler_asks(server: GuardedServer, one: Butler, parts: AskingParts) -> None:
     """The butler itself asks, and its sessions do under their own tokens."""
     add_ask_tools(server, _tool_parts(parts, one.verifier))
-    server.policy.allow(dict.fromkeys(ASK_TOOLS, butler(one.name)))
+    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=one.verifier))
+    add_ready_prompts(server)
+    server.policy.allow(dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), butler(one.name)))
 
 
 def assistants_ask(server: MCPServer[Any], parts: AskingParts, verifier: Verifier) -> dict[str, Rule]:
     """Everyone with a token asks, in the token's name."""
     add_ask_tools(server, _tool_parts(parts, verifier))
-    return dict.fromkeys(ASK_TOOLS, anyone)
+    add_permission_tool(server, PermissionParts(asking=parts.asking, verifier=verifier))
+    add_ready_prompts(server)
+    return dict.fromkeys((*ASK_TOOLS, PERMISSION_TOOL), anyone)
 
 
 def _tool_parts(parts: AskingParts, verifier: Verifier) -> AskToolParts:

@@ -11,6 +11,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
+from postroom.doors.asks.permission_tool import PERMISSION_TOOL
 from postroom.doors.asks.tools import LONG_TOOLS
 from postroom.doors.guard.form_sessions import FormSessions
 from postroom.doors.guard.long_calls import LongCalls
@@ -38,5 +39,5 @@ class McpTransport:
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """`app` has the routes."""
-        long = LongCalls(app, self._long.handle_request, LONG_TOOLS)
+        long = LongCalls(app, self._long.handle_request, (*LONG_TOOLS, PERMISSION_TOOL))
         return FormSessions(long, self._forms.handle_request, partial(is_session_of, self._forms))

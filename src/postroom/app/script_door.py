@@ -72,7 +72,7 @@ class ScriptDoor:
     def routers(self) -> list[APIRouter]:
         may_decide = rules(Approvers(self.settings.approvals.approvers, self.store.household))["approve_action"]
         return [
-            notify_router(self._sending().notify),
+            notify_router(self.sending().notify),
             correction_router(self.messengers_own, self.settings.delivery.notify_wait_seconds),
             upload_router(self.files),
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
@@ -84,7 +84,7 @@ class ScriptDoor:
         troubles = StoredTroubles(self.store.database)
         return Accounts(settings=self.settings, channels=self.channels, messenger=self.messenger, troubles=troubles)
 
-    def _sending(self) -> Sending:
+    def sending(self) -> Sending:
         return Sending(
             book=self.store.household,
             channels={name: self.channels[name] for name in usable_channels(self.settings)},

@@ -15,12 +15,12 @@ from postroom.cli.output import Home, Json, complain, say
 from postroom.cli.program_token import ensure_connection, forget_connection
 from postroom.domain.errors import UserError
 from postroom.domain.principal import OWNER
+from postroom.domain.skill import skill_text
 from postroom.programs.connect.changes import Change, connected
 from postroom.programs.connect.clients import Client, ClientFile, FileKind, Places, Scope, Starts, client_named
 from postroom.programs.connect.files import Keeping, read_text
 from postroom.programs.connect.known_clients import CLIENTS
 from postroom.programs.connect.live_check import answers
-from postroom.programs.connect.skill import skill_text
 from postroom.programs.connections import home_of
 from postroom.system.settings.glance import glance_from_process
 

@@ -23,7 +23,11 @@ class Flag(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """Exactly one of these; a `toggle` ticks or unticks one option and `send` ends the ticking."""
+    """
+    Exactly one of these; a `toggle` ticks or unticks one option and `send` ends the ticking.
+
+    `comment` and `details` are said beside it: they are kept with the answer and decide nothing.
+    """
 
     value: str | None = None
     text: str | None = None
@@ -32,6 +36,8 @@ class Said:
     declined: bool = False
     toggle: str | None = None
     send: bool = False
+    comment: str | None = None
+    details: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

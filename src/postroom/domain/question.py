@@ -89,13 +89,16 @@ class Wording:
     secret: bool = False
     default: QuestionAnswer | None = None
     format: Format = Format.PLAIN  # of the question and its context
+    may_decline: bool = True  # whether "rather not" is offered, and heard
 
 
 def wording_object(wording: Wording) -> dict[str, Any]:
-    """As it is kept and compared; plain words as they always were, without a word about their format."""
+    """As it is kept and compared; what came later is not in it where it says what always was."""
     content = asdict(wording)
     if wording.format is Format.PLAIN:
         del content["format"]
+    if wording.may_decline:
+        del content["may_decline"]
     return content
 
 

@@ -47,7 +47,8 @@ def question_page(question: Question, person_name: str, nonce: str, problem: str
     wording = question.wording
     body = f"{_asked(question, person_name)}{_problem(problem)}<form method=post>{_hidden(NONCE, nonce)}"
     body += "".join(_inputs(wording)) + _button("answer", "Go on" if _is_approval(wording) else "Send answer")
-    return _page("A question for you", f"{body}{_button(DECLINE, RATHER_NOT)}</form>")
+    declining = _button(DECLINE, RATHER_NOT) if wording.may_decline else ""
+    return _page("A question for you", f"{body}{declining}</form>")
 
 
 def confirm_page(question: Question, person_name: str, nonce: str, act: str, value: str) -> str:

@@ -48,6 +48,7 @@ class GuardedServer(MCPServer[Any]):
         self.policy = policy
         self._functions: dict[str, Callable[..., Any]] = {}
         self._called_inside: dict[str, Tool] = {}
+        self.takes_more: set[str] = set()  # tools whose callers may send arguments that we do not know
         super().__init__(name, description=description, version=package_version(), log_level="WARNING")
         self._for_a_wire = tuple(self.middleware)
         self.middleware.extend((policy, *more))
@@ -64,7 +65,7 @@ class GuardedServer(MCPServer[Any]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        if (declared := declared_arguments(self, name)) is not None:
+        if name not in self.takes_more and (declared := declared_arguments(self, name)) is not None:
             _refuse_unknown(name, declared, arguments)
         try:
             return await super().call_tool(name, arguments, context)

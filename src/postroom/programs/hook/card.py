@@ -1,134 +1,48 @@
-"""The words of a card: what the agent wants to do, whole and as it is, and nothing that the agent says about itself."""
+"""The cards of a hook: the words are the same for every way a coding agent asks; here is who asks, and from where."""
 
 from __future__ import annotations
 
-import json
 import socket
-from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, Final
 
+from postroom.domain import agent_card
+from postroom.domain.agent_card import PLAN, QUESTIONS, AgentWish, Reveal, TooLong, line
 from postroom.programs.hook.call import HookCall
-from postroom.programs.hook.masked import masked
 
-Reveal = Callable[[str], str]  # names every character that cannot be seen
-
+__all__ = ["PLAN", "QUESTIONS", "TITLES", "TooLong", "notice", "permission", "plan", "questions"]
 TITLES: Final = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
-ALLOW: Final = "allow"
-DENY: Final = "deny"
-ALLOW_SESSION: Final = "allow_session"
-QUESTIONS: Final = "AskUserQuestion"
-PLAN: Final = "ExitPlanMode"
-MOST_SHOWN: Final = 20_000  # characters; more than that cannot be judged on a phone
-_MOST_LABEL: Final = 200
-_MOST_DESCRIPTION: Final = 1_000
-_MOST_QUESTION: Final = 3_500
 _MOST_NOTICE: Final = 600
-_SHELLS: Final = frozenset({"Bash", "run_shell_command", "shell", "PowerShell"})
-
-
-class TooLong(Exception):
-    """It could not be shown whole, so no one may allow it without seeing it."""
 
 
 def permission(call: HookCall, reveal: Reveal) -> dict[str, Any]:
-    """The body of one `ask`."""
-    shown = reveal(masked(_what(call)))
-    if len(shown) > MOST_SHOWN:
-        raise TooLong
-    does = "run a command" if call.tool in _SHELLS else f"use {_line(call.tool, 80, reveal)}"
-    options = [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}]
-    if call.suggestions and call.client == "claude":
-        options.append({"value": ALLOW_SESSION, "label": "Allow for this session"})
-    return {
-        "question": f"{_who(call, reveal)} wants to {does}.",
-        "context": shown,
-        "kind": "choice",
-        "options": options,
-        "allow_text": False,
-    }
+    return agent_card.permission(_wish(call, reveal), reveal)
 
 
 def plan(call: HookCall, reveal: Reveal) -> dict[str, Any]:
-    """Words of one's own send the plan back with them."""
-    shown = reveal(masked(_value(call.tool_input.get("plan"))))
-    if len(shown) > MOST_SHOWN:
-        raise TooLong
-    return {
-        "question": f"{_who(call, reveal)} has a plan. May it begin? In words of your own you say what to change.",
-        "context": shown,
-        "kind": "choice",
-        "options": [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}],
-        "allow_text": True,
-    }
+    return agent_card.plan(_wish(call, reveal), reveal)
 
 
 def questions(call: HookCall, reveal: Reveal) -> list[dict[str, Any]]:
-    """One card for each; their options by number, because labels are the client's own words."""
-    given = call.tool_input.get("questions")
-    listed = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    return [_question(one, call, reveal) for one in listed]
-
-
-def _question(one: dict[str, Any], call: HookCall, reveal: Reveal) -> dict[str, Any]:
-    options = [
-        {
-            "value": str(place),
-            "label": _line(str(option.get("label")), _MOST_LABEL, reveal),
-            **({"description": said} if (said := _described(option, reveal)) else {}),
-        }
-        for place, option in enumerate(_options(one))
-    ]
-    words = reveal(masked(str(one.get("question") or "")))
-    if not words.strip() or len(words) > _MOST_QUESTION:
-        raise TooLong
-    return {
-        "question": words,
-        "context": f"{_who(call, reveal)} asks.",
-        "kind": "choice" if options else "text",
-        **({"options": options, "multiple": bool(one.get("multiSelect"))} if options else {}),
-        "allow_text": True,
-    }
-
-
-def _options(one: dict[str, Any]) -> list[dict[str, Any]]:
-    given = one.get("options")
-    return [option for option in given if isinstance(option, dict)] if isinstance(given, list) else []
-
-
-def _described(option: dict[str, Any], reveal: Reveal) -> str:
-    said = option.get("description")
-    return _line(said, _MOST_DESCRIPTION, reveal) if isinstance(said, str) else ""
+    return agent_card.questions(_wish(call, reveal), reveal)
 
 
 def notice(call: HookCall, reveal: Reveal) -> str:
-    said = _line(call.message, _MOST_NOTICE, reveal)
+    said = line(call.message, _MOST_NOTICE, reveal)
     state = "waits for you" if call.notice else "is done"
     return f"{_who(call, reveal)} {state}{': ' + said if said else '.'}"
 
 
+def _wish(call: HookCall, reveal: Reveal) -> AgentWish:
+    return AgentWish(
+        who=_who(call, reveal),
+        tool=call.tool,
+        tool_input=call.tool_input,
+        folder=call.cwd,
+        for_session=bool(call.suggestions) and call.client == "claude",
+    )
+
+
 def _who(call: HookCall, reveal: Reveal) -> str:
-    folder = _line(PurePath(call.cwd).name, 80, reveal)
+    folder = line(PurePath(call.cwd).name, 80, reveal)
     return f"{TITLES.get(call.client, call.client)}{' in ' + folder if folder else ''} on {socket.gethostname()}"
-
-
-def _what(call: HookCall) -> str:
-    """A command as it is; of everything else each part with its name."""
-    given = dict(call.tool_input)
-    command = given.pop("command", None) if call.tool in _SHELLS else None
-    lines = [] if command is None else [_command(command)]
-    lines += [f"{name}: {_value(value)}" for name, value in given.items()]
-    return "\n\n".join([*lines, *([f"in {call.cwd}"] if call.cwd else [])])
-
-
-def _command(command: Any) -> str:
-    return " ".join(map(str, command)) if isinstance(command, list) else _value(command)
-
-
-def _value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-
-
-def _line(text: str, most: int, reveal: Reveal) -> str:
-    line = reveal(masked(" ".join(text.split())))
-    return line if len(line) <= most else f"{line[: most - 1]}…"

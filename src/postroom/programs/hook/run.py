@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from postroom.domain.agent_answer import answers_of, permission_of
 from postroom.programs.hook import card, shapes
 from postroom.programs.hook.call import HookCall, Moment, parse
 from postroom.programs.hook.open_cards import OpenCards
@@ -16,7 +17,6 @@ from postroom.programs.small_http import NoHousehold
 _AT_TERMINAL: Final = "answered at the terminal"
 _IN_VAIN: Final = "not answered in time; the terminal asks now"
 _ENDED: Final = "the program that asked has ended"
-_CERTAIN: Final = ("channel", "signed_in")
 
 Decision = dict[str, Any] | None
 
@@ -132,18 +132,13 @@ class Hook:
             return None
         if not answers:
             return shapes.deferred(call)
-        said, by = answers[0].get("answer") or {}, answers[0].get("answered_by") or {}
-        match said.get("value"):
-            case card.ALLOW | card.ALLOW_SESSION if by.get("assurance") not in _CERTAIN:
-                return None  # a mail that anyone could have written allows nothing
-            case card.ALLOW:
-                return shapes.allowed(call, updated_input=updated_input)
-            case card.ALLOW_SESSION:
-                return shapes.allowed(call, for_session=True)
-            case card.DENY:
-                return shapes.denied(call, f"{by.get('name') or 'The person'} said no (via {by.get('channel')}).")
-        words = said.get("text")
-        return shapes.denied(call, f"{by.get('name') or 'The person'} says: {words}") if words else None
+        said = permission_of(answers[0])
+        if said is None:
+            return None
+        if not said.allowed:
+            return shapes.denied(call, said.why)
+        changed = None if said.for_session else updated_input
+        return shapes.allowed(call, for_session=said.for_session, updated_input=changed)
 
     def _questions_decided(self, call: HookCall, answers: list[Ask] | None) -> Decision:
         """Never an empty answer: the model would take it for the person's."""
@@ -151,18 +146,5 @@ class Hook:
             return None
         if not answers:
             return shapes.deferred(call)
-        given = call.tool_input["questions"]
-        listed = [one for one in given if isinstance(one, dict)]
-        words = {one["question"]: _words(one, ended) for one, ended in zip(listed, answers, strict=True)}
-        if not all(words.values()):
-            return None
-        return shapes.allowed(call, updated_input={**call.tool_input, "answers": words})
-
-
-def _words(question: dict[str, Any], ended: Ask) -> str:
-    """By the client's own labels, in its own spelling."""
-    answer = ended.get("answer") or {}
-    labels = [str(one.get("label")) for one in question.get("options") or () if isinstance(one, dict)]
-    chosen = answer.get("selected") or ([answer["value"]] if answer.get("value") else [])
-    named = [labels[int(one)] for one in chosen if one.isdecimal() and int(one) < len(labels)]
-    return ", ".join(named) or str(answer.get("text") or "")
+        words = answers_of(call.tool_input, answers)
+        return None if words is None else shapes.allowed(call, updated_input={**call.tool_input, "answers": words})

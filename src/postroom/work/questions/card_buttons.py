@@ -81,8 +81,8 @@ class ButtonMaker:
         if is_approval(self.question):
             return []  # not to decide is to leave it alone until its time is over
         own_words = own_words and wording.kind is QuestionKind.CHOICE and wording.allow_text
-        declining = self._made(RATHER_NOT, TokenAction.DECLINE)
-        return [self._made(OTHER, TokenAction.OTHER), declining] if own_words else [declining]
+        others = [self._made(OTHER, TokenAction.OTHER)] if own_words else []
+        return [*others, self._made(RATHER_NOT, TokenAction.DECLINE)] if wording.may_decline else others
 
     def _label(self, value: str, label: str) -> str:
         return f"{_TICKED}{label}" if value in self.shown.toggles else label

@@ -15,18 +15,26 @@ _ANSWERS: Final = ("value", "text", "selected", "fields", "declined")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Exactly one of these."""
+    """Exactly one of these; a protocol may bring a `comment` and `details` beside it."""
 
     value: str | None = None
     text: str | None = None
     selected: tuple[str, ...] | None = None
     fields: Mapping[str, Any] | None = None
     declined: bool = False
+    comment: str | None = None
+    details: Mapping[str, Any] | None = None
 
     @property
     def said(self) -> Said:
         return Said(
-            value=self.value, text=self.text, selected=self.selected, fields=self.fields, declined=self.declined
+            value=self.value,
+            text=self.text,
+            selected=self.selected,
+            fields=self.fields,
+            declined=self.declined,
+            comment=self.comment,
+            details=self.details,
         )
 
 

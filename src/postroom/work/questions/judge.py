@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.domain.answer_attempt import Attempt, Flag, Said, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question, QuestionKind
-from postroom.domain.question_answer import Assurance
+from postroom.domain.question_answer import Assurance, QuestionAnswer
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
-from postroom.work.questions.reading import read
+from postroom.work.questions.reading import Reading, read
 
 CONSOLE: Final = "console"
 DESK: Final = "desk"
@@ -131,7 +131,15 @@ def _answered(question: Question, attempt: Attempt, shown: Presentation | None) 
     reading = read(wording, Said(selected=ticked) if said.send else said)
     if reading.problem is not None:
         return _verdict(VerdictKind.INVALID, "not_an_answer", reading.problem)
-    return Verdict(kind=VerdictKind.ACCEPTED, answer=reading.answer, declined=reading.declined)
+    return Verdict(kind=VerdictKind.ACCEPTED, answer=_with_comment(reading, said), declined=reading.declined)
+
+
+def _with_comment(reading: Reading, said: Said) -> QuestionAnswer | None:
+    """What was said beside the answer stands where the answer itself says nothing."""
+    if said.comment is None and said.details is None:
+        return reading.answer
+    answer = reading.answer or QuestionAnswer()
+    return replace(answer, text=answer.text or said.comment, fields=answer.fields or said.details or {})
 
 
 def _toggled(question: Question, value: str, ticked: tuple[str, ...]) -> Verdict:

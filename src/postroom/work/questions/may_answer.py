@@ -25,4 +25,5 @@ def may_answer(who: Principal, question: Question, now_us: int) -> bool:
         actor=None if is_operator else str(who),
         operator=is_operator,
     )
-    return judge(question, attempt, now_us).kind is VerdictKind.ACCEPTED
+    heard = judge(question, attempt, now_us).kind
+    return heard is VerdictKind.ACCEPTED or (heard is VerdictKind.INVALID and not question.wording.may_decline)

@@ -43,6 +43,6 @@ def opened(
         resume=resume,
         subject=subject,
         created_at_us=now_us,
-        expires_at_us=now_us + seconds(request.deadline_seconds),
+        expires_at_us=request.expires_at_us or now_us + seconds(request.deadline_seconds),
     )
     return replace(question, next_at_us=next_at(question))

@@ -33,6 +33,13 @@ class Reading:
 
 def read(wording: Wording, said: Said) -> Reading:
     """Total: whatever was said has a reading."""
+    reading = _read(wording, said)
+    if reading.declined and not wording.may_decline:
+        return Reading(problem="this needs an answer: it cannot be declined")
+    return reading
+
+
+def _read(wording: Wording, said: Said) -> Reading:
     if said.declined:
         return Reading(declined=True)
     if said.text is not None:

@@ -67,6 +67,7 @@ class QuestionRequest:
     key: str | None = None
     wait_seconds: float = DEFAULT_WAIT_SECONDS
     resume: ResumeWish | None = None
+    expires_at_us: int | None = None  # of protocols that name the moment; it goes before `deadline_seconds`
 
 
 def check(arguments: object) -> QuestionRequest:

@@ -45,7 +45,8 @@ def check_revision(question: Question, arguments: object) -> QuestionRevision:
     wording = check_wording(Fields(merged, complaints=fields.complaints))
     fields.finish()
     kept = question.wording.options if wording.kind is QuestionKind.APPROVE else wording.options
-    return QuestionRevision(wording=replace(wording, options=kept), deadline_seconds=deadline)
+    kept_wording = replace(wording, options=kept, may_decline=question.wording.may_decline)
+    return QuestionRevision(wording=kept_wording, deadline_seconds=deadline)
 
 
 def _arguments(wording: Wording) -> dict[str, Any]:

@@ -33,6 +33,12 @@ class StoredIdempotencyKeys:
 
         return await write_twice(self._database, work)
 
+    async def find(self, caller: str, key: str) -> KeyClaim | None:
+        """Without claiming it."""
+        wanted = select(idempotency_keys).where(idempotency_keys.c.caller == caller, idempotency_keys.c.key == key)
+        row = await self._database.read(lambda connection: connection.execute(wanted).first())
+        return None if row is None else _claim(row)
+
     async def keep(self, call: KeyedCall, answer: KeptAnswer) -> None:
         kept = update(idempotency_keys).where(_of(call)).values(status=answer.status, body=answer.body)
         await self._database.write(lambda connection: connection.execute(kept).rowcount)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.programs.hook.masked import masked
+from postroom.domain.masked import masked
 
 SECRETS = {
     "curl -H 'Authorization: Bearer abcdefgh12345678'": "abcdefgh12345678",

@@ -1,0 +1,133 @@
+"""The words of a card about a coding agent: what it wants to do, whole and as it is, and nothing it says of itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from postroom.domain.masked import masked
+
+Reveal = Callable[[str], str]  # names every character that cannot be seen
+
+ALLOW: Final = "allow"
+DENY: Final = "deny"
+ALLOW_SESSION: Final = "allow_session"
+QUESTIONS: Final = "AskUserQuestion"
+PLAN: Final = "ExitPlanMode"
+MOST_SHOWN: Final = 20_000  # characters; more than that cannot be judged on a phone
+_MOST_LABEL: Final = 200
+_MOST_DESCRIPTION: Final = 1_000
+_MOST_QUESTION: Final = 3_500
+_SHELLS: Final = frozenset({"Bash", "run_shell_command", "shell", "PowerShell"})
+
+
+class TooLong(Exception):
+    """It could not be shown whole, so no one may allow it without seeing it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentWish:
+    """`who` is the agent as a person knows it; `for_session`: it offers to remember a yes for its session."""
+
+    who: str
+    tool: str
+    tool_input: dict[str, Any] = field(default_factory=dict)
+    folder: str = ""
+    for_session: bool = False
+
+
+def permission(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
+    """The body of one `ask`."""
+    shown = reveal(masked(_what(wish)))
+    if len(shown) > MOST_SHOWN:
+        raise TooLong
+    does = "run a command" if wish.tool in _SHELLS else f"use {line(wish.tool, 80, reveal)}"
+    options = [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}]
+    if wish.for_session:
+        options.append({"value": ALLOW_SESSION, "label": "Allow for this session"})
+    return {
+        "question": f"{wish.who} wants to {does}.",
+        "context": shown,
+        "kind": "choice",
+        "options": options,
+        "allow_text": False,
+    }
+
+
+def plan(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
+    """Words of one's own send the plan back with them."""
+    shown = reveal(masked(_value(wish.tool_input.get("plan"))))
+    if len(shown) > MOST_SHOWN:
+        raise TooLong
+    return {
+        "question": f"{wish.who} has a plan. May it begin? In words of your own you say what to change.",
+        "context": shown,
+        "kind": "choice",
+        "options": [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}],
+        "allow_text": True,
+    }
+
+
+def questions(wish: AgentWish, reveal: Reveal) -> list[dict[str, Any]]:
+    """One card for each; their options by number, because labels are the client's own words."""
+    return [_question(one, wish, reveal) for one in listed_questions(wish.tool_input)]
+
+
+def listed_questions(tool_input: dict[str, Any]) -> list[dict[str, Any]]:
+    given = tool_input.get("questions")
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def line(text: str, most: int, reveal: Reveal) -> str:
+    shown = reveal(masked(" ".join(text.split())))
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def _question(one: dict[str, Any], wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
+    options = [
+        {
+            "value": str(place),
+            "label": line(str(option.get("label")), _MOST_LABEL, reveal),
+            **({"description": said} if (said := _described(option, reveal)) else {}),
+        }
+        for place, option in enumerate(_options(one))
+    ]
+    words = reveal(masked(str(one.get("question") or "")))
+    if not words.strip() or len(words) > _MOST_QUESTION:
+        raise TooLong
+    return {
+        "question": words,
+        "context": f"{wish.who} asks.",
+        "kind": "choice" if options else "text",
+        **({"options": options, "multiple": bool(one.get("multiSelect"))} if options else {}),
+        "allow_text": True,
+    }
+
+
+def _options(one: dict[str, Any]) -> list[dict[str, Any]]:
+    given = one.get("options")
+    return [option for option in given if isinstance(option, dict)] if isinstance(given, list) else []
+
+
+def _described(option: dict[str, Any], reveal: Reveal) -> str:
+    said = option.get("description")
+    return line(said, _MOST_DESCRIPTION, reveal) if isinstance(said, str) else ""
+
+
+def _what(wish: AgentWish) -> str:
+    """A command as it is; of everything else each part with its name."""
+    given = dict(wish.tool_input)
+    command = given.pop("command", None) if wish.tool in _SHELLS else None
+    lines = [] if command is None else [_command(command)]
+    lines += [f"{name}: {_value(value)}" for name, value in given.items()]
+    return "\n\n".join([*lines, *([f"in {wish.folder}"] if wish.folder else [])])
+
+
+def _command(command: Any) -> str:
+    return " ".join(map(str, command)) if isinstance(command, list) else _value(command)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)

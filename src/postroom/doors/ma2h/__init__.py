@@ -1,0 +1,1 @@
+"""MA2H v0.5, a public protocol between agents and people: a thin face over questions and messages."""
