@@ -33,6 +33,12 @@ CONNECT = {
         "hook-quick": "The hook imports nothing heavy.",
         "hook-once": "The same call in the same prompt is asked once while it is open, and again when it was closed.",
     },
+    "Headless": {
+        "headless-resumed": "A headless agent ends at a call, and is resumed with the person's answer.",
+        "headless-killed": "A runner that was killed goes on when it is started again, and asks no one twice.",
+        "headless-alone": "A call is deferred only when it is alone in its message; others are waited for.",
+        "headless-kept": "What was deferred stays open while the client's program, or the household, is away.",
+    },
     "Models": {
         "llms-txt": "The household serves llms.txt without a token.",
         "end-to-end": "A real client with a stubbed model shows the card, and the tap lets the command run.",

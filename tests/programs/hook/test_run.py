@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -324,14 +323,41 @@ async def test_a_token_that_was_revoked_is_silence(there: Living, home: Path) ->
     assert await hook(home, "claude", recorded("claude", "PermissionRequest")) == ""
 
 
-async def test_a_deferred_call_ends_at_once_and_is_answered_when_it_comes_again(there: Living, home: Path) -> None:
-    text = recorded("claude", "PreToolUse")
-    defer = ["--defer", "--wait-seconds", "0"]
-    first = json.loads(await hook(home, "claude", text, *defer))
-    await press(there, (await cards(there))[-1], "Allow")
-    assert (await ended(there))[0] == "answered"
-    again = json.loads(await hook(home, "claude", text, *defer))
+def headless(tmp_path: Path, *calls: str) -> str:
+    """A call before its tool runs, with the transcript that its message is in."""
+    document = json.loads(recorded("claude", "PreToolUse"))
+    content = [{"type": "tool_use", "id": one} for one in (document["tool_use_id"], *calls)]
+    (tmp_path / "t.jsonl").write_text(json.dumps({"message": {"id": "m", "content": content}}) + "\n")
+    return json.dumps({**document, "transcript_path": str(tmp_path / "t.jsonl")})
 
-    assert first["hookSpecificOutput"]["permissionDecision"] == "defer"
-    assert again["hookSpecificOutput"]["permissionDecision"] == "allow"
-    assert os.getppid() > 0
+
+def told(out: str) -> str:
+    return str(json.loads(out)["hookSpecificOutput"]["permissionDecision"])
+
+
+@pytest.mark.requirement("connect:headless-resumed", "connect:headless-kept")
+async def test_a_deferred_call_ends_at_once_and_is_answered_when_it_comes_again(
+    there: Living, home: Path, tmp_path: Path
+) -> None:
+    text = headless(tmp_path)
+    assert told(await hook(home, "claude", text, "--defer")) == "defer"
+    for end_of_it in ("SessionEnd", "Stop", "UserPromptSubmit"):
+        assert await hook(home, "claude", recorded("claude", end_of_it)) == ""
+    (card,) = await cards(there)
+
+    known = json.loads((home / "connections.json").read_text())["programs"]["claude"]
+    join(home, "claude", f"http://127.0.0.1:{free_port()}")
+    assert told(await hook(home, "claude", text, "--defer")) == "defer"
+
+    join(home, "claude", known["url"], known["token"])
+    await press(there, card, "Allow")
+    assert (await ended(there))[0] == "answered"
+    assert told(await hook(home, "claude", text, "--defer")) == "allow"
+
+
+@pytest.mark.requirement("connect:headless-alone")
+async def test_one_of_several_calls_is_not_deferred_but_waited_for(there: Living, home: Path, tmp_path: Path) -> None:
+    asking = asyncio.create_task(hook(home, "claude", headless(tmp_path, "toolu_other"), "--defer"))
+    await press(there, (await cards(there))[-1], "Deny")
+
+    assert told(await asking) == "deny"
