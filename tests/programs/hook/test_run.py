@@ -16,7 +16,11 @@ from tests.programs.hook.recorded import every, recorded
 from tests.services.ports import free_port
 
 from postroom.domain.principal import Principal, Role
-from postroom.programs.connections import changing
+from postroom.programs.connections import changing, connection_of
+from postroom.programs.hook.phone import PersonAsker
+from postroom.programs.hook.run import Hook
+from postroom.programs.small_http import Caller
+from postroom.work.approvals.visible import reveal
 
 PATIENCE = 30
 
@@ -83,7 +87,7 @@ def decision(event: str, **fields: Any) -> dict[str, Any]:
 SUGGESTED = [
     {
         "type": "addRules",
-        "rules": [{"toolName": "Bash", "ruleContent": "npm test:*"}],
+        "rules": [{"toolName": "Bash", "ruleContent": "npm test *"}],
         "behavior": "allow",
         "destination": "session",
     }
@@ -105,11 +109,20 @@ ANSWERS = {
         decision(
             "PermissionRequest",
             behavior="allow",
-            updatedInput={
-                "plan": "1. Add a table\n2. Write tests",
-                "planFilePath": "/srv/ada/.claude/plans/a.md",
-            },
+            updatedInput={"plan": "1. Add a table\n2. Write tests"},
         ),
+    ),
+    "claude plan before tool": (
+        "claude",
+        "PreToolUse-ExitPlanMode",
+        "Deny",
+        {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": NO,
+            }
+        },
     ),
     "claude before tool": (
         "claude",
@@ -140,6 +153,7 @@ async def test_the_card_says_what_where_and_who(there: Living, home: Path) -> No
     text = first["earlier_texts"][0] if first["earlier_texts"] else first["text"]
     assert "Claude Code in shop on " in text and "wants to run a command" in text
     assert "npm test" in text and "in /srv/ada/shop" in text
+    assert "For this session means: allow Bash(npm test *)." in text
 
 
 @pytest.mark.requirement("connect:hook-question")
@@ -242,8 +256,8 @@ async def test_the_same_call_is_asked_once_while_it_is_open_and_again_later(ther
     ("client", "event", "options", "words"),
     [
         ("claude", "Notification-idle_prompt", [], "waits for you: Claude is waiting for your input"),
-        ("claude", "Stop", ["--finished"], "is done: All tests pass."),
-        ("codex", "Stop", ["--finished"], "is done: Done."),
+        ("claude", "Stop", ["--finished"], "is done: The work is done."),
+        ("codex", "Stop", ["--finished"], "is done: The work is done."),
         ("gemini", "Notification", [], "waits for you: Tool run_shell_command requires execution"),
         ("gemini", "AfterAgent", ["--finished"], "is done: All tests pass."),
     ],
@@ -262,7 +276,7 @@ async def test_codex_s_older_notify_comes_as_an_argument(there: Living, home: Pa
     assert await hook(home, "codex", "", recorded("codex", "notify")) == ""
     await there.settled()
 
-    assert "is done: Done." in (await there.texts())[0]
+    assert "is done: The work is done." in (await there.texts())[0]
 
 
 async def test_the_end_of_a_turn_alone_is_no_message(there: Living, home: Path) -> None:
@@ -294,6 +308,25 @@ async def test_what_cannot_be_shown_whole_is_not_asked(there: Living, home: Path
 
     assert await hook(home, "claude", json.dumps(document), "--wait-seconds", "20") == ""
     assert await there.received() == []
+
+
+@pytest.mark.requirement("connect:hook-abstains")
+async def test_every_recorded_event_without_an_answer_is_silence_and_leaves_nothing_open(
+    there: Living, home: Path
+) -> None:
+    def through() -> list[str]:
+        """In this process: it is the same code, and there are many."""
+        said = []
+        for client, event in every():
+            connection = connection_of(home, client)
+            assert connection is not None
+            phone = PersonAsker(caller=Caller(connection), wait_seconds=0)
+            said.append(Hook(home=home, phone=phone, reveal=reveal).heard(client, recorded(client, event)))
+        return said
+
+    assert await asyncio.to_thread(through) == [""] * len(every())
+    assert {row["status"] for row in there.rows("questions")} == {"cancelled"}
+    assert not list((home / "hooks").rglob("*"))
 
 
 @pytest.mark.requirement("connect:hook-abstains")

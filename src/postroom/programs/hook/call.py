@@ -72,6 +72,8 @@ class HookCall:
                 return self.tool_input.get("questions")
             case "ExitPlanMode":
                 return None
+            case _ if self.client == "codex":  # it describes a command when it asks, and not when it was run
+                return {name: value for name, value in self.tool_input.items() if name != "description"}
             case _:
                 return self.tool_input
 

@@ -33,12 +33,13 @@ class TooLong(Exception):
 
 def permission(call: HookCall, reveal: Reveal) -> dict[str, Any]:
     """The body of one `ask`."""
-    shown = reveal(masked(_what(call)))
+    lasting = call.suggestions if call.client == "claude" else ()
+    shown = reveal(masked("\n\n".join([_what(call), *([_for_session(lasting)] if lasting else [])])))
     if len(shown) > MOST_SHOWN:
         raise TooLong
     does = "run a command" if call.tool in _SHELLS else f"use {_line(call.tool, 80, reveal)}"
     options = [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}]
-    if call.suggestions and call.client == "claude":
+    if lasting:
         options.append({"value": ALLOW_SESSION, "label": "Allow for this session"})
     return {
         "question": f"{_who(call, reveal)} wants to {does}.",
@@ -119,6 +120,24 @@ def _what(call: HookCall) -> str:
     lines = [] if command is None else [_command(command)]
     lines += [f"{name}: {_value(value)}" for name, value in given.items()]
     return "\n\n".join([*lines, *([f"in {call.cwd}"] if call.cwd else [])])
+
+
+def _for_session(suggestions: tuple[dict[str, Any], ...]) -> str:
+    """What else would be allowed: it can be more than the one command."""
+    return f"For this session means: {'; '.join(map(_suggested, suggestions))}."
+
+
+def _suggested(one: dict[str, Any]) -> str:
+    match one:
+        case {"type": "addRules", "rules": [*rules], "behavior": behavior}:
+            named = (f"{rule.get('toolName')}({rule.get('ruleContent') or '*'})" for rule in rules if rule)
+            return f"{behavior} {', '.join(named)}"
+        case {"type": "setMode", "mode": mode}:
+            return f"permission mode {mode}"
+        case {"type": "addDirectories", "directories": [*directories]}:
+            return f"work in {', '.join(map(str, directories))}"
+        case _:
+            return _value({name: value for name, value in one.items() if name != "destination"})
 
 
 def _command(command: Any) -> str:
