@@ -79,7 +79,7 @@ $(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
 $(VENV)/.clients-installed: tests/clients/package.json tests/clients/package-lock.json $(VENV)/.dev-installed
 	@echo "Installing the clients' own programs into $(VENV)/clients ..."
 	@rm -rf $(VENV)/clients && mkdir -p $(VENV)/clients && cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/clients/
-	@if command -v npm >/dev/null && npm ci --prefix $(VENV)/clients --no-audit --no-fund --loglevel error >/dev/null; \
+	@if command -v npm >/dev/null && npm ci --prefix $(VENV)/clients --no-audit --no-fund --fetch-retries 1 --loglevel error >/dev/null; \
 	then touch $@; else rm -rf $(VENV)/clients; echo "They could not be installed; their tests will be skipped."; fi
 
 $(PEERS)/.installed: requirements/peers.txt
