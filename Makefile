@@ -22,7 +22,7 @@ up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DI
 	@exec $(BIN)/postroom up $(ARGS)
 
 # Real processes and windows can miss a moment on a busy machine, so what fails beside others is tried once more by itself.
-test: $(VENV)/.dev-installed $(VENV)/.examples-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
+test: $(VENV)/.dev-installed $(VENV)/.examples-installed $(VENV)/.clients-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
 	@$(MAKE) --no-print-directory check
 	@export TMPDIR=$$(sh scripts/quick-folder.sh) && \
@@ -74,6 +74,13 @@ $(VENV)/.examples-installed: requirements/examples.txt $(VENV)/.dev-installed
 	@if $(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/examples && \
 		$(BIN)/uv pip install --quiet --python $(VENV)/examples/bin/python -r requirements/examples.txt; \
 	then touch $@; else rm -rf $(VENV)/examples; echo "It could not be installed; the examples will be skipped."; fi
+
+# The coding agents' own programs, from npm: about 800 MB, and a minute. Without them their tests are skipped.
+$(VENV)/.clients-installed: tests/clients/package.json tests/clients/package-lock.json $(VENV)/.dev-installed
+	@echo "Installing the clients' own programs into $(VENV)/clients ..."
+	@rm -rf $(VENV)/clients && mkdir -p $(VENV)/clients && cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/clients/
+	@if command -v npm >/dev/null && npm ci --prefix $(VENV)/clients --no-audit --no-fund --fetch-retries 1 --loglevel error >/dev/null; \
+	then touch $@; else rm -rf $(VENV)/clients; echo "They could not be installed; their tests will be skipped."; fi
 
 $(PEERS)/.installed: requirements/peers.txt
 	@echo "Installing the peers into $(PEERS) ..."

@@ -48,6 +48,12 @@ CONNECT = {
         "ma2h-who": "A token speaks for its own agent; messages of others do not exist; who resolved is attested.",
         "ma2h-refuses": "What is malformed, or could not be kept, is refused by code and field, and nothing is stored.",
     },
+    "Headless": {
+        "headless-resumed": "A headless agent ends at a call, and is resumed with the person's answer.",
+        "headless-killed": "A runner that was killed goes on when it is started again, and asks no one twice.",
+        "headless-alone": "A call is deferred only when it is alone in its message; others are waited for.",
+        "headless-kept": "What was deferred stays open while the client's program, or the household, is away.",
+    },
     "Models": {
         "llms-txt": "The household serves llms.txt without a token.",
         "conformance": "The MCP conformance program passes what it asks of a product, in both eras of the protocol.",

@@ -89,6 +89,10 @@ _LISTED = {
         "hook:hook",
         "Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt.",
     ),
+    "headless": (
+        "headless:headless",
+        "Run Claude Code without a screen: it ends at a permission, asks on the phone, and is resumed with the answer.",
+    ),
     "bridge": (
         "bridge:bridge",
         "Carry a connected client's MCP between its standard streams and the household; clients start it.",

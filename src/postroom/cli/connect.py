@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 
 from postroom.cli.connect_list import list_clients
 from postroom.cli.output import Home, Json, complain, say
+from postroom.cli.own_program import home_options, own_program
 from postroom.cli.program_token import ensure_connection, forget_connection
 from postroom.domain.errors import UserError
 from postroom.domain.principal import OWNER
@@ -53,7 +53,9 @@ def connect(
     chosen, scope = client_named(client, CLIENTS), _scope(user, project)
     if scope not in chosen.scopes:
         raise UserError(f"{chosen.title} has no settings of a project: leave out --project.")
-    starts = Starts(program=_program(scope), options=_options(home), wait_seconds=wait_seconds, finished=finished)
+    starts = Starts(
+        program=own_program(scope), options=home_options(home), wait_seconds=wait_seconds, finished=finished
+    )
     targets = _targets(chosen, scope, starts, skill=skill or remove)
     keeping = Keeping(home=home_of(os.environ, home), client=chosen.name, scope=scope)
     if remove:
@@ -148,21 +150,3 @@ def _places() -> Places:
     environment = dict(os.environ)
     home = Path(environment.get("HOME") or Path.home())
     return Places(home=home, project=Path.cwd(), environment=environment, platform=sys.platform)
-
-
-def _program(scope: Scope) -> tuple[str, ...]:
-    """Programs with windows have another PATH, so the whole path; but others who share a project have another one."""
-    on_path = shutil.which("postroom")
-    if scope is Scope.PROJECT and on_path:
-        return ("postroom",)
-    beside = Path(sys.executable).with_name("postroom")
-    if beside.exists():
-        return (str(beside),)
-    return (on_path,) if on_path else (sys.executable, "-m", "postroom")
-
-
-def _options(home: str | None) -> tuple[str, ...]:
-    """A household that is not at its usual place is named: the client's environment may be another."""
-    usual = home_of({name: one for name, one in os.environ.items() if name != "POSTROOM_HOME"}, None)
-    chosen = home_of(os.environ, home)
-    return () if chosen == usual else ("--home", str(chosen.absolute()))

@@ -29,23 +29,23 @@ class TooLong(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWish:
-    """`who` is the agent as a person knows it; `for_session`: it offers to remember a yes for its session."""
+    """`who` is the agent as a person knows it; `lasting`: what its program offers to allow for the session."""
 
     who: str
     tool: str
     tool_input: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
-    for_session: bool = False
+    lasting: tuple[dict[str, Any], ...] = ()
 
 
 def permission(wish: AgentWish, reveal: Reveal) -> dict[str, Any]:
     """The body of one `ask`."""
-    shown = reveal(masked(_what(wish)))
+    shown = reveal(masked("\n\n".join([_what(wish), *([_for_session(wish.lasting)] if wish.lasting else [])])))
     if len(shown) > MOST_SHOWN:
         raise TooLong
     does = "run a command" if wish.tool in _SHELLS else f"use {line(wish.tool, 80, reveal)}"
     options = [{"value": ALLOW, "label": "Allow"}, {"value": DENY, "label": "Deny"}]
-    if wish.for_session:
+    if wish.lasting:
         options.append({"value": ALLOW_SESSION, "label": "Allow for this session"})
     return {
         "question": f"{wish.who} wants to {does}.",
@@ -123,6 +123,24 @@ def _what(wish: AgentWish) -> str:
     lines = [] if command is None else [_command(command)]
     lines += [f"{name}: {_value(value)}" for name, value in given.items()]
     return "\n\n".join([*lines, *([f"in {wish.folder}"] if wish.folder else [])])
+
+
+def _for_session(suggestions: tuple[dict[str, Any], ...]) -> str:
+    """What else would be allowed: it can be more than the one command."""
+    return f"For this session means: {'; '.join(map(_suggested, suggestions))}."
+
+
+def _suggested(one: dict[str, Any]) -> str:
+    match one:
+        case {"type": "addRules", "rules": [*rules], "behavior": behavior}:
+            named = (f"{rule.get('toolName')}({rule.get('ruleContent') or '*'})" for rule in rules if rule)
+            return f"{behavior} {', '.join(named)}"
+        case {"type": "setMode", "mode": mode}:
+            return f"permission mode {mode}"
+        case {"type": "addDirectories", "directories": [*directories]}:
+            return f"work in {', '.join(map(str, directories))}"
+        case _:
+            return _value({name: value for name, value in one.items() if name != "destination"})
 
 
 def _command(command: Any) -> str:

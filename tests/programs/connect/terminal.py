@@ -8,6 +8,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import termios
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -51,5 +52,5 @@ async def terminal(words: Sequence[str], folder: Path, environment: Mapping[str,
         loop.remove_reader(ours)
         os.close(ours)
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # what it started, too: some clients are started by a small program
         await process.wait()

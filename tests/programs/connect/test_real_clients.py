@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,24 @@ async def test_claude_code_runs_the_command_when_the_person_taps(there: Living, 
                     await asyncio.sleep(0.1)
 
     assert "Claude Code in shop on " in card["text"]
+
+
+@pytest.mark.requirement("connect:end-to-end", "connect:headless-resumed")
+async def test_claude_code_without_a_screen_ends_and_is_resumed_by_the_tap(there: Living, tmp_path: Path) -> None:
+    claude, shop = real_client("claude"), tmp_path / "shop"
+    await postroom_beside("connect", "claude", "--yes")
+    async with fake_model("Bash", {"command": "touch done.txt", "description": "Make a file"}) as model:
+        own = {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": KEY}
+        words = [sys.executable, "-m", "postroom", "headless", "--", claude, "-p", "make the file"]
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(*words, env={**os.environ, **own}, stdout=pipe, stderr=pipe)
+        await allow(there, "touch done.txt")
+        async with asyncio.timeout(PATIENCE):
+            out, error = await process.communicate()
+
+    assert (process.returncode, out) == (0, b"The work is done.\n"), error
+    assert b"Claude Code waits for an answer to Bash" in error
+    assert (shop / "done.txt").exists() and len(await there.received()) == 1
 
 
 @pytest.mark.requirement("connect:end-to-end")

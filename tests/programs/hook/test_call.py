@@ -25,10 +25,20 @@ MOMENTS = {
 }
 
 
+# Nothing of these is for the person: the hook says nothing.
+NOT_OURS = {
+    *("Elicitation", "ElicitationResult", "PostCompact", "PostToolBatch", "PreCompact", "PreCompress", "SessionStart"),
+    *("StopFailure", "SubagentStart", "SubagentStop", "BeforeModel", "AfterModel", "BeforeToolSelection"),
+}
+
+
 @pytest.mark.parametrize(("client", "event"), every())
 def test_every_recorded_payload_is_understood(client: str, event: str) -> None:
     call = parse(client, recorded(client, event))
 
+    if event in NOT_OURS:
+        assert call is None
+        return
     assert call is not None and call.cwd == "/srv/ada/shop" and call.session
     assert call.moment is MOMENTS.get(event.partition("-")[0], Moment.AFTER_TOOL)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -17,7 +16,11 @@ from tests.programs.hook.recorded import every, recorded
 from tests.services.ports import free_port
 
 from postroom.domain.principal import Principal, Role
-from postroom.programs.connections import changing
+from postroom.programs.connections import changing, connection_of
+from postroom.programs.hook.phone import PersonAsker
+from postroom.programs.hook.run import Hook
+from postroom.programs.small_http import Caller
+from postroom.work.approvals.visible import reveal
 
 PATIENCE = 30
 
@@ -84,7 +87,7 @@ def decision(event: str, **fields: Any) -> dict[str, Any]:
 SUGGESTED = [
     {
         "type": "addRules",
-        "rules": [{"toolName": "Bash", "ruleContent": "npm test:*"}],
+        "rules": [{"toolName": "Bash", "ruleContent": "npm test *"}],
         "behavior": "allow",
         "destination": "session",
     }
@@ -106,11 +109,20 @@ ANSWERS = {
         decision(
             "PermissionRequest",
             behavior="allow",
-            updatedInput={
-                "plan": "1. Add a table\n2. Write tests",
-                "planFilePath": "/srv/ada/.claude/plans/a.md",
-            },
+            updatedInput={"plan": "1. Add a table\n2. Write tests"},
         ),
+    ),
+    "claude plan before tool": (
+        "claude",
+        "PreToolUse-ExitPlanMode",
+        "Deny",
+        {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "permissionDecisionReason": NO,
+            }
+        },
     ),
     "claude before tool": (
         "claude",
@@ -141,6 +153,7 @@ async def test_the_card_says_what_where_and_who(there: Living, home: Path) -> No
     text = first["earlier_texts"][0] if first["earlier_texts"] else first["text"]
     assert "Claude Code in shop on " in text and "wants to run a command" in text
     assert "npm test" in text and "in /srv/ada/shop" in text
+    assert "For this session means: allow Bash(npm test *)." in text
 
 
 @pytest.mark.requirement("connect:hook-question")
@@ -243,8 +256,8 @@ async def test_the_same_call_is_asked_once_while_it_is_open_and_again_later(ther
     ("client", "event", "options", "words"),
     [
         ("claude", "Notification-idle_prompt", [], "waits for you: Claude is waiting for your input"),
-        ("claude", "Stop", ["--finished"], "is done: All tests pass."),
-        ("codex", "Stop", ["--finished"], "is done: Done."),
+        ("claude", "Stop", ["--finished"], "is done: The work is done."),
+        ("codex", "Stop", ["--finished"], "is done: The work is done."),
         ("gemini", "Notification", [], "waits for you: Tool run_shell_command requires execution"),
         ("gemini", "AfterAgent", ["--finished"], "is done: All tests pass."),
     ],
@@ -263,7 +276,7 @@ async def test_codex_s_older_notify_comes_as_an_argument(there: Living, home: Pa
     assert await hook(home, "codex", "", recorded("codex", "notify")) == ""
     await there.settled()
 
-    assert "is done: Done." in (await there.texts())[0]
+    assert "is done: The work is done." in (await there.texts())[0]
 
 
 async def test_the_end_of_a_turn_alone_is_no_message(there: Living, home: Path) -> None:
@@ -298,6 +311,25 @@ async def test_what_cannot_be_shown_whole_is_not_asked(there: Living, home: Path
 
 
 @pytest.mark.requirement("connect:hook-abstains")
+async def test_every_recorded_event_without_an_answer_is_silence_and_leaves_nothing_open(
+    there: Living, home: Path
+) -> None:
+    def through() -> list[str]:
+        """In this process: it is the same code, and there are many."""
+        said = []
+        for client, event in every():
+            connection = connection_of(home, client)
+            assert connection is not None
+            phone = PersonAsker(caller=Caller(connection), wait_seconds=0)
+            said.append(Hook(home=home, phone=phone, reveal=reveal).heard(client, recorded(client, event)))
+        return said
+
+    assert await asyncio.to_thread(through) == [""] * len(every())
+    assert {row["status"] for row in there.rows("questions")} == {"cancelled"}
+    assert not list((home / "hooks").rglob("*"))
+
+
+@pytest.mark.requirement("connect:hook-abstains")
 @pytest.mark.parametrize("text", ["", "garbage", "{}", "[1]", '{"hook_event_name": "PermissionRequest"}'])
 async def test_garbage_is_answered_with_silence(home: Path, text: str) -> None:
     join(home, "claude", f"http://127.0.0.1:{free_port()}")
@@ -324,14 +356,41 @@ async def test_a_token_that_was_revoked_is_silence(there: Living, home: Path) ->
     assert await hook(home, "claude", recorded("claude", "PermissionRequest")) == ""
 
 
-async def test_a_deferred_call_ends_at_once_and_is_answered_when_it_comes_again(there: Living, home: Path) -> None:
-    text = recorded("claude", "PreToolUse")
-    defer = ["--defer", "--wait-seconds", "0"]
-    first = json.loads(await hook(home, "claude", text, *defer))
-    await press(there, (await cards(there))[-1], "Allow")
-    assert (await ended(there))[0] == "answered"
-    again = json.loads(await hook(home, "claude", text, *defer))
+def headless(tmp_path: Path, *calls: str) -> str:
+    """A call before its tool runs, with the transcript that its message is in."""
+    document = json.loads(recorded("claude", "PreToolUse"))
+    content = [{"type": "tool_use", "id": one} for one in (document["tool_use_id"], *calls)]
+    (tmp_path / "t.jsonl").write_text(json.dumps({"message": {"id": "m", "content": content}}) + "\n")
+    return json.dumps({**document, "transcript_path": str(tmp_path / "t.jsonl")})
 
-    assert first["hookSpecificOutput"]["permissionDecision"] == "defer"
-    assert again["hookSpecificOutput"]["permissionDecision"] == "allow"
-    assert os.getppid() > 0
+
+def told(out: str) -> str:
+    return str(json.loads(out)["hookSpecificOutput"]["permissionDecision"])
+
+
+@pytest.mark.requirement("connect:headless-resumed", "connect:headless-kept")
+async def test_a_deferred_call_ends_at_once_and_is_answered_when_it_comes_again(
+    there: Living, home: Path, tmp_path: Path
+) -> None:
+    text = headless(tmp_path)
+    assert told(await hook(home, "claude", text, "--defer")) == "defer"
+    for end_of_it in ("SessionEnd", "Stop", "UserPromptSubmit"):
+        assert await hook(home, "claude", recorded("claude", end_of_it)) == ""
+    (card,) = await cards(there)
+
+    known = json.loads((home / "connections.json").read_text())["programs"]["claude"]
+    join(home, "claude", f"http://127.0.0.1:{free_port()}")
+    assert told(await hook(home, "claude", text, "--defer")) == "defer"
+
+    join(home, "claude", known["url"], known["token"])
+    await press(there, card, "Allow")
+    assert (await ended(there))[0] == "answered"
+    assert told(await hook(home, "claude", text, "--defer")) == "allow"
+
+
+@pytest.mark.requirement("connect:headless-alone")
+async def test_one_of_several_calls_is_not_deferred_but_waited_for(there: Living, home: Path, tmp_path: Path) -> None:
+    asking = asyncio.create_task(hook(home, "claude", headless(tmp_path, "toolu_other"), "--defer"))
+    await press(there, (await cards(there))[-1], "Deny")
+
+    assert told(await asking) == "deny"

@@ -49,6 +49,7 @@ class HookCall:
     tool: str = ""
     tool_input: dict[str, Any] = field(default_factory=dict)
     tool_use_id: str = ""
+    transcript: str = ""
     agent: str = ""
     prompt: str = ""
     suggestions: tuple[dict[str, Any], ...] = ()
@@ -57,7 +58,7 @@ class HookCall:
 
     @property
     def session_digest(self) -> str:
-        return _digest(self.client, self.session)[:16]
+        return session_digest(self.client, self.session)
 
     @property
     def request_digest(self) -> str:
@@ -71,8 +72,14 @@ class HookCall:
                 return self.tool_input.get("questions")
             case "ExitPlanMode":
                 return None
+            case _ if self.client == "codex":  # it describes a command when it asks, and not when it was run
+                return {name: value for name, value in self.tool_input.items() if name != "description"}
             case _:
                 return self.tool_input
+
+
+def session_digest(client: str, session: str) -> str:
+    return _digest(client, session)[:16]
 
 
 def parse(client: str, text: str) -> HookCall | None:
@@ -99,6 +106,7 @@ def parse(client: str, text: str) -> HookCall | None:
         tool=_text(said, "tool_name"),
         tool_input=said["tool_input"] if isinstance(said.get("tool_input"), dict) else {},
         tool_use_id=_text(said, "tool_use_id"),
+        transcript=_text(said, "transcript_path"),
         agent=_text(said, "agent_id"),
         prompt=_text(said, "prompt_id") or _text(said, "turn_id"),
         suggestions=_suggestions(said.get("permission_suggestions")),

@@ -39,7 +39,7 @@ def _wish(call: HookCall, reveal: Reveal) -> AgentWish:
         tool=call.tool,
         tool_input=call.tool_input,
         folder=call.cwd,
-        for_session=bool(call.suggestions) and call.client == "claude",
+        lasting=call.suggestions if call.client == "claude" else (),
     )
 
 

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from pathlib import Path
 
-from postroom.programs.hook.call import HookCall
+from postroom.programs.hook.call import HookCall, session_digest
 
 
 class OpenCards:
     """`<home>/hooks/<session>/<what is asked>` holds the ids of its questions."""
 
-    def __init__(self, home: Path, call: HookCall) -> None:
-        self._folder = home / "hooks" / f"{call.client}-{call.session_digest}"
-        self._file = self._folder / call.request_digest
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._file = folder / name
+
+    @classmethod
+    def of(cls, home: Path, call: HookCall) -> OpenCards:
+        return cls(home / "hooks" / f"{call.client}-{call.session_digest}", call.request_digest)
+
+    @classmethod
+    def deferred(cls, home: Path, client: str, session: str, tool_use_id: str) -> OpenCards:
+        """In a folder of their own: the client's program ends while they are open, and no end closes them."""
+        name = hashlib.sha256(tool_use_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return cls(home / "hooks" / f"{client}-{session_digest(client, session)}-deferred", name)
+
+    def noted(self) -> list[str]:
+        try:
+            return self._file.read_text(encoding="utf-8").split()
+        except OSError:
+            return []
 
     def note(self, ask_ids: list[str]) -> None:
         with contextlib.suppress(OSError):

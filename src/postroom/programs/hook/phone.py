@@ -17,7 +17,7 @@ _SLACK_SECONDS: Final = 15.0
 _AGAIN_SECONDS: Final = 2.0
 _MOST_ALIKE: Final = 100
 _SHORTEST_DEADLINE: Final = 30
-_LONGEST_DEADLINE: Final = 30 * 86_400
+LONGEST_DEADLINE: Final = 30 * 86_400
 
 Ask = dict[str, Any]
 
@@ -30,9 +30,10 @@ class Stopped(BaseException):
 class PersonAsker:
     caller: Caller
     wait_seconds: float
+    deadline_seconds: int | None = None  # of the question; else a little longer than we wait
     now: Callable[[], float] = time.monotonic
     pause: Callable[[float], None] = time.sleep
-    parent: int = field(default_factory=os.getppid)
+    parent: int | None = field(default_factory=os.getppid)  # without it no one would hear us; None when that is well
 
     def ask(self, body: Ask, key: str, *, again: bool) -> Ask | None:
         """
@@ -40,7 +41,8 @@ class PersonAsker:
 
         None when the household does not take it.
         """
-        deadline = min(max(round(self.wait_seconds) + 60, _SHORTEST_DEADLINE), _LONGEST_DEADLINE)
+        lasts = self.deadline_seconds or round(self.wait_seconds) + 60
+        deadline = min(max(lasts, _SHORTEST_DEADLINE), LONGEST_DEADLINE)
         for ordinal in range(_MOST_ALIKE if again else 1):
             told = {**body, "deadline_seconds": deadline}
             own = f"{key}:{ordinal}" if again else key
@@ -61,7 +63,7 @@ class PersonAsker:
                 return found
             if left <= 0:
                 return None
-            if os.getppid() != self.parent:
+            if self.parent not in (None, os.getppid()):
                 raise Stopped
             if found is None:
                 self.pause(min(left, _AGAIN_SECONDS))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +11,8 @@ from postroom.domain.agent_answer import answers_of, permission_of
 from postroom.programs.hook import card, shapes
 from postroom.programs.hook.call import HookCall, Moment, parse
 from postroom.programs.hook.open_cards import OpenCards
-from postroom.programs.hook.phone import Ask, PersonAsker, Stopped
+from postroom.programs.hook.phone import LONGEST_DEADLINE, Ask, PersonAsker, Stopped
+from postroom.programs.hook.transcript import is_alone
 from postroom.programs.small_http import NoHousehold
 
 _AT_TERMINAL: Final = "answered at the terminal"
@@ -46,13 +47,13 @@ class Hook:
             case Moment.PERMISSION | Moment.BEFORE_TOOL:
                 return self._asked(call)
             case Moment.AFTER_TOOL:
-                self._close(OpenCards(self.home, call).taken())
+                self._close(OpenCards.of(self.home, call).taken())
             case Moment.NOTICE:
                 self._tell(call)
             case Moment.PROMPT | Moment.SESSION_OVER:
-                self._close(OpenCards(self.home, call).all_taken())
+                self._close(OpenCards.of(self.home, call).all_taken())
             case Moment.TURN_OVER:
-                self._close(OpenCards(self.home, call).all_taken())
+                self._close(OpenCards.of(self.home, call).all_taken())
                 if self.finished or not call.event[0].isupper():  # `notify` of Codex is set up for nothing else
                     self._tell(call)
         return None
@@ -76,27 +77,64 @@ class Hook:
 
     def _answers(self, call: HookCall, bodies: list[dict[str, Any]]) -> list[Ask] | None:
         """Of all questions; None when one of them has no answer of a person. Empty while they may wait."""
-        cards = OpenCards(self.home, call)
+        later = self._later(call)
+        return self._waiting(call, bodies) if later is None else self._presently(call, bodies, later)
+
+    def _waiting(self, call: HookCall, bodies: list[dict[str, Any]]) -> list[Ask] | None:
+        cards = OpenCards.of(self.home, call)
         asked: list[Ask] = []
         try:
-            for place, body in enumerate(bodies):
-                one = self.phone.ask(body, self._key(call, place), again=not self._is_deferred(call))
-                if one is None:
-                    break
-                asked.append(one)
-                cards.note([known["ask_id"] for known in asked])
-            if len(asked) < len(bodies) or not asked:
-                self._give_up(asked, _ENDED)
-                return None
-            if self._is_deferred(call):
-                return self._present(asked)
-            return self._waited_for(asked)
+            is_whole = self._put(self.phone, bodies, f"{call.prompt}:{call.request_digest}", call, cards, asked)
+            if is_whole:
+                return self._waited_for(asked)
         except (Stopped, NoHousehold, KeyboardInterrupt):
-            self._give_up(asked, _ENDED)
-            return None
+            pass
         finally:
-            if not self._is_deferred(call):
-                cards.forget()
+            cards.forget()
+        self._give_up(asked, _ENDED)
+        return None
+
+    def _presently(self, call: HookCall, bodies: list[dict[str, Any]], cards: OpenCards) -> list[Ask] | None:
+        """As they are now. What was deferred once stays so while no household can say more."""
+        phone = replace(self.phone, wait_seconds=0.0, deadline_seconds=LONGEST_DEADLINE)
+        was_deferred, asked = bool(cards.noted()), list[Ask]()
+        try:
+            is_whole = self._put(phone, bodies, call.tool_use_id, call, cards, asked)
+            over = [phone.until_over(one["ask_id"]) for one in asked]
+        except NoHousehold:
+            return [] if was_deferred else None
+        if is_whole and not all(over):
+            return []
+        cards.forget()
+        self._give_up([] if is_whole else asked, _ENDED)
+        answers = [one for one in over if one is not None and one.get("status") == "answered"]
+        return answers if is_whole and len(answers) == len(over) else None
+
+    def _put(
+        self,
+        phone: PersonAsker,
+        bodies: list[dict[str, Any]],
+        what: str,
+        call: HookCall,
+        cards: OpenCards,
+        asked: list[Ask],
+    ) -> bool:
+        """Whether all of them are asked; the same call that comes once more meets the same questions."""
+        for place, body in enumerate(bodies):
+            key = f"hook:{call.client}:{call.session_digest}:{what}:{place}"[:180]
+            one = phone.ask(body, key, again=what != call.tool_use_id)
+            if one is None:
+                return False
+            asked.append(one)
+            cards.note([known["ask_id"] for known in asked])
+        return bool(asked)
+
+    def _later(self, call: HookCall) -> OpenCards | None:
+        """Where a deferred call is noted; None for one that has to be waited for."""
+        if not self.defer or call.moment is not Moment.BEFORE_TOOL or not call.tool_use_id:
+            return None
+        cards = OpenCards.deferred(self.home, call.client, call.session, call.tool_use_id)
+        return cards if cards.noted() or is_alone(Path(call.transcript), call.tool_use_id) else None
 
     def _waited_for(self, asked: list[Ask]) -> list[Ask] | None:
         over = []
@@ -108,24 +146,9 @@ class Hook:
             over.append(ended)
         return over
 
-    def _present(self, asked: list[Ask]) -> list[Ask] | None:
-        """As they are now; without waiting longer than we were asked to."""
-        over = [self.phone.until_over(one["ask_id"]) for one in asked]
-        if any(one is None for one in over):
-            return []
-        ended = [one for one in over if one is not None]
-        return ended if all(one.get("status") == "answered" for one in ended) else None
-
     def _give_up(self, asked: list[Ask], reason: str) -> None:
         for one in asked:
             self.phone.cancel(one["ask_id"], reason)
-
-    def _is_deferred(self, call: HookCall) -> bool:
-        return self.defer and call.moment is Moment.BEFORE_TOOL and bool(call.tool_use_id)
-
-    def _key(self, call: HookCall, place: int) -> str:
-        what = call.tool_use_id if self._is_deferred(call) else f"{call.prompt}:{call.request_digest}"
-        return f"hook:{call.client}:{call.session_digest}:{what}:{place}"[:180]
 
     def _decision(self, call: HookCall, answers: list[Ask] | None, updated_input: dict[str, Any] | None) -> Decision:
         if answers is None:

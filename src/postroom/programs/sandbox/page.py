@@ -32,6 +32,8 @@ li { border: 1px solid #8888; border-radius: .75rem; padding: .75rem 1rem; }
 li.person { margin-left: 3rem; }
 img { max-height: 16rem; max-width: 100%; }
 .text { margin: .25rem 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+.keys { display: grid; gap: .25rem; margin: .5rem 0; }
+.keys span { background: #8882; border-radius: .5rem; padding: .25rem; text-align: center; }
 .about { font-size: .85rem; margin: 0; overflow-wrap: anywhere; }
 """
 
@@ -85,12 +87,11 @@ def _note(message: FaceMessage, buttons: Sequence[FaceButton]) -> str:
     notes = [f"{who}, {message.place}, message {message.message_id}, {to_text(message.at_us)}"]
     if message.thread:
         notes.append(f"in reply to {message.thread}")
-    if buttons:
-        notes.append(f"buttons {', '.join(one.label for one in buttons)}")
     notes += [word for word, is_so in (("edited", message.earlier), ("deleted", message.is_deleted)) if is_so]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")
-    return f'<li class="{side}">{_files(message.files)}<p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
+    shown = f'<p class="text">{escape(message.text)}</p>{_keys([one.label for one in buttons])}'
+    return f'<li class="{side}">{_files(message.files)}{shown}{_about(notes)}</li>'
 
 
 def _bubble(message: TelegramMessage) -> str:
@@ -98,8 +99,7 @@ def _bubble(message: TelegramMessage) -> str:
     notes = [f"{who}, chat {message.chat_id}, message {message.message_id}, {to_text(message.date_us)}"]
     if message.reply_to_message_id is not None:
         notes.append(f"in reply to {message.reply_to_message_id}")
-    if labels := [key["text"] for key in keys(json.loads(message.reply_markup or "null"))]:
-        notes.append(f"buttons {', '.join(labels)}")
+    labels = [key["text"] for key in keys(json.loads(message.reply_markup or "null"))]
     if message.edits:
         notes.append("edited")
     if message.is_deleted:
@@ -107,7 +107,16 @@ def _bubble(message: TelegramMessage) -> str:
     notes += [f"answered {press.answer!r}" for press in message.presses if press.answer]
     if message.reactions:
         notes.append(f"reactions {' '.join(message.reactions)}")
-    return f'<li class="{side}">{_files(message.files)}<p class="text">{escape(message.text)}</p>{_about(notes)}</li>'
+    shown = f'<p class="text">{escape(message.text)}</p>{_keys(labels)}'
+    return f'<li class="{side}">{_files(message.files)}{shown}{_about(notes)}</li>'
+
+
+def _keys(labels: Sequence[str]) -> str:
+    """To look at; a test or a command presses them."""
+    if not labels:
+        return ""
+    named, shown = escape(f"buttons {', '.join(labels)}"), "".join(f"<span>{escape(one)}</span>" for one in labels)
+    return f'<p class="keys" role="group" aria-label="{named}">{shown}</p>'
 
 
 def _letter(stored: StoredMail) -> str:
