@@ -713,6 +713,8 @@ ATTENTION: Sections = {
         "acts": "Acknowledge, snooze, withdraw, mute and away are each one dated fact.",
         "household-policy": "The household's policy stands in the settings; what is wrong in it is named at start.",
         "why-notice": "`why` says who held a notice, why and until when.",
+        "fallback-takes-back": "What took another way is withdrawn where it waited, or marked where it was being sent.",
+        "corrected-in-place": "What is corrected after it left is edited or deleted where that can be done.",
         "receipts": "What becomes of a delivery comes back to its notice; what is not approved takes no other way.",
     },
     "At the doors": {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from prometheus_client import CollectorRegistry
 
+from postroom.app.attention_amends import PlaneAmends
 from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.store import OpenedStore, connect_store
@@ -34,8 +35,10 @@ from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.ports import Drafted
 from postroom.work.attention.rotation import Rotation, parse_rotation
 from postroom.work.delivery.accept import Acceptance
+from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.attention.attention import StoredNotices
+from postroom.world.store.deliveries.corrections import StoredCorrections
 from postroom.world.store.engine.migrate import newest, revision
 from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.people.people import StoredPeople
@@ -160,7 +163,8 @@ async def attending(
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
         book, queue = attention.book, StoredNotices(store.database)
-        carrier = Carrier(book=book, queue=queue, way_out=plane)
+        corrections = Corrections(plane=plane, record=StoredCorrections(store.database, plane.acceptance.mint))
+        carrier = Carrier(book=book, queue=queue, way_out=plane, amends=PlaneAmends(corrections=corrections))
         doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
         keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
