@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.work.attention.attended import Attended, Killed
+from tests.work.attention.attended import PLACES, Attended, Killed
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
 from postroom.domain.correction import Correcting, CorrectionAct
@@ -21,6 +22,7 @@ from postroom.domain.time import seconds
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy
+from postroom.work.attention.rotation import Rotation
 from postroom.work.attention.why import why_notice
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.tables.attention import attention_log, notices
@@ -496,3 +498,34 @@ async def test_what_is_withdrawn_after_it_arrived_is_deleted_and_by_mail_another
     assert world.email.texts[-1] == "Withdrawn: Dinner"
     assert {await state_of(house, one) for one in (shown, mailed)} == {S.RECALLED}
     await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_a_policy_that_names_no_one_or_the_person_is_refused_and_who_vanished_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = Attended(world)
+    for who, code in (("Nobody", "unknown_person"), ("Owner", "same_person")):
+        wrong = parse_policy({"escalation": [{"after_seconds": 60, "person": who}]})
+        for act in (house.attention.set_policy, house.attention.preview):
+            with pytest.raises(ValidationError) as refused:
+                await act("owner", wrong)
+            assert [(one.field, one.code) for one in refused.value.fields] == [("escalation.0.person", code)]
+    await house.attention.set_policy("owner", parse_policy({"escalation": [{"after_seconds": 60, "person": "Ann"}]}))
+    now = world.clock.now_us()
+    await house.attention.away("owner", Absence(start_us=now, end_us=now + seconds(HOUR), delegate="ann"))
+    assert await house.attention.missing_people() == ()
+    monkeypatch.delitem(PLACES, "ann")
+    assert [one.split(":")[0] for one in await house.attention.missing_people()] == [
+        "the policy of owner",
+        "the absence of owner",
+    ]
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_people_of_a_rotation_are_known_by_their_ids(world: World) -> None:
+    house = Attended(world, {"escalation": [{"after_seconds": 60, "person": "duty"}]})
+    turns = Rotation(anchor=datetime(2026, 1, 1), zone="UTC", every_days=7, people=("ANN",))
+    house.attention.book.rotations = {"duty": turns}
+    await house.attention.book.refresh()
+    assert house.attention.book.policies.someone("duty", world.clock.now_us()) == "ann"

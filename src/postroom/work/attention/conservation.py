@@ -72,10 +72,13 @@ def every_open_notice_has_a_next(state: AttentionState, book: PolicyBook, now_us
     """L5. Nothing is due, everything open has a next moment or waits for something outside, and not for too long."""
     due, _ = decide(state, book, now_us)
     late = [f"L5 {one.kind} of {one.notice} is due and not done" for one in due]
+    return late + none_is_stuck(state, book, now_us)
+
+
+def none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+    """L5, without what is due: between its moment and the next round of the loop something always is."""
     standings = [one for one in state.in_order() if one.state in OPEN]
-    return late + [
-        f"L5 {one.notice.id} {problem}" for one in standings if (problem := _stuck(state, book, one, now_us))
-    ]
+    return [f"L5 {one.notice.id} {problem}" for one in standings if (problem := _stuck(state, book, one, now_us))]
 
 
 def _stuck(state: AttentionState, book: PolicyBook, standing: Standing, now_us: int) -> str | None:

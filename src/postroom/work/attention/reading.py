@@ -66,8 +66,9 @@ class NoticeReading:
         before = self._run(person, told, self.book.policies)
         others = {name: one for name, one in self.book.policies.people.items() if name != person}
         own = {person: policy} if policy is not None else {}
-        after = self._run(person, told, replace(self.book.policies, people={**others, **own}))
-        return Comparison(before=before, after=after, words=difference(before, after))
+        book = replace(self.book.policies, people={**others, **own})
+        after = self._run(person, told, book)
+        return Comparison(before=before, after=after, words=difference(before, after, book.rules(person).zone))
 
     def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
         return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
@@ -92,8 +93,12 @@ class NoticeReading:
     async def _open_laws(self, person: str) -> list[str]:
         """Of what is open and recent; what looks wrong there is looked at whole."""
         state, _ = await self.present(person)
-        broken = [*conservation.in_one_digest_at_most(state), *conservation.receipts_are_what_was_sent(state)]
-        return await self.audit(person) if broken else []
+        return await self.audit(person) if self._present_laws(state) else []
+
+    def _present_laws(self, state: AttentionState) -> list[str]:
+        """Those that need no log."""
+        broken = conservation.in_one_digest_at_most(state) + conservation.receipts_are_what_was_sent(state)
+        return broken + conservation.none_is_stuck(state, self.book.policies, self.book.clock.now_us())
 
     async def audit(self, person: str) -> list[str]:
         """Every law over all that is kept of a person: the log is folded again and compared with the rows."""
@@ -102,7 +107,7 @@ class NoticeReading:
         state, rows = state_of(person, loaded), await self.book.store.log(person)
         events = [event_of(one) for one in rows]
         start = AttentionState(person=person)
-        broken = conservation.in_one_digest_at_most(state) + conservation.receipts_are_what_was_sent(state)
+        broken = self._present_laws(state)
         broken += conservation.nothing_after_the_answer(events)
         accepted = [one.notice.id for one in events if isinstance(one, NoticeAccepted)]
         broken += conservation.every_notice_in_one_cell(state, accepted)

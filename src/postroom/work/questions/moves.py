@@ -71,8 +71,9 @@ def postponed(question: Question, step: QuestionStep, *, until_us: int) -> Quest
     after_seconds = -((question.created_at_us - until_us) // SECOND_US)  # a whole second, and never too early
     if not question.is_open or until_us <= question.created_at_us:
         return QuestionChange(question=question)
-    field = "remind_after_seconds" if step is QuestionStep.REMIND else "escalate_after_seconds"
-    return QuestionChange(question=_planned(replace(question, **{field: after_seconds})))
+    if step is QuestionStep.REMIND:
+        return QuestionChange(question=_planned(replace(question, remind_after_seconds=after_seconds)))
+    return QuestionChange(question=_planned(replace(question, escalate_after_seconds=after_seconds)))
 
 
 def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, insert, or_, select, text, update
+from sqlalchemy import Connection, Table, func, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.notice_rows import DigestRow, Loaded, NoticeChanges, NoticeRow, SendRow, Wanted
@@ -19,11 +19,13 @@ from postroom.world.store.attention.rows import (
     send_of,
     send_values,
 )
+from postroom.world.store.questions.order import THIS_PROCESS
 from postroom.world.store.tables.attention import attention_log, attention_people, digests, notice_sends, notices
 
 _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
 _WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
 _MOST_NAMED: Final = 500
+ATTENTION_CHANNEL: Final = "postroom_attention"
 
 
 def lock_person(connection: Connection, person: str) -> None:
@@ -92,6 +94,7 @@ def _named(connection: Connection, query: Any, column: Any, names: set[str], rea
 
 
 def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    _tell(connection, before, changes)
     _write_person(connection, before, changes)
     known = {one.id for one in before.notices}
     for notice in changes.notices:
@@ -110,6 +113,16 @@ def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> Non
         _insert_once(connection, digests, {"id": digest.id, "person": digest.person, "digest": digest.digest})
     if changes.log:
         connection.execute(insert(attention_log), [log_values(one) for one in changes.log])
+
+
+def _tell(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    """Other processes, at the commit: a policy is another, or there is something that any of them may hand over."""
+    if connection.dialect.name != "postgresql":
+        return
+    known = {one.key for one in before.sends}
+    waiting = any(one.key not in known and one.lease_us is None for one in changes.sends)
+    if waiting or before.person is None or before.person.policy != changes.person.policy:
+        connection.execute(select(func.pg_notify(ATTENTION_CHANNEL, THIS_PROCESS)))
 
 
 def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
