@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from tests.clock import FakeClock
 from tests.work.attention.attended import Names
-from tests.work.attention.sample import NIGHT, at
+from tests.work.attention.sample import NIGHT, PERSON, at, book
 
 from postroom.domain.question import Urgency
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.policy_request import parse_policy
-from postroom.work.attention.question_times import QuestionTimes
+from postroom.work.attention.question_times import QuestionTimes, open_deadline, shown_at
 from postroom.work.attention.stored import encoded
 
 MINUTE = 60_000_000
+RULES = book({"quiet_hours": NIGHT, "let_pass": ["time_sensitive"]}).rules(PERSON)
 EVENING, MORNING = at("23:00"), at("2026-01-06T07:00")
 pytestmark = pytest.mark.requirement("attention:questions-wait")
 
@@ -67,3 +68,21 @@ async def test_what_passes_is_what_the_person_lets_pass_and_no_asker_names_itsel
     strict = times({"quiet_hours": NIGHT, "agents": {"alarm": {"critical": True}}})
     assert await strict.shown_at("owner", "butler:alarm", Urgency.CRITICAL, EVENING) == EVENING
     assert await strict.shown_at("owner", "butler:health", Urgency.CRITICAL, EVENING) == MORNING
+
+
+@pytest.mark.parametrize(
+    ("asked", "deadline", "shown", "ends"),
+    [
+        ("12:00", "13:00", "12:00", "13:00"),
+        ("23:00", "23:30", "2026-01-06T07:00", "2026-01-06T07:30"),
+        ("21:50", "22:20", "21:50", "2026-01-06T07:20"),
+    ],
+)
+def test_quiet_time_does_not_count(asked: str, deadline: str, shown: str, ends: str) -> None:
+    assert shown_at(RULES, Urgency.NORMAL, at(asked)) == at(shown)
+    assert open_deadline(RULES, Urgency.NORMAL, at(asked), at(deadline)) == at(ends)
+
+
+def test_what_passes_quiet_hours_keeps_its_deadline() -> None:
+    assert open_deadline(RULES, Urgency.TIME_SENSITIVE, at("23:00"), at("23:30")) == at("23:30")
+    assert shown_at(RULES, Urgency.TIME_SENSITIVE, at("23:00")) == at("23:00")

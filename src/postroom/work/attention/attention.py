@@ -80,7 +80,8 @@ class Attention:
             row = await self._found(notice_id)
             if row.agent != agent:
                 raise _not_found()
-            await self._tell(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), row)
+            wanted = Wanted(notices=(row.id,))
+            await self._change(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), wanted)
             return (await self.reading.view(await self._found(notice_id)),)
         return await self._withdraw_key(agent, key or "")
 
@@ -215,9 +216,6 @@ class Attention:
 
         await self.book.change(row.person, facts, wanted=Wanted(notices=(row.id,)))
         return await self.reading.view(await self._found(row.id))
-
-    async def _tell(self, person: str, fact: Callable[[int], Fact], row: NoticeRow) -> None:
-        await self._change(person, fact, Wanted(notices=(row.id,)))
 
     async def _change(self, person: str, fact: Callable[[int], Fact], wanted: Wanted | None = None) -> None:
         if wanted is None:
