@@ -716,7 +716,11 @@ ATTENTION: Sections = {
         "accounted": "Metric, figures and doctor count what breaks a law; it is 0.",
         "acts": "Acknowledge, snooze, withdraw, mute and away are each one dated fact.",
         "household-policy": "The household's policy stands in the settings; what is wrong in it is named at start.",
+        "people-exist": "Who is named in a policy or a rotation exists; doctor names who is gone.",
+        "heard-elsewhere": "On PostgreSQL a policy that another process sets is known at once.",
         "why-notice": "`why` says who held a notice, why and until when.",
+        "fallback-takes-back": "What took another way is withdrawn where it waited, or marked where it was being sent.",
+        "corrected-in-place": "What is corrected after it left is edited or deleted where that can be done.",
         "receipts": "What becomes of a delivery comes back to its notice; what is not approved takes no other way.",
     },
     "At the doors": {

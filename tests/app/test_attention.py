@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,20 @@ def test_what_is_wrong_in_the_settings_is_refused_by_its_name(home: Path) -> Non
     assert "attention.zones" in str(raised.value)
 
 
+@pytest.mark.requirement("attention:people-exist")
+async def test_a_household_whose_settings_name_someone_who_is_not_there_does_not_start(home: Path) -> None:
+    duty = {"anchor": "2026-01-05T09:00", "zone": "UTC", "every_days": 7, "people": ["owner", "Bob"]}
+    chain = [{"after_seconds": 60, "person": "Ann"}, {"after_seconds": 60, "person": "duty"}]
+    wrong = {"attention": {"escalation": chain, "rotations": {"duty": duty}}}
+    with pytest.raises(SettingsError) as raised:
+        async with living(home, LIFTED, QUICK, wrong):
+            pass
+    assert "attention.escalation.0.person: 'Ann'" in str(raised.value)
+    assert "attention.rotations.duty.people.1: 'Bob'" in str(raised.value)
+    (finding, *_) = [one for one in await look_at_notices(settings_for(home, LIFTED, QUICK, wrong)) if not one.ok]
+    assert "'Ann'" in finding.detail and "'Bob'" in finding.detail
+
+
 @pytest.mark.requirement("attention:why-notice")
 async def test_why_says_who_held_a_notice_and_until_when(home: Path) -> None:
     async with living(home, LIFTED, QUICK, {"attention": ALWAYS_QUIET}) as alive:
@@ -154,12 +169,18 @@ async def test_doctor_and_the_gauge_count_what_is_unaccounted_for(home: Path) ->
         async with alive.http.get(alive.household.addresses["api"] + "/metrics") as response:
             metrics = await response.text()
         with sqlite3.connect(home / "postroom.db") as connection:
+            kept = connection.execute("SELECT standing FROM notices").fetchone()[0]
+            idle = json.dumps({**json.loads(kept), "until_us": None, "reasons": []})
+            connection.execute("UPDATE notices SET standing = ?", (idle,))
+        (stuck,) = await look_at_notices(alive.settings)
+        with sqlite3.connect(home / "postroom.db") as connection:
             connection.execute("DELETE FROM notices")
         (broken,) = await look_at_notices(alive.settings)
         assert (await attention_of(alive).figures()).unaccounted != ()
 
     assert (well.ok, well.detail) == (True, "every notice is accounted for")
     assert "postroom_attention_unaccounted 0.0" in metrics
+    assert not stuck.ok and "L5" in stuck.detail and "waits for nothing" in stuck.detail
     assert not broken.ok and "L1" in broken.detail
 
 

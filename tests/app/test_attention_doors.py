@@ -186,6 +186,11 @@ async def test_an_agent_withdraws_its_own_notice_and_no_other(quiet: Telephone) 
     mine = await tool(quiet, "health", "withdraw", {"key": "truth"}, HEALTH)
     assert [one["notice_id"] for one in mine["notices"] if one["state"] == "withdrawn"] == [notice_id], mine
     assert not (await tool(quiet, "health", "withdraw", {}, HEALTH))["ok"]
+    keyed = await held(quiet, "Nor this", supersedes="news")
+    for caller, found in ((GENERAL, []), (HEALTH, [keyed])):
+        by_key = await quiet.post("/v1/notices/withdraw", {"key": "news"}, caller)
+        assert [one["notice_id"] for one in by_key.body["notices"]] == found, by_key
+    assert (await quiet.post("/v1/notices/withdraw", {"keys": "news"}, HEALTH)).status == 422
     by_id = await held(quiet, "Neither is this")
     withdrawn = await quiet.post(f"/v1/notices/{by_id}/withdraw", None, HEALTH)
     assert (withdrawn.status, withdrawn.body["notice"]["state"]) == (200, "withdrawn")

@@ -119,6 +119,9 @@ async def test_notices_are_forecast_snoozed_acknowledged_and_withdrawn(household
     withdrawn = await postroom_beside("attention", "withdraw", second["notice_id"])
     shown = document(await postroom_beside("attention", "show", "owner", "--json"))
 
+    ahead = await postroom_beside("attention", "withdraw", "--key", "not yet")
+    neither = await postroom_beside("attention", "withdraw")
+    assert "one that comes is not shown" in ahead.out and "--key" in neither.error, (ahead, neither)
     assert set(plan[0]) == {"at", "what", "where", "why", "unless"}
     assert "unless it is read" in words.out, words
     assert "snoozed" in snoozed.out and acked["state"] == "acknowledged" and withdrawn.out == "withdrawn\n"

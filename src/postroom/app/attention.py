@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from postroom.app.attention_amends import PlaneAmends
 from postroom.app.household_key import household_key
 from postroom.app.known_channels import known_channels
 from postroom.app.store import OpenedStore, connect_store
@@ -27,6 +29,7 @@ from postroom.work.attention.auditor import Auditor
 from postroom.work.attention.carrying import Carrier
 from postroom.work.attention.considering import Considering
 from postroom.work.attention.keeper import Keeper
+from postroom.work.attention.named_people import in_policy, in_rotations, missing
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.notice_buttons import has_buttons, notice_markup
 from postroom.work.attention.policy import Policy
@@ -34,11 +37,15 @@ from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.ports import Drafted
 from postroom.work.attention.rotation import Rotation, parse_rotation
 from postroom.work.delivery.accept import Acceptance
+from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.attention.attention import StoredNotices
+from postroom.world.store.deliveries.corrections import StoredCorrections
 from postroom.world.store.engine.migrate import newest, revision
 from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.people.people import StoredPeople
+
+_ROTATIONS: Final = "attention.rotations."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,12 +134,21 @@ def build_attention(settings: Settings, store: OpenedStore, clock: Clock) -> Att
         clock=clock,
         household=policy,
         rotations=rotations,
+        woken=store.attention,
     )
     return Attention(book=book)
 
 
-async def unaccounted_notices(settings: Settings) -> tuple[str, ...] | None:
-    """What breaks a law, over all that is kept; None where no notice was ever kept. Needs no running household."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionFindings:
+    """`unaccounted`: what breaks a law. `missing`: who is named and not there."""
+
+    unaccounted: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+async def attention_findings(settings: Settings) -> AttentionFindings | None:
+    """Over all that is kept; None where no notice was ever kept. Needs no running household."""
     household_policy(settings)
     if settings.database.startswith("sqlite") and not sqlite_path(settings).exists():
         return None
@@ -141,11 +157,21 @@ async def unaccounted_notices(settings: Settings) -> tuple[str, ...] | None:
         if await store.database.read(revision) != newest():
             return None
         attention = build_attention(settings, store, SystemClock())
-        if not await attention.book.store.policies():
+        missing = await attention.missing_people()
+        if not missing and not attention.book.known:
             return None
-        return (*(await attention.figures()).unaccounted, *await attention.audit())
+        broken = {*(await attention.figures()).unaccounted, *await attention.audit()}
+        return AttentionFindings(unaccounted=tuple(sorted(broken)), missing=missing)
     finally:
         await store.database.close()
+
+
+async def refuse_unknown_people(attention: Attention) -> None:
+    """At start, of the settings; raises SettingsError, which names every field with someone who is not there."""
+    book = attention.book
+    named = [*in_policy(book.household, book.rotations, "attention."), *in_rotations(book.rotations, _ROTATIONS)]
+    if wrong := await missing(book.people, named):
+        raise SettingsError("\n".join(f"{one.field}: {one.error}." for one in wrong))
 
 
 @asynccontextmanager
@@ -160,11 +186,12 @@ async def attending(
     """The plane that asks before it accepts; what attention itself releases leaves by the one that does not."""
     async with started as plane:
         book, queue = attention.book, StoredNotices(store.database)
-        carrier = Carrier(book=book, queue=queue, way_out=plane)
+        corrections = Corrections(plane=plane, record=StoredCorrections(store.database, plane.acceptance.mint))
+        carrier = Carrier(book=book, queue=queue, way_out=plane, amends=PlaneAmends(corrections=corrections))
         doorstep = PlaneDoorstep(acceptance=plane.acceptance, button_key=key)
         attention.considering = Considering(book=book, doorstep=doorstep, carrier=carrier)
         keeper = Keeper(book=book, queue=queue, carrier=carrier, channels_down=ChannelsDown(plane))
-        auditor = Auditor(attention=attention, meter=AttentionMeter(registry))
+        auditor = Auditor(attention=attention, queue=queue, meter=AttentionMeter(registry))
         await book.refresh()
         async with (
             loops.running("attention", keeper.look, wake=book.woken),

@@ -16,7 +16,7 @@ from postroom.app.api_port import Once, api_app
 from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
-from postroom.app.attention import attending, build_attention, button_key
+from postroom.app.attention import attending, build_attention, button_key, refuse_unknown_people
 from postroom.app.attention_doors import AttentionDoors, attention_doors
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
@@ -29,15 +29,7 @@ from postroom.app.ma2h import ma2h_router
 from postroom.app.mcp_port import butler_app
 from postroom.app.messenger import correction_desk, messenger_parts, sender_status
 from postroom.app.module_context import module_context
-from postroom.app.parts import (
-    ADAPTERS,
-    SANDBOX,
-    SWITCHBOARD,
-    WORKER,
-    fixed_ports,
-    sandbox_ports,
-    shipped,
-)
+from postroom.app.parts import ADAPTERS, SANDBOX, SWITCHBOARD, WORKER, fixed_ports, sandbox_ports, shipped
 from postroom.app.peers import Peers
 from postroom.app.people_seeds import knowing_people
 from postroom.app.plane import DRAIN_SECONDS, running_plane
@@ -152,6 +144,7 @@ class _Builder:
             store = await self._stack.enter_async_context(open_store(self._settings))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
+            await refuse_unknown_people(self._attention)
             inbox = await self._open_inbox(store)
             self._notices = attention_doors(self._settings, store, self._attention, self._clock)
             self._asking = self._household.asking = build_asking(

@@ -198,6 +198,7 @@ async def hearing(
         cards=cards,
         outbound=outbound,
         clock=parts.clock,
+        times=parts.times,
     )
     async with loops.running("question_times", times.look, wake=parts.bells.every):
         yield QuestionEar(handle=_handler(heard), watch=parts.listening)

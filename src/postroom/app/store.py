@@ -15,6 +15,7 @@ from postroom.domain.ports import Ledger
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings, SettingsError
+from postroom.system.signal import Signal
 from postroom.work.people.household_people import HouseholdPeople
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 from postroom.world.store.engine.database import Database
@@ -37,6 +38,7 @@ class OpenedStore:
     ledger: Ledger
     listening: Listening
     questions: QuestionNotices  # what others do to questions, as long as it is heard
+    attention: Signal  # rung when others set a policy or decided what is to be handed over, where that is heard
     people: StoredPeople  # one for the process, so that what it changes is known at once
     household: HouseholdPeople
     files: KeptFiles
@@ -89,9 +91,10 @@ def _postgres(settings: Settings) -> OpenedStore:
         prepared=asked.prepared_statements,
         listen_url=asked.listen_url.reveal() or None,
     )
-    questions = QuestionNotices()
-    listening = notices.polling if asked.notices == "poll" else partial(notices.listening, database, questions)
-    return _opened(database, PostgresLedger(database), listening, open_files(settings), questions)
+    questions, attention = QuestionNotices(), Signal()
+    heard = partial(notices.listening, database, questions, attention=attention)
+    listening = notices.polling if asked.notices == "poll" else heard
+    return _opened(database, PostgresLedger(database), listening, open_files(settings), questions, attention)
 
 
 def _opened(
@@ -100,6 +103,7 @@ def _opened(
     listening: Listening,
     files: KeptFiles,
     questions: QuestionNotices | None = None,
+    attention: Signal | None = None,
 ) -> OpenedStore:
     people = stored_people(database, IdMint())
     household = HouseholdPeople(people, SystemClock())
@@ -108,6 +112,7 @@ def _opened(
         ledger=ledger,
         listening=listening,
         questions=questions or QuestionNotices(),
+        attention=attention or Signal(),
         people=people,
         household=household,
         files=files,

@@ -22,7 +22,8 @@ app = typer.Typer(
 _OWNER = "owner"
 _NEXT = 5
 Who = Annotated[str, typer.Argument(metavar="PERSON", help="A name, an alias or an id; the owner by default.")]
-Notice = Annotated[str, typer.Argument(metavar="NOTICE", help="The id that the answer of `notify` named.")]
+_NOTICE_ID = "The id that the answer of `notify` named."
+Notice = Annotated[str, typer.Argument(metavar="NOTICE", help=_NOTICE_ID)]
 For = Annotated[str | None, typer.Option("--for", help="How long: 30m, 2h, 1d; an hour by default.")]
 Until = Annotated[str | None, typer.Option("--until", help="Until when, such as 2026-01-05T09:00:00+01:00.")]
 
@@ -143,9 +144,22 @@ def snooze(
 
 
 @app.command("withdraw")
-def withdraw(notice: Notice, home: Home = None, database: Database = None, json: Json = False) -> None:
-    """Take a notice back."""
-    _say_notice(_desk(home, database).on_notice(notice, "withdraw", {}), json)
+def withdraw(
+    notice: Annotated[str | None, typer.Argument(metavar="[NOTICE]", help=_NOTICE_ID)] = None,
+    key: Annotated[str | None, typer.Option("--key", help="All that you sent with this --supersedes.")] = None,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """Take a notice back, or all of a key of your own; what has not come yet is not shown when it does."""
+    if (notice is None) == (key is None):
+        raise SettingsError("Give a notice or --key.")
+    if notice is not None:
+        _say_notice(_desk(home, database).on_notice(notice, "withdraw", {}), json)
+        return
+    withdrawn = _desk(home, database).withdraw_key(key or "")
+    lines = [f"{one['notice_id']}: {one['state']}" for one in withdrawn]
+    _say({"notices": withdrawn}, json, *(lines or ["No notice has this key yet; one that comes is not shown."]))
 
 
 @app.command("mute")

@@ -37,6 +37,8 @@ class AttentionDesk(Protocol):
         """`ack`, `snooze` or `withdraw`."""
         ...
 
+    def withdraw_key(self, key: str) -> list[Document]: ...
+
     def on_person(self, who: str, act: str, body: Document) -> Document:
         """`mute`, `unmute` or `away`."""
         ...
@@ -75,6 +77,9 @@ class AttentionHere:
         if act == "snooze":
             return self._with(lambda acts, me: acts.snooze(me, notice_id, body))
         return self._with(lambda acts, me: getattr(acts, act)(me, notice_id))
+
+    def withdraw_key(self, key: str) -> list[Document]:
+        return self._with(lambda acts, me: acts.withdraw_key(me, key))
 
     def on_person(self, who: str, act: str, body: Document) -> Document:
         return self._with(lambda acts, me: getattr(acts, act)(me, who, body))
@@ -117,6 +122,9 @@ class AttentionThere:
     def on_notice(self, notice_id: str, act: str, body: Document) -> Document:
         notice: Document = self._household.post(path_of("notices", notice_id, act), body)["notice"]
         return notice
+
+    def withdraw_key(self, key: str) -> list[Document]:
+        return list(self._household.post(path_of("notices", "withdraw"), {"key": key})["notices"])
 
     def on_person(self, who: str, act: str, body: Document) -> Document:
         return _told(self._household.post(path_of("people", who, act), body))

@@ -50,7 +50,7 @@ def notify(
     category: Annotated[str | None, typer.Option("--category", help="What kind it is, such as security.")] = None,
     thread: Annotated[str | None, typer.Option("--thread", help="What it belongs together with.")] = None,
     supersedes: Annotated[
-        str | None, typer.Option("--supersedes", help="Replaces what was sent under this key and not shown yet.")
+        str | None, typer.Option("--supersedes", help="Replaces what was sent under this key.")
     ] = None,
     needs_ack: Annotated[bool, typer.Option("--needs-ack", help="A person has to acknowledge it.")] = False,
     expires: Annotated[str | None, typer.Option("--expires", help="Not worth showing after this: 30m, 2h, 1d.")] = None,

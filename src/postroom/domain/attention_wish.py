@@ -24,7 +24,10 @@ WISH_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     },
     "category": {**_NAME, "description": "What kind of message it is, such as security."},
     "thread": {**_NAME, "description": "Your name for what belongs together."},
-    "supersedes": {**_NAME, "description": "Your own key: replaces what you sent under it and was not shown yet."},
+    "supersedes": {
+        **_NAME,
+        "description": "Your own key: replaces what you sent under it; what was shown is edited where it can be.",
+    },
     "needs_ack": {"type": "boolean", "description": "A person has to acknowledge it."},
     "expires_in_seconds": {
         "type": "integer",

@@ -62,7 +62,7 @@ class Correcting:
     """
     What is asked. `sender` is whose deliveries are known to the one who asks, None where all are; `actor` is who asks.
 
-    A subject or a format that is not given stays as it was.
+    A subject or a format that is not given stays as it was. `own_card`: who asks has put the buttons under it.
     """
 
     act: CorrectionAct
@@ -74,6 +74,7 @@ class Correcting:
     format: Format | None = None
     reason: str | None = None
     idempotency_key: str | None = None
+    own_card: bool = False
 
     @property
     def fingerprint(self) -> str:
@@ -137,11 +138,9 @@ def read_correction(given: Mapping[str, Any], *, actor: str, sender: str | None)
     if fields.has("delivery_id") and not is_uuid(delivery_id):
         fields.complain("delivery_id", "must be the id of a delivery", "uuid_required")
     format = fields.choice("format", [str(one) for one in Format]) if fields.has("format") else None
-    asked = {
-        "subject": fields.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS),
-        "reason": fields.optional_text("reason", maximum=LONGEST_REASON),
-        "idempotency_key": fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS),
-    }
+    subject = fields.optional_text("subject", maximum=MAX_SUBJECT_CHARACTERS)
+    reason = fields.optional_text("reason", maximum=LONGEST_REASON)
+    key = fields.optional_text("idempotency_key", maximum=MAX_KEY_CHARACTERS)
     message = _message(fields, format) if act is CorrectionAct.REVISE else ""
     fields.finish()
     return Correcting(
@@ -151,7 +150,9 @@ def read_correction(given: Mapping[str, Any], *, actor: str, sender: str | None)
         sender=sender,
         message=message,
         format=Format(format) if format else None,
-        **asked,
+        subject=subject,
+        reason=reason,
+        idempotency_key=key,
     )
 
 

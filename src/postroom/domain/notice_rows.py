@@ -103,14 +103,20 @@ class NoticeChanges:
 
 @record
 class SettledSend:
-    """A send whose delivery has ended; `refused`: by a person who had to approve it."""
+    """
+    A send whose delivery has ended.
+
+    `refused`: by a person who had to approve it. `withdrawn`: taken back before it was sent.
+    """
 
     key: str
     person: str
+    delivery_id: str
     status: Status
-    possible_duplicate: bool
+    outgoing: str
     refused: bool
     uncertain: bool
+    withdrawn: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,7 @@ ROUTES: Final = {
     "api /v1/notices/{notice_id}/ack": KEPT,
     "api /v1/notices/{notice_id}/snooze": KEPT,
     "api /v1/notices/{notice_id}/withdraw": KEPT,
+    "api /v1/notices/withdraw": KEPT,
     "api /v1/approvals/{action_id}/approve": KEPT,
     "api /v1/approvals/{action_id}/reject": KEPT,
     "api /v1/intents": OWN_KEY,

@@ -10,6 +10,7 @@ from typing import Any
 from tests.work.delivery.world import World, envelope
 
 from postroom.app.attention import ChannelsDown, PlaneDoorstep
+from postroom.app.attention_amends import PlaneAmends
 from postroom.domain.notify import parse_notify
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
@@ -19,8 +20,10 @@ from postroom.work.attention.considering import Considering
 from postroom.work.attention.keeper import Keeper
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.policy_request import parse_policy
+from postroom.work.delivery.corrections import Corrections
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.attention.attention import StoredNotices
+from postroom.world.store.deliveries.corrections import StoredCorrections
 
 PLACES = {
     "owner": {"telegram": "1000", "email": "owner@example.com"},
@@ -78,6 +81,22 @@ class Killing:
 
 
 @dataclass(slots=True)
+class Amending:
+    """Dies where it was going to take something back."""
+
+    inner: PlaneAmends
+    killed: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def take_back(self, delivery_id: str) -> bool:
+        if self.killed:
+            raise Killed
+        return await self.inner.take_back(delivery_id)
+
+
+@dataclass(slots=True)
 class Attended:
     world: World
     household: dict[str, Any] | None = None
@@ -85,6 +104,8 @@ class Attended:
     attention: Attention = field(init=False)
     keeper: Keeper = field(init=False)
     plane: Plane = field(init=False)
+    corrections: Corrections = field(init=False)
+    amends: Amending = field(init=False)
 
     def __post_init__(self) -> None:
         acceptance = replace(self.world.plane.acceptance, book=Addresses())
@@ -93,7 +114,9 @@ class Attended:
         policy = parse_policy(self.household) if self.household is not None else None
         book = NoticeBook(store=store, people=Names(), clock=self.world.clock, household=policy)
         self.way_out = Killing(bare)
-        carrier = Carrier(book=book, queue=store, way_out=self.way_out)
+        self.corrections = Corrections(plane=bare, record=StoredCorrections(self.world.database, acceptance.mint))
+        self.amends = Amending(PlaneAmends(corrections=self.corrections))
+        carrier = Carrier(book=book, queue=store, way_out=self.way_out, amends=self.amends)
         considering = Considering(book=book, doorstep=PlaneDoorstep(acceptance=acceptance), carrier=carrier)
         self.attention = Attention(book=book, considering=considering)
         self.keeper = Keeper(book=book, queue=store, carrier=carrier, channels_down=ChannelsDown(bare))

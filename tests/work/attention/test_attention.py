@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.clock import FakeClock
-from tests.work.attention.attended import Attended, Killed
+from tests.work.attention.attended import PLACES, Attended, Killed
 from tests.work.delivery.world import Parts, World, envelope, generous, living_world
 
+from postroom.domain.correction import Correcting, CorrectionAct
 from postroom.domain.errors import Refused, TargetUnavailable, ValidationError
 from postroom.domain.notice_states import NoticeState
 from postroom.domain.notify import parse_notify
@@ -18,11 +22,14 @@ from postroom.domain.time import seconds
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.policy import Policy
 from postroom.work.attention.policy_request import parse_policy
+from postroom.work.attention.rotation import Rotation
+from postroom.work.attention.why import why_notice
 from postroom.work.delivery.plane import Plane
 from postroom.world.store.tables.attention import attention_log, notices
 
 NIGHT = {"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}]}  # the clock starts at midnight
 EVERYTHING = {"preset": "everything"}
+FALLING_BACK = {"preset": "everything", "fallback": ["email"]}
 HOUR = 3600.0
 NIGHT_SECONDS = 600.0
 S = NoticeState
@@ -317,3 +324,208 @@ async def test_a_notice_that_waits_for_its_channel_leaves_when_that_is_back_also
     await house.restarted().look()
     assert await state_of(house, answer) is S.SENT
     await all_accounted(house)
+
+
+async def _fallen_back(world: World) -> tuple[Attended, Outcome]:
+    """Telegram is down, and after its patience the notice has been decided to go by mail; no one was sent anything."""
+    house = Attended(world, FALLING_BACK)
+    world.telegram.always = TargetUnavailable("down", retry_after_seconds=300)
+    answer = await house.notify("Hello", wait_seconds=0)
+    house.keeper.channels_down = _telegram_down
+    await house.look(1)
+    await world.advance(121)
+    return house, answer
+
+
+async def _telegram_down() -> frozenset[str]:
+    return frozenset({"telegram"})
+
+
+async def _none_down() -> frozenset[str]:
+    return frozenset()
+
+
+async def _channel_back(house: Attended) -> None:
+    house.world.telegram.always = None
+    house.keeper.channels_down = _none_down
+    await house.later(301)
+
+
+async def _ends(world: World) -> dict[str, tuple[str, str | None]]:
+    return {row["channel"]: (row["status"], row["terminal_error_message"]) for row in await world.rows()}
+
+
+@pytest.mark.requirement("attention:fallback-takes-back")
+async def test_what_took_another_way_is_withdrawn_where_it_waited_and_arrives_once(world: World) -> None:
+    house, answer = await _fallen_back(world)
+    await house.look()
+    tried = len(world.telegram.calls)
+    await _channel_back(house)
+
+    assert (len(world.telegram.calls), len(world.email.calls)) == (tried, 1)
+    assert await _ends(world) == {"telegram": ("failed", "withdrawn by attention"), "email": ("delivered", None)}
+    view = await house.attention.notice(answer.notice_id or "")
+    assert view is not None and view.state is S.SENT and not view.standing.uncertain
+    assert [(one.send.channel, one.send.outcome) for one in view.sends] == [("telegram", "withdrawn"), ("email", "ok")]
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:fallback-takes-back")
+async def test_killed_between_the_fallback_and_the_taking_back_the_next_process_takes_it_back(world: World) -> None:
+    house, _ = await _fallen_back(world)
+    house.amends.killed = True
+    with pytest.raises(Killed):
+        await house.look()
+    again = house.restarted()
+    again.keeper.channels_down = _telegram_down
+    await again.look()
+    await _channel_back(again)
+
+    assert len(world.email.calls) == 1
+    assert (await _ends(world))["telegram"] == ("failed", "withdrawn by attention")
+    await all_accounted(again)
+
+
+@pytest.mark.requirement("attention:fallback-takes-back")
+async def test_what_is_being_sent_stays_and_is_marked_as_what_may_arrive_twice(world: World) -> None:
+    house = Attended(world, FALLING_BACK)
+    world.telegram.always = slow = asyncio.Event()
+    answer = await house.notify("Hello", wait_seconds=0)
+    house.keeper.channels_down = _telegram_down
+    await house.look(1)
+    world.clock.jump(121)
+    await house.look()
+    told = [row["kind"] for row in await world.rows(attention_log)]
+    slow.set()
+    await _channel_back(house)
+
+    view = await house.attention.notice(answer.notice_id or "")
+    assert view is not None and view.state is S.SENT and view.standing.uncertain
+    assert told.count("MayArriveTwice") == 1
+    assert "may arrive twice: telegram was sending it already" in why_notice(view, "owner", world.clock.now_us())
+    assert [one.send.outcome for one in view.sends] == ["ok", "ok"]
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:fallback-takes-back")
+async def test_what_was_never_handed_over_before_the_fallback_never_is(world: World) -> None:
+    house = Attended(world, FALLING_BACK)
+    house.way_out.before = True
+    with pytest.raises(Killed):
+        await house.notify("Hello", idempotency_key="k")
+    again = house.restarted()
+    again.keeper.channels_down, again.keeper.queue = _telegram_down, Idle(again.keeper.queue)  # type: ignore[assignment]
+    await again.later(1)
+    await again.later(121)
+    again.keeper.queue = again.keeper.queue.inner  # type: ignore[attr-defined]
+    await _channel_back(again)
+
+    assert (len(world.telegram.calls), len(world.email.calls)) == (0, 1)
+    await all_accounted(again)
+
+
+class Idle:
+    """Hands nothing over."""
+
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    async def take_sends(self, *_: object, **__: object) -> list[object]:
+        return []
+
+
+@pytest.mark.requirement("attention:receipts")
+async def test_a_delivery_its_sender_takes_back_before_it_is_sent_takes_no_other_way(world: World) -> None:
+    house = Attended(world, FALLING_BACK)
+    world.telegram.always = TargetUnavailable("down", retry_after_seconds=300)
+    answer = await house.notify("Hello", wait_seconds=0)
+    row = await world.row()
+    asked = Correcting(act=CorrectionAct.RECALL, delivery_id=row["id"], actor="health", sender="health")
+    assert (await house.corrections.correct(asked, request_id="r", wait_seconds=5)).status == "withdrawn"
+    await house.later(301)
+
+    assert await state_of(house, answer) is S.WITHDRAWN
+    assert world.email.calls == []
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:corrected-in-place")
+async def test_a_newer_notice_of_a_key_edits_the_one_that_left_as_often_as_it_comes(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    answers = []
+    for text in ("10 minutes", "5 minutes", "Finished"):
+        answers.append(await house.notify(text, supersedes="wash"))
+        await house.later(1)
+    first, *edits = world.telegram.calls
+    assert first.message.revises is None
+    assert [(one.text, one.message.revises is not None) for one in edits] == [("5 minutes", True), ("Finished", True)]
+    assert {await state_of(house, one) for one in answers} == {S.SENT}
+    urgent = await house.notify("Flooding", supersedes="wash", urgency="time_sensitive")
+    assert urgent.status is AnswerStatus.OK
+    assert world.telegram.calls[-1].message.revises is None  # an edit makes no sound
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:corrected-in-place")
+async def test_an_edit_that_is_refused_becomes_a_message(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    await house.notify("10 minutes", supersedes="wash")
+    await world.advance(1)
+    world.telegram.script.append(ValidationError("message can't be edited"))
+    answer = await house.notify("Finished", supersedes="wash")
+    await house.look()
+    assert [(one.text, one.message.revises is not None) for one in world.telegram.calls[1:]] == [
+        ("Finished", True),
+        ("Finished", False),
+    ]
+    assert await state_of(house, answer) is S.SENT
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:corrected-in-place")
+async def test_what_is_withdrawn_after_it_arrived_is_deleted_and_by_mail_another_message_says_so(world: World) -> None:
+    house = Attended(world, EVERYTHING)
+    shown = await house.notify("Dinner at eight", needs_ack=True, supersedes="dinner")
+    mailed = await house.notify("Dinner at eight", channel="email", subject="Dinner")
+    await house.attention.withdraw("health", key="dinner")
+    await house.attention.withdraw("health", notice_id=mailed.notice_id)
+    await house.look()
+    _, gone = world.telegram.calls
+    assert gone.message.revises is not None and gone.message.revises.deletes
+    assert world.email.texts[-1] == "Withdrawn: Dinner"
+    assert {await state_of(house, one) for one in (shown, mailed)} == {S.RECALLED}
+    await all_accounted(house)
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_a_policy_that_names_no_one_or_the_person_is_refused_and_who_vanished_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = Attended(world)
+    for who, code in (("Nobody", "unknown_person"), ("Owner", "same_person")):
+        wrong = parse_policy({"escalation": [{"after_seconds": 60, "person": who}]})
+        for act in (house.attention.set_policy, house.attention.preview):
+            with pytest.raises(ValidationError) as refused:
+                await act("owner", wrong)
+            assert [(one.field, one.code) for one in refused.value.fields] == [("escalation.0.person", code)]
+    await house.attention.set_policy("owner", parse_policy({"escalation": [{"after_seconds": 60, "person": "Ann"}]}))
+    now = world.clock.now_us()
+    await house.attention.away("owner", Absence(start_us=now, end_us=now + seconds(HOUR), delegate="ann"))
+    assert await house.attention.missing_people() == ()
+    monkeypatch.delitem(PLACES, "ann")
+    assert [one.split(":")[0] for one in await house.attention.missing_people()] == [
+        "the policy of owner",
+        "the absence of owner",
+    ]
+
+
+@pytest.mark.requirement("attention:people-exist")
+async def test_people_of_a_rotation_are_known_by_their_ids(world: World) -> None:
+    house = Attended(world, {"escalation": [{"after_seconds": 60, "person": "duty"}]})
+    turns = Rotation(anchor=datetime(2026, 1, 1), zone="UTC", every_days=7, people=("ANN",))
+    house.attention.book.rotations = {"duty": turns}
+    await house.attention.book.refresh()
+    assert house.attention.book.policies.someone("duty", world.clock.now_us()) == "ann"

@@ -8,7 +8,7 @@ import pytest
 from tests.work.attention.sample import at
 
 from postroom.domain.errors import ValidationError
-from postroom.work.attention.rotation import on_duty, parse_rotation, rotation_mapping
+from postroom.work.attention.rotation import on_duty, parse_rotation
 
 WEEKLY = {"anchor": "2026-03-23T09:00", "zone": "Europe/Vienna", "every_days": 7, "people": ["ada", "grace"]}
 OVERRIDE = {"from": "2026-03-24T00:00:00Z", "until": "2026-03-25T00:00:00Z", "person": "eve"}
@@ -43,12 +43,6 @@ def test_a_handover_in_the_hour_that_is_not_happens_at_the_jump() -> None:
 
     assert on_duty(rotation, at("2026-03-29T01:59", "Europe/Vienna")) == "ada"
     assert on_duty(rotation, at("2026-03-29T03:00", "Europe/Vienna")) == "grace"
-
-
-def test_a_rotation_is_written_back() -> None:
-    rotation = parse_rotation({**WEEKLY, "overrides": [OVERRIDE]})
-
-    assert parse_rotation(rotation_mapping(rotation)) == rotation
 
 
 @pytest.mark.parametrize(

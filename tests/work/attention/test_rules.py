@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from tests.work.attention.sample import PERSON, book, notice
 
+from postroom.domain.attention import AttentionWish
+from postroom.work.attention.accepting import asks_for_more
 from postroom.work.attention.policy import Budget, Collecting
-from postroom.work.attention.rules import THREE_SLOTS, Rules, needs_row
+from postroom.work.attention.rules import THREE_SLOTS, Rules
 
 
 def rules(person: dict[str, Any] | None = None, household: dict[str, Any] | None = None) -> Rules:
@@ -75,7 +77,7 @@ def test_what_is_mandatory_in_the_household_is_so_for_everyone() -> None:
 
 @pytest.mark.requirement("attention:neutral-by-default")
 def test_without_any_policy_a_notice_needs_no_row() -> None:
-    assert not needs_row(book(), notice("n", "09:00"))
-    assert needs_row(book({}), notice("n", "09:00"))
-    assert needs_row(book(household={}), notice("n", "09:00"))
-    assert needs_row(book(), notice("n", "09:00", needs_ack=True))
+    assert book().neutral(PERSON) and not asks_for_more(AttentionWish(category="news"))
+    assert not book({}).neutral(PERSON)
+    assert not book(household={}).neutral(PERSON)
+    assert asks_for_more(AttentionWish(needs_ack=True))

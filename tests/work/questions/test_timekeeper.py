@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.work.questions.asking_office import CHANNELS, HEALTH, Office, opened_office
@@ -12,10 +14,14 @@ from tests.work.questions.card_post import CardPost
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import seconds
 from postroom.system.signal import Signal
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.policy_request import parse_policy
+from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.cards import CardMaker
 from postroom.work.questions.presenter import Presenter
 from postroom.work.questions.questions import Questions
 from postroom.work.questions.timekeeper import LOOK_SECONDS, Timekeeper
+from postroom.world.store.attention.attention import StoredNotices
 
 
 @pytest.fixture
@@ -24,8 +30,29 @@ async def office(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
         yield one
 
 
-def keeper(office: Office, post: CardPost, questions: Questions | None = None) -> Timekeeper:
+def quiet_times(office: Office, **written: Any) -> QuestionTimes:
+    """It is midnight, and quiet for everybody until ten past."""
+    policy = parse_policy({"zone": "UTC", "quiet_hours": [{"from": "22:00", "until": "00:10"}], **written})
+    store = StoredNotices(office.database)
+    return QuestionTimes(book=NoticeBook(store=store, people=Nobody(), clock=office.clock, household=policy))
+
+
+class Nobody:
+    async def owner(self) -> str | None:
+        return None
+
+    async def at(self, channel: str, address: str) -> str | None:
+        return None
+
+    async def called(self, name: str) -> str | None:
+        return None
+
+
+def keeper(
+    office: Office, post: CardPost, questions: Questions | None = None, times: QuestionTimes | None = None
+) -> Timekeeper:
     return Timekeeper(
+        times=times,
         questions=questions or office.asking.questions,
         store=office.store,
         shown=office.presentations,
@@ -106,3 +133,65 @@ async def test_a_question_ends_with_its_default_only_after_what_was_sent_has_bee
     ended = (await office.asking.wait(HEALTH, ask_id=view.question.id, wait_seconds=0)).question
     assert ended.status is QuestionStatus.EXPIRED
     assert ended.answer is not None and ended.answer.value == "no"
+
+
+@pytest.mark.requirement("attention:questions-wait")
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_a_reminder_that_falls_into_quiet_hours_comes_when_they_end(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    async with opened_office(kind, tmp_path, request) as office:
+        post = CardPost()
+        await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=3600)
+        await present(office, post)
+        times = keeper(office, post, times=quiet_times(office))  # the policy came after the question
+        office.clock.jump(60)
+        await times.look()
+        office.clock.jump(539)
+        await times.look()
+        assert len(post.sent) == 1
+        office.clock.jump(1)
+        for _ in range(2):
+            await times.look()
+        assert len(post.sent) == 2 and "still waits" in post.sent[-1].message
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_the_time_to_remind_and_to_escalate_does_not_run_while_no_one_was_shown_it(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office)
+    quiet = replace(office, asking=replace(office.asking, times=times))
+    asked = {"remind_after_seconds": 60, "escalate_to": "owner", "escalate_after_seconds": 120, "deadline_seconds": 600}
+    view = await quiet.ask(to="anna", **asked)
+    question = view.question
+    minutes = [question.remind_after_seconds, question.escalate_after_seconds]
+    assert minutes == [660, 720]
+    assert question.expires_at_us == office.clock.now_us() + seconds(1200)
+    office.clock.jump(600)
+    await present(office, post)
+    office.clock.jump(60)
+    await keeper(office, post, times=times).look()
+    assert ["still waits" in one.message for one in post.sent] == [False, True]
+    office.clock.jump(60)
+    await keeper(office, post, times=times).look()
+    escalated = await office.store.get(question.id)
+    assert escalated is not None and [one.id for one in escalated.people] == ["anna", "owner"]
+
+
+@pytest.mark.requirement("attention:questions-wait")
+async def test_a_reminder_passes_through_quiet_hours_when_the_policy_lets_its_urgency_pass(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office, let_pass=["time_sensitive"])
+    await office.ask(to="anna", remind_after_seconds=60, deadline_seconds=3600, urgency="time_sensitive")
+    await present(office, post)
+    office.clock.jump(60)
+    await keeper(office, post, times=times).look()
+    assert len(post.sent) == 2
+
+
+async def test_a_question_is_not_escalated_while_it_is_quiet_for_all_who_are_asked(office: Office) -> None:
+    post, times = CardPost(), quiet_times(office)
+    view = await office.ask(to="anna", escalate_to="owner", escalate_after_seconds=60, deadline_seconds=3600)
+    for jump, people in ((60, ["anna"]), (540, ["anna", "owner"])):
+        office.clock.jump(jump)
+        await keeper(office, post, times=times).look()
+        question = await office.store.get(view.question.id)
+        assert question is not None and [one.id for one in question.people] == people

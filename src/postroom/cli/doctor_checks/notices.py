@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom.app.attention import unaccounted_notices
+from postroom.app.attention import attention_findings
 from postroom.cli.doctor_checks.finding import Finding
 from postroom.system.settings import Settings, SettingsError
 
@@ -11,15 +11,25 @@ _MOST_NAMED = 5
 
 async def look_at_notices(settings: Settings) -> list[Finding]:
     try:
-        broken = await unaccounted_notices(settings)
+        found = await attention_findings(settings)
     except SettingsError as error:
         return [Finding("attention", False, str(error), "mend the section [attention] of the settings file")]
     except Exception:  # a database that cannot be read is another finding's business
         return []
-    if broken is None:
+    if found is None:
         return []
+    return [_accounted(found.unaccounted), *_missing(found.missing)]
+
+
+def _accounted(broken: tuple[str, ...]) -> Finding:
     if not broken:
-        return [Finding("attention", True, "every notice is accounted for")]
+        return Finding("attention", True, "every notice is accounted for")
     named = "; ".join(broken[:_MOST_NAMED])
     advice = "tell the authors, with what `postroom why` says of the notice"
-    return [Finding("attention", False, f"{len(broken)} notices are not accounted for: {named}", advice)]
+    return Finding("attention", False, f"{len(broken)} notices are not accounted for: {named}", advice)
+
+
+def _missing(missing: tuple[str, ...]) -> list[Finding]:
+    advice = "add the person again, or name another in the settings or with `postroom attention set`"
+    named = "; ".join(missing[:_MOST_NAMED])
+    return [Finding("attention", False, f"policies name people who are not there: {named}", advice)] if missing else []

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from postroom.domain.attention_wish import MAX_NAME_CHARACTERS
 from postroom.domain.fields import Fields
 from postroom.domain.time import parse_text, seconds
 
@@ -40,6 +41,14 @@ def read_snooze(payload: object, now_us: int) -> int:
     until_us = _until(given, now_us, LONGEST_SNOOZE)
     given.finish()
     return until_us
+
+
+def read_key(payload: object) -> str:
+    given = Fields(payload, whole="body")
+    given.refuse_unknown(("key",))
+    key = given.text("key", maximum=MAX_NAME_CHARACTERS)
+    given.finish()
+    return key
 
 
 def read_mute(payload: object, now_us: int) -> MuteCall:

@@ -51,6 +51,11 @@ class WholeNoticeAnswer(BaseModel):
     notice: WholeNoticeBody
 
 
+class NoticesAnswer(BaseModel):
+    ok: bool
+    notices: list[NoticeBody]
+
+
 class NoticePage(BaseModel):
     ok: bool
     notices: list[NoticeBody]

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Query, Request
 from postroom.domain.errors import Code, FieldError, Refused, ValidationError
 from postroom.doors.attention import models, schemas
 from postroom.doors.attention.acts import AttentionActs
+from postroom.doors.attention.arguments import read_key
 from postroom.doors.guard.depends import Caller
 from postroom.doors.guard.json_door import JsonRoute, failures
 
@@ -89,6 +90,16 @@ def _add_acting(router: APIRouter, acts: AttentionActs) -> None:
     async def withdraw(request: Request, notice_id: NoticeId, caller: Caller) -> models.NoticeAnswer:
         nothing_but(await read_body(request))
         return _answer(await acts.withdraw(caller, notice_id))
+
+    @router.post(
+        "/v1/notices/withdraw",
+        operation_id="withdrawNotices",
+        summary="Take back all that you sent with `supersedes` = `key`, also what has not come yet",
+        openapi_extra=schemas.body(schemas.WITHDRAW),
+    )
+    async def withdraw_key(request: Request, caller: Caller) -> models.NoticesAnswer:
+        found = await acts.withdraw_key(caller, read_key(await read_body(request)))
+        return models.NoticesAnswer(ok=True, notices=found)  # type: ignore[arg-type]
 
 
 async def read_body(request: Request) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from postroom.domain.attention import URGENCIES
+from postroom.domain.attention_wish import MAX_NAME_CHARACTERS
 from postroom.doors.attention.arguments import LONGEST_MUTE, LONGEST_SNOOZE, MINUTE, UNTIL_UNMUTED
 from postroom.work.attention.policy import DAYS, Preset
 
@@ -34,6 +35,7 @@ def _length(most: int) -> dict[str, Any]:
 
 _WHAT: Final = dict.fromkeys(("agent", "thread", "category"), _TEXT)
 
+WITHDRAW: Final = _object(("key",), key={**_TEXT, "maxLength": MAX_NAME_CHARACTERS})
 SNOOZE: Final = _object(until=_UNTIL, for_seconds=_length(LONGEST_SNOOZE))
 MUTE: Final = _object(
     **_WHAT,

@@ -16,7 +16,6 @@ from postroom.doors.console.attention_times import end_of_today, later, this_eve
 from postroom.doors.console.attention_words import CELL_WORDS, local_time
 from postroom.doors.console.visit import Visit
 from postroom.work.attention.attention import Attention
-from postroom.work.attention.story import story
 from postroom.work.attention.views import NoticeView
 
 _LONGEST_ID: Final = 255
@@ -40,7 +39,7 @@ class NoticePages:
             about=notice,
             created=local_time(notice.created_us, whose.zone),
             cell=CELL_WORDS[view.cell],
-            story=story_lines(view, await story(self.attention.book, view), names, whose.zone),
+            story=story_lines(view, await self.attention.reading.story(view), names, whose.zone),
             coming=[coming(item, names, whose.zone, notice) for item in plan],
             evening=evening is not None,
             may_withdraw=visit.principal.is_owner,

@@ -26,6 +26,7 @@ _RECEIPTS = {
     fact.SendOutcome.OK: ("Arrived", "good"),
     fact.SendOutcome.FAILED: ("The delivery failed", "bad"),
     fact.SendOutcome.UNCERTAIN: ("It may have arrived", "warn"),
+    fact.SendOutcome.WITHDRAWN: ("Withdrawn before it was sent", "plain"),
 }
 
 
@@ -158,6 +159,8 @@ def _happened(event: fact.Fact, names: Mapping[str, str], zone: str) -> tuple[st
             return f"Put off {until}", "ask", []
         case fact.Withdrawn():
             return "Taken back", "plain", []
+        case fact.MayArriveTwice():
+            return f"It may arrive twice on {event.channel}: it was being sent there already", "warn", []
         case fact.Updated():
             return "Its agent changed the text", "plain", []
         case fact.Read():

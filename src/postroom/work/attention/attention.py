@@ -15,6 +15,7 @@ from postroom.domain.time import seconds
 from postroom.work.attention.absence import Absence
 from postroom.work.attention.considering import Considering
 from postroom.work.attention.facts import Acked, AwaySet, Fact, Muted, PolicyChanged, Snoozed, Unmuted, Withdrawn
+from postroom.work.attention.named_people import in_absences, in_policy, in_rotations, missing
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.plan import PlanItem
 from postroom.work.attention.policy import Policy, policy_hash
@@ -79,7 +80,8 @@ class Attention:
             row = await self._found(notice_id)
             if row.agent != agent:
                 raise _not_found()
-            await self._tell(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), row)
+            wanted = Wanted(notices=(row.id,))
+            await self._change(row.person, lambda at: Withdrawn(at_us=at, agent=agent, notice=row.id), wanted)
             return (await self.reading.view(await self._found(notice_id)),)
         return await self._withdraw_key(agent, key or "")
 
@@ -155,17 +157,39 @@ class Attention:
 
     async def set_policy(self, person: str, policy: Policy | None) -> str:
         """Judges every open notice anew in the same transaction; returns the new hash. None: the household's alone."""
-        named = await self.book.by_id(policy) if policy is not None else None
+        named = await self._checked(person, policy) if policy is not None else None
         await self._change(person, lambda at: PolicyChanged(at_us=at, policy=named))
         await self.book.refresh()
         return policy_hash(self.book.policies.household, named)
+
+    async def _checked(self, person: str, policy: Policy) -> Policy:
+        """With people by their ids; raises ValidationError for who is not there, and for a step back to the person."""
+        wrong = await missing(self.book.people, in_policy(policy, self.book.rotations))
+        named = await self.book.by_id(policy)
+        own = [n for n, step in enumerate(named.escalation or ()) if step.person == person]
+        said = "is the person whose policy this is"
+        wrong += [FieldError(f"escalation.{n}.person", said, "same_person") for n in own]
+        if wrong:
+            raise ValidationError.of(wrong)
+        return named
+
+    async def missing_people(self) -> tuple[str, ...]:
+        """Whom a policy, a rotation or an absence names and who is not there, such as who was removed since."""
+        await self.book.refresh()
+        named = [*in_policy(self.book.household, self.book.rotations, "attention.")]
+        named += in_rotations(self.book.rotations, "attention.rotations.")
+        for person in sorted(self.book.known):
+            path = f"the policy of {person}: "
+            named += in_policy(self.book.policies.people.get(person), self.book.rotations, path)
+            named += in_absences(await self.absences(person), f"the absence of {person}: ")
+        return tuple(f"{one.field}: {one.error}" for one in await missing(self.book.people, named))
 
     async def preview(self, person: str, policy: Policy | None) -> tuple[str, ...]:
         """In words, what this policy would have changed over the last week."""
         return (await self.simulate(person, policy, self.book.clock.now_us() - WEEK_US)).words
 
     async def simulate(self, person: str, policy: Policy | None, since_us: int) -> Comparison:
-        named = await self.book.by_id(policy) if policy is not None else None
+        named = await self._checked(person, policy) if policy is not None else None
         return await self.reading.compare(person, named, since_us)
 
     async def figures(self, person: str | None = None) -> AttentionFigures:
@@ -192,9 +216,6 @@ class Attention:
 
         await self.book.change(row.person, facts, wanted=Wanted(notices=(row.id,)))
         return await self.reading.view(await self._found(row.id))
-
-    async def _tell(self, person: str, fact: Callable[[int], Fact], row: NoticeRow) -> None:
-        await self._change(person, fact, Wanted(notices=(row.id,)))
 
     async def _change(self, person: str, fact: Callable[[int], Fact], wanted: Wanted | None = None) -> None:
         if wanted is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from postroom.domain.delivery import Status
@@ -12,33 +12,56 @@ from postroom.domain.notice_rows import SendRow, SettledSend, Wanted
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.time import seconds
-from postroom.work.attention.codec import decoded
-from postroom.work.attention.facts import ApprovalAsked, ApprovalGiven, Fact, ReceiptIn, Returned, SendOutcome
+from postroom.work.attention import receipts
+from postroom.work.attention.codec import decoded, encoded
+from postroom.work.attention.facts import Fact, SendOutcome
 from postroom.work.attention.notice_book import NoticeBook
-from postroom.work.attention.ports import SendQueue, WayOut
-from postroom.work.attention.state import SendKind
+from postroom.work.attention.ports import Amends, SendQueue, WayOut
+from postroom.work.attention.state import NoticeSend
 from postroom.work.attention.turn import Turn
 
 LEASE_SECONDS: Final = 15.0  # handing over twice does no harm, so it need not outlast the longest wait
 _AGAIN_SECONDS: Final = 60.0
-Recall = Callable[[str], Awaitable[None]]
+_AT_A_TIME: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carrier:
-    """`recall`: takes a delivery back that is not being sent yet; None where that cannot be done."""
+    """The one way out of attention; `amends` changes what has been handed over already."""
 
     book: NoticeBook
     queue: SendQueue
     way_out: WayOut
-    recall: Recall | None = None
+    amends: Amends
+
+    async def carry(self, row: SendRow) -> None:
+        """What was overtaken by another way before it was handed over is not handed over any more."""
+        if decoded(NoticeSend, row.send).replaced:
+            await self._overtaken(row)
+        else:
+            await self.hand_over(row, 0)
 
     async def hand_over(self, row: SendRow, wait_seconds: float) -> Outcome:
         """The send's key is the delivery's key: a second time finds the first one's delivery."""
-        outgoing = decoded(Outgoing, row.outgoing)
-        outcome = await self.way_out.submit(outgoing, request_id=row.request_id, wait_seconds=wait_seconds)
+        outcome = await self.submitted(row, wait_seconds)
         await self._note(row, outcome)
         return outcome
+
+    async def submitted(self, row: SendRow, wait_seconds: float) -> Outcome:
+        """By changing what has arrived, where that can be done; else as a message of its own."""
+        outgoing, request_id = decoded(Outgoing, row.outgoing), row.request_id
+        if outgoing.revises is not None:
+            amended = await self.amends.amend(outgoing, request_id=request_id, wait_seconds=wait_seconds)
+            if amended is not None:
+                return amended
+        return await self.way_out.submit(anew(outgoing), request_id=request_id, wait_seconds=wait_seconds)
+
+    async def _overtaken(self, row: SendRow) -> None:
+        found = await self.amends.under(decoded(Outgoing, row.outgoing))
+        if found is not None:
+            await self.queue.handed_over(row.key, row.fence, found)
+        else:
+            await self._tell(row.person, row.key, lambda turn: [receipts.of(turn, row.key, SendOutcome.WITHDRAWN)])
 
     async def _note(self, row: SendRow, outcome: Outcome) -> None:
         if outcome.delivery_id is None:
@@ -46,7 +69,7 @@ class Carrier:
             return
         await self.queue.handed_over(row.key, row.fence, outcome.delivery_id)
         if outcome.delivery_status is Status.DELIVERED:
-            await self._tell(row.person, row.key, lambda turn: [_arrived(turn, row.key)])
+            await self._tell(row.person, row.key, lambda turn: [receipts.of(turn, row.key, SendOutcome.OK)])
 
     async def _not_stored(self, row: SendRow, outcome: Outcome) -> None:
         """What the store could not take is tried again when the lease ends; what is refused for now is held."""
@@ -54,72 +77,41 @@ class Carrier:
         if error is None or isinstance(error, StoreUnavailable):
             return
         if not outcome.retryable:
-            await self._tell(row.person, row.key, lambda turn: [_failed(turn, row.key)])
+            await self._tell(row.person, row.key, lambda turn: [receipts.of(turn, row.key, SendOutcome.FAILED)])
             return
         pause = seconds(error.retry_after_seconds or _AGAIN_SECONDS)
-        await self._tell(row.person, row.key, lambda turn: [_returned(turn, row.key, turn.moment_us + pause)])
+        await self._tell(row.person, row.key, lambda turn: [receipts.returned(turn, row.key, turn.moment_us + pause)])
 
     async def settle(self, ended: Sequence[SettledSend]) -> None:
-        """Receipts of deliveries that ended later."""
-        for person in dict.fromkeys(one.person for one in ended):
-            mine = [one for one in ended if one.person == person]
+        """Receipts of deliveries that ended later; what could not be changed where it stands is sent as a message."""
+        refused = {one.key: outgoing for one in ended if (outgoing := _not_amended(one)) is not None}
+        for one in ended:
+            if one.key in refused:
+                await self.queue.send_anew(one.key, one.delivery_id, encoded(anew(refused[one.key])))
+        rest = [one for one in ended if one.key not in refused]
+        for person in dict.fromkeys(one.person for one in rest):
+            mine = [one for one in rest if one.person == person]
             keys = tuple(one.key for one in mine)
-            await self.book.change(person, _Receipts(mine), wanted=Wanted(sends=keys))
+            await self.book.change(person, receipts.Receipts(mine), wanted=Wanted(sends=keys))
 
-    async def take_back(self, turn: Turn) -> None:
-        """What another way was chosen for; what is being sent already stays, and its receipt counts."""
-        replaced = [one.replaces for one in turn.decisions if one.replaces is not None]
-        if self.recall is None or not replaced:
-            return
-        for row in await self.book.store.sends(replaced):
-            if row.delivery_id is not None:
-                await self.recall(row.delivery_id)
+    async def take_back(self) -> None:
+        """What another way was chosen for. Asked every round, so that dying in between only puts it off."""
+        for row in await self.queue.replaced(_AT_A_TIME):
+            taken = await self.amends.take_back(row.delivery_id or "")
+            if not taken and not decoded(NoticeSend, row.send).twice:
+                await self._tell(row.person, row.key, receipts.Twice(row.key))
 
     async def _tell(self, person: str, key: str, facts: Callable[[Turn], Iterable[Fact]]) -> None:
-        turn = await self.book.change(person, facts, wanted=Wanted(sends=(key,)))
-        await self.take_back(turn)
+        await self.book.change(person, facts, wanted=Wanted(sends=(key,)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Receipts:
-    ended: Sequence[SettledSend]
-
-    def __call__(self, turn: Turn) -> Iterable[Fact]:
-        for one in self.ended:
-            yield from _receipt(turn, one)
+def anew(outgoing: Outgoing) -> Outgoing:
+    """As a message of its own."""
+    return replace(outgoing, revises=None, deletes=False) if outgoing.revises is not None else outgoing
 
 
-def _receipt(turn: Turn, one: SettledSend) -> Iterable[Fact]:
-    if one.status is Status.DELIVERED:
-        yield _arrived(turn, one.key)
-    elif one.uncertain:
-        yield ReceiptIn(at_us=turn.moment_us, send=one.key, outcome=SendOutcome.UNCERTAIN)
-    elif one.refused and _is_first(turn, one.key):
-        yield from _not_approved(turn, one.key)
-    else:
-        yield _failed(turn, one.key)
-
-
-def _not_approved(turn: Turn, key: str) -> Iterable[Fact]:
-    """It was never handed over, a person was asked, and said no: it takes no other way."""
-    yield _returned(turn, key, turn.moment_us)
-    for name in turn.state.sends[key].notices:
-        yield ApprovalAsked(at_us=turn.moment_us, notice=name)
-        yield ApprovalGiven(at_us=turn.moment_us, notice=name, approved=False)
-
-
-def _is_first(turn: Turn, key: str) -> bool:
-    send = turn.state.sends.get(key)
-    return send is not None and send.kind in (SendKind.NOTICE, SendKind.DIGEST)
-
-
-def _arrived(turn: Turn, key: str) -> Fact:
-    return ReceiptIn(at_us=turn.moment_us, send=key, outcome=SendOutcome.OK)
-
-
-def _failed(turn: Turn, key: str) -> Fact:
-    return ReceiptIn(at_us=turn.moment_us, send=key, outcome=SendOutcome.FAILED)
-
-
-def _returned(turn: Turn, key: str, until_us: int) -> Fact:
-    return Returned(at_us=turn.moment_us, send=key, until_us=until_us)
+def _not_amended(one: SettledSend) -> Outgoing | None:
+    if one.status is Status.DELIVERED or one.uncertain or one.refused or one.withdrawn:
+        return None
+    outgoing = decoded(Outgoing, one.outgoing)
+    return outgoing if outgoing.revises is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from postroom.domain.attention import Because
@@ -70,12 +70,19 @@ def the_log_is_the_state(state: AttentionState, events: Events, start: Attention
 
 def every_open_notice_has_a_next(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
     """L5. Nothing is due, everything open has a next moment or waits for something outside, and not for too long."""
+    return nothing_is_due(state, book, now_us) + none_is_stuck(state, book, now_us)
+
+
+def nothing_is_due(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+    """L5, right after a decision."""
     due, _ = decide(state, book, now_us)
-    late = [f"L5 {one.kind} of {one.notice} is due and not done" for one in due]
+    return [f"L5 {one.kind} of {one.notice} is due and not done" for one in due]
+
+
+def none_is_stuck(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+    """L5, without what is due: between its moment and the next round of the loop something always is."""
     standings = [one for one in state.in_order() if one.state in OPEN]
-    return late + [
-        f"L5 {one.notice.id} {problem}" for one in standings if (problem := _stuck(state, book, one, now_us))
-    ]
+    return [f"L5 {one.notice.id} {problem}" for one in standings if (problem := _stuck(state, book, one, now_us))]
 
 
 def _stuck(state: AttentionState, book: PolicyBook, standing: Standing, now_us: int) -> str | None:
@@ -124,14 +131,24 @@ def unaccounted(
 ) -> list[str]:
     """Everything that breaks a law; it must be empty."""
     log = list(events)
+    late = nothing_is_due(state, book, now_us)
+    return kept(state, book, log, start, now_us) + the_log_is_the_state(state, log, start) + late
+
+
+def kept(
+    state: AttentionState, book: PolicyBook, log: Sequence[Fact | Decision], start: AttentionState, now_us: int
+) -> list[str]:
+    """The same of what is on disk, where a log may have lost its beginning and something may be due just now."""
     accepted = [*start.notices, *(event.notice.id for event in log if isinstance(event, NoticeAccepted))]
-    laws: list[Callable[[], list[str]]] = [
-        lambda: every_notice_in_one_cell(state, accepted),
-        lambda: every_send_has_one_cause(event for event in log if isinstance(event, Decision)),
-        lambda: in_one_digest_at_most(state),
-        lambda: the_log_is_the_state(state, log, start),
-        lambda: every_open_notice_has_a_next(state, book, now_us),
-        lambda: nothing_after_the_answer(log),
-        lambda: receipts_are_what_was_sent(state),
+    return [
+        *every_notice_in_one_cell(state, accepted),
+        *every_send_has_one_cause(event for event in log if isinstance(event, Decision)),
+        *nothing_after_the_answer(log),
+        *present(state, book, now_us),
     ]
-    return [problem for law in laws for problem in law()]
+
+
+def present(state: AttentionState, book: PolicyBook, now_us: int) -> list[str]:
+    """Those that need no log."""
+    stuck = none_is_stuck(state, book, now_us)
+    return in_one_digest_at_most(state) + receipts_are_what_was_sent(state) + stuck

@@ -95,7 +95,6 @@ class Considering:
             return None
         if any(one.send for one in turn.decisions if one.notice != name):
             self.book.woken.ring()
-        await self.carrier.take_back(turn)
         return await self._answer(turn.state.notices[name], sent, request_id, wait_seconds)
 
     def _step(self, turn: Turn, new: NewNotice) -> NoticeChanges:
@@ -131,10 +130,7 @@ class Considering:
         (send,) = await self.book.store.sends([standing.send])
         if send.delivery_id is None and send.lease_us is not None:
             return _on_its_way(standing, request_id)
-        outcome = await self.carrier.way_out.submit(
-            decoded(Outgoing, send.outgoing), request_id=send.request_id, wait_seconds=wait_seconds
-        )
-        return self._of(standing, outcome, request_id)
+        return self._of(standing, await self.carrier.submitted(send, wait_seconds), request_id)
 
 
 def _is_own(outgoing: Outgoing) -> bool:

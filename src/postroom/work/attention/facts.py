@@ -14,6 +14,7 @@ class SendOutcome(StrEnum):
     OK = "ok"
     FAILED = "failed"  # finally
     UNCERTAIN = "uncertain"  # it may have arrived; counted as sent, and marked
+    WITHDRAWN = "withdrawn"  # taken back before it was sent, because another way was chosen
 
 
 @record
@@ -111,6 +112,16 @@ class Returned:
 
 
 @record
+class MayArriveTwice:
+    """Another way was chosen for it while `channel` was sending it already: that one could not be taken back."""
+
+    at_us: int
+    notice: str
+    send: str
+    channel: str
+
+
+@record
 class ChannelDown:
     at_us: int
     channel: str
@@ -155,6 +166,7 @@ Fact = (
     | AwaySet
     | ReceiptIn
     | Returned
+    | MayArriveTwice
     | ChannelDown
     | ChannelUp
     | Read

@@ -12,7 +12,7 @@ from postroom.domain.time import seconds
 from postroom.work.attention import facts as fact
 from postroom.work.attention.decisions import Decision
 from postroom.work.attention.fold_decision import fold_decision
-from postroom.work.attention.fold_receipt import fold_receipt, fold_return
+from postroom.work.attention.fold_receipt import fold_receipt, fold_return, fold_twice
 from postroom.work.attention.state import AttentionState, Silence, Standing
 
 TOMBSTONE_US: Final = seconds(72 * 3600)
@@ -40,6 +40,8 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
             return fold_receipt(state, event)
         case fact.Returned():
             return fold_return(state, event)
+        case fact.MayArriveTwice():
+            return fold_twice(state, event)
         case fact.ChannelDown():
             return replace(state, down={event.channel: event.at_us, **state.down})
         case fact.ChannelUp():

@@ -8,7 +8,7 @@ from typing import Any
 from postroom.domain.attention import Because, HoldReason
 from postroom.domain.notice_states import NoticeMove, NoticeState, moved
 from postroom.domain.time import seconds
-from postroom.work.attention.facts import ReceiptIn, Returned, SendOutcome
+from postroom.work.attention.facts import MayArriveTwice, ReceiptIn, Returned, SendOutcome
 from postroom.work.attention.state import AttentionState, NoticeSend, SendKind, Standing
 
 RETRY_US = seconds(60)
@@ -26,7 +26,7 @@ def fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
 
 def _received(standing: Standing, send: NoticeSend) -> Standing:
     changes: dict[str, Any] = {}
-    if send.outcome is not SendOutcome.FAILED:
+    if send.outcome in (SendOutcome.OK, SendOutcome.UNCERTAIN):
         changes |= _arrived(standing, send)
     if send.key in (standing.step_send, standing.repeat_send) and standing.first_us is not None:
         changes["last_us"] = send.receipt_us
@@ -59,6 +59,18 @@ def fold_return(state: AttentionState, event: Returned) -> AttentionState:
     back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
     returned = replace(send, returned=True)
     return replace(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
+
+
+def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
+    send, standing = state.sends.get(event.send), state.notices.get(event.notice)
+    if send is None or standing is None:
+        return state
+    marked = {event.notice: replace(standing, uncertain=True)}
+    return replace(
+        state,
+        sends={**state.sends, send.key: replace(send, twice=True)},
+        notices={**state.notices, **marked},
+    )
 
 
 def _on_its_way(standing: Standing) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 
 from postroom.domain.attention import Because
 from postroom.domain.delivery import Format
+from postroom.domain.ids import DeliveryId
 from postroom.domain.outgoing import Outgoing
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.digest import SHOWN, SHOWN_BY_MAIL, Digest, render
@@ -17,9 +18,20 @@ ORIGIN: Final = "attention"  # in whose name several agents speak at once
 _MAIL: Final = "email"
 
 
-def frozen_message(state: AttentionState, decision: Decision, messages: Mapping[str, Outgoing]) -> Outgoing:
-    """Under the send's own key, so that the ledger keeps one delivery however often it is handed over."""
+def frozen_message(
+    state: AttentionState,
+    decision: Decision,
+    messages: Mapping[str, Outgoing],
+    revises: DeliveryId | None = None,
+) -> Outgoing:
+    """
+    Under the send's own key, so that the ledger keeps one delivery however often it is handed over.
+
+    `revises`: the delivery it changes where the channel can; files and buttons need a message of their own.
+    """
     message = _message(state, decision, messages[decision.notice])
+    if revises is not None and not message.attachments and message.markup is None:
+        message = replace(message, revises=revises, deletes=_is_recall(decision))
     return replace(message, idempotency_key=decision.send, released=True, wish=None)
 
 
@@ -43,9 +55,13 @@ def _placed(state: AttentionState, decision: Decision, asked: Outgoing) -> Outgo
 
 
 def _corrected(state: AttentionState, decision: Decision, placed: Outgoing) -> Outgoing:
-    withdrawn = any(one.reason is Because.WITHDRAWN for one in decision.reasons)
-    text = f"{'Withdrawn' if withdrawn else 'Corrected'}: {state.notices[decision.notice].notice.text}"
+    words = "Withdrawn" if _is_recall(decision) else "Corrected"
+    text = f"{words}: {state.notices[decision.notice].notice.text}"
     return replace(placed, message=text, format=Format.PLAIN, attachments=(), markup=None)
+
+
+def _is_recall(decision: Decision) -> bool:
+    return decision.kind is DecisionKind.CORRECT and any(one.reason is Because.WITHDRAWN for one in decision.reasons)
 
 
 def _digest(digest: Digest) -> Outgoing:

@@ -45,6 +45,7 @@ class Keeper:
         await self._hear_of_channels()
         await self._receipts()
         await self._judge_who_is_due()
+        await self.carrier.take_back()
         more = await self._hand_over()
         return self.book.clock.now_us() if more else await self._next()
 
@@ -74,8 +75,7 @@ class Keeper:
             await self._judge(person)
 
     async def _judge(self, person: str) -> None:
-        turn = await self.book.change(person, lambda _: ())
-        await self.carrier.take_back(turn)
+        await self.book.change(person, lambda _: ())
 
     async def _hand_over(self) -> bool:
         """Whether there may be more to hand over."""
@@ -88,6 +88,6 @@ class Keeper:
     async def _carry(self, row: SendRow) -> None:
         """One that fails comes back when its lease has run out, and holds up no other."""
         try:
-            await self.carrier.hand_over(row, 0)
+            await self.carrier.carry(row)
         except PostroomError as error:
             _log.warning("attention.not_handed_over", error=type(error).__name__)

@@ -38,7 +38,7 @@ class NoticeBook:
     known: frozenset[str] = field(init=False, default=frozenset())  # people with a row
     _read: dict[str, tuple[str | None, Policy | None]] = field(init=False, default_factory=dict)
     _read_us: int = field(init=False, default=-_FRESH_US)
-    _steps: dict[str, str] = field(init=False, default_factory=dict)
+    _ids: dict[str, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.policies = PolicyBook(household=self.household, rotations=self.rotations)
@@ -58,13 +58,10 @@ class NoticeBook:
         self._read_us = self.clock.now_us()
         self._read = {name: self._reading(name, text) for name, text in texts.items()}
         people = {name: policy for name, (_, policy) in self._read.items() if policy is not None}
-        household = await self._by_id(self.household) if self.household is not None else None
-        self.policies = PolicyBook(household=household, people=people, rotations=self.rotations)
+        household = await self.by_id(self.household) if self.household is not None else None
+        rotations = {name: await self._rotation(one) for name, one in self.rotations.items()}
+        self.policies = PolicyBook(household=household, people=people, rotations=rotations)
         self.known = frozenset(texts)
-
-    async def by_id(self, policy: Policy) -> Policy:
-        """Escalations name people as one calls them; here they are known by their ids."""
-        return await self._by_id(policy)
 
     async def change(
         self,
@@ -113,7 +110,8 @@ class NoticeBook:
         before = self._read.get(name)
         return before if before is not None and before[0] == text else (text, read_policy(text))
 
-    async def _by_id(self, policy: Policy) -> Policy:
+    async def by_id(self, policy: Policy) -> Policy:
+        """Escalations name people as one calls them; here they are known by their ids."""
         if policy.escalation is None:
             return policy
         return replace(policy, escalation=tuple([await self._step(one) for one in policy.escalation]))
@@ -121,8 +119,18 @@ class NoticeBook:
     async def _step(self, step: EscalationStep) -> EscalationStep:
         if step.person is None or step.person in self.rotations:
             return step
-        found = self._steps.get(step.person) or await self.people.called(step.person)
-        if found is None:
-            return step
-        self._steps[step.person] = found
-        return replace(step, person=found)
+        return replace(step, person=await self._id(step.person))
+
+    async def _rotation(self, rotation: Rotation) -> Rotation:
+        overrides = [(start, end, await self._id(person)) for start, end, person in rotation.overrides]
+        people = [await self._id(person) for person in rotation.people]
+        return replace(rotation, people=tuple(people), overrides=tuple(overrides))
+
+    async def _id(self, name: str) -> str:
+        """Who is not there any more keeps the name; the doctor says so."""
+        if name not in self._ids:
+            found = await self.people.called(name)
+            if found is None:
+                return name
+            self._ids[name] = found
+        return self._ids[name]

@@ -73,6 +73,14 @@ class SendQueue(Protocol):
         """False when the fence has moved on; the delivery is the same one then."""
         ...
 
+    async def replaced(self, limit: int) -> Sequence[SendRow]:
+        """Those another way was chosen for, whose deliveries have not ended."""
+        ...
+
+    async def send_anew(self, key: str, delivery_id: str, outgoing: str) -> None:
+        """Its delivery ended without having arrived: it is handed over again, as this."""
+        ...
+
     async def settled(self, limit: int) -> Sequence[SettledSend]:
         """Sends without a receipt whose deliveries have ended."""
         ...
@@ -80,6 +88,22 @@ class SendQueue(Protocol):
 
 class WayOut(Protocol):
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome: ...
+
+
+class Amends(Protocol):
+    """What was handed over before, as far as that can still be changed."""
+
+    async def under(self, outgoing: Outgoing) -> str | None:
+        """The delivery that has the key of this message already."""
+        ...
+
+    async def take_back(self, delivery_id: str) -> bool:
+        """Withdraws what is not being sent yet; False: it is being sent, or has arrived."""
+        ...
+
+    async def amend(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome | None:
+        """Edits or deletes what it `revises` where that stands; None where that cannot be done."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

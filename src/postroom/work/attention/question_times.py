@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from postroom.domain.attention import AcceptedNotice
 from postroom.domain.question import Urgency
-from postroom.work.attention.deadlines import open_deadline, shown_at
 from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.quiet import after_open_time
 from postroom.work.attention.rules import Rules
 
 
@@ -36,6 +36,18 @@ class QuestionTimes:
             return deadline_us
         rules = self.book.policies.rules(person)
         return open_deadline(rules, _capped(rules, person, asker, urgency), asked_us, deadline_us)
+
+
+def shown_at(rules: Rules, urgency: Urgency, now_us: int) -> int:
+    """Now, or when quiet hours end."""
+    return rules.quiet_until(urgency, now_us) or now_us
+
+
+def open_deadline(rules: Rules, urgency: Urgency, asked_us: int, deadline_us: int) -> int:
+    """The deadline, later by all the quiet time before it: it does not run out while the person is not shown it."""
+    if rules.passes(urgency):
+        return deadline_us
+    return after_open_time(rules.quiet_hours, rules.zone, asked_us, max(deadline_us - asked_us, 0))
 
 
 def _capped(rules: Rules, person: str, asker: str, urgency: Urgency) -> Urgency:

@@ -11,7 +11,7 @@ from postroom.work.attention import conservation
 from postroom.work.attention.codec import decoded
 from postroom.work.attention.decisions import Decision
 from postroom.work.attention.difference import difference
-from postroom.work.attention.facts import Fact, NoticeAccepted, PolicyChanged
+from postroom.work.attention.facts import Fact, PolicyChanged
 from postroom.work.attention.notice_book import NoticeBook
 from postroom.work.attention.plan import PlanItem, plan
 from postroom.work.attention.policy import Policy
@@ -31,14 +31,18 @@ class NoticeReading:
         return await self.view(row) if row is not None else None
 
     async def view(self, row: NoticeRow) -> NoticeView:
-        events = [event_of(one) for one in await self.book.store.log(row.person, notice=row.id)]
-        decisions = tuple(one for one in events if isinstance(one, Decision))
+        rows = await self.book.store.log(row.person, notice=row.id)
+        decisions = tuple(one for one in map(event_of, rows) if isinstance(one, Decision))
         sends = await self.book.store.sends({one.send for one in decisions if one.send is not None})
         return NoticeView(
             standing=decoded(Standing, row.standing),
             sends=tuple(SendView(send=decoded(NoticeSend, one.send), delivery_id=one.delivery_id) for one in sends),
             decisions=decisions,
         )
+
+    async def story(self, view: NoticeView) -> tuple[Fact | Decision, ...]:
+        """All that was ever noted about one notice, in order."""
+        return tuple(event_of(row) for row in await self.book.store.log(view.person, notice=view.id))
 
     async def page(self, person: str, cell: str | None, limit: int, before: str | None) -> Sequence[NoticeView]:
         states = [str(one) for one in CELLS[cell]] if cell is not None else None
@@ -66,8 +70,9 @@ class NoticeReading:
         before = self._run(person, told, self.book.policies)
         others = {name: one for name, one in self.book.policies.people.items() if name != person}
         own = {person: policy} if policy is not None else {}
-        after = self._run(person, told, replace(self.book.policies, people={**others, **own}))
-        return Comparison(before=before, after=after, words=difference(before, after))
+        book = replace(self.book.policies, people={**others, **own})
+        after = self._run(person, told, book)
+        return Comparison(before=before, after=after, words=difference(before, after, book.rules(person).zone))
 
     def _run(self, person: str, facts: Sequence[Fact], book: PolicyBook) -> SimulatedRun:
         return simulate(facts, book, state=AttentionState(person=person), until_us=self.book.clock.now_us())
@@ -91,8 +96,8 @@ class NoticeReading:
 
     async def _open_laws(self, person: str) -> list[str]:
         """Of what is open and recent; what looks wrong there is looked at whole."""
-        state, _ = await self.present(person)
-        broken = [*conservation.in_one_digest_at_most(state), *conservation.receipts_are_what_was_sent(state)]
+        state, book = await self.present(person)
+        broken = conservation.present(state, book, self.book.clock.now_us())
         return await self.audit(person) if broken else []
 
     async def audit(self, person: str) -> list[str]:
@@ -100,14 +105,7 @@ class NoticeReading:
         await self.book.refresh()
         loaded = await self.book.store.read(person, Wanted(everything=True))
         state, rows = state_of(person, loaded), await self.book.store.log(person)
-        events = [event_of(one) for one in rows]
-        start = AttentionState(person=person)
-        broken = conservation.in_one_digest_at_most(state) + conservation.receipts_are_what_was_sent(state)
-        broken += conservation.nothing_after_the_answer(events)
-        accepted = [one.notice.id for one in events if isinstance(one, NoticeAccepted)]
-        broken += conservation.every_notice_in_one_cell(state, accepted)
-        broken += conservation.every_send_has_one_cause(one for one in events if isinstance(one, Decision))
+        events, start = [event_of(one) for one in rows], AttentionState(person=person)
+        broken = conservation.kept(state, self.book.policies, events, start, self.book.clock.now_us())
         whole = bool(rows) and rows[0].seq == 1 and len(rows) == rows[-1].seq
-        if whole:
-            broken += conservation.the_log_is_the_state(state, events, start)
-        return broken
+        return broken + (conservation.the_log_is_the_state(state, events, start) if whole else [])

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from postroom.domain.errors import FieldError
 from postroom.domain.fields import Fields
-from postroom.domain.time import parse_text, to_datetime, to_text, to_us
+from postroom.domain.time import parse_text, to_datetime, to_us
 from postroom.domain.wall_clock import instant, known_zone
 from postroom.domain.zone import is_zone
 
@@ -75,20 +75,6 @@ def parse_rotation(payload: object, *, people: Collection[str] | None = None) ->
     )
     given.finish()
     return rotation
-
-
-def rotation_mapping(rotation: Rotation) -> dict[str, Any]:
-    """The same keys that `parse_rotation` reads."""
-    return {
-        "anchor": rotation.anchor.isoformat(timespec="minutes"),
-        "zone": rotation.zone,
-        "every_days": rotation.every_days,
-        "people": list(rotation.people),
-        "overrides": [
-            {"from": to_text(start), "until": to_text(end), "person": person}
-            for start, end, person in rotation.overrides
-        ],
-    }
 
 
 def _anchor(given: Fields) -> datetime:

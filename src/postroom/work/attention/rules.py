@@ -113,16 +113,6 @@ class PolicyBook:
         return on_duty(self.rotations[name], at_us) if name in self.rotations else name
 
 
-def needs_row(book: PolicyBook, notice: AcceptedNotice) -> bool:
-    """
-    Whether a notice is to be stored and decided at all; if not, it is handed over as if there were no engine.
-
-    A person who muted an agent or is away has rows, too: ask the store for that first.
-    """
-    asks = notice.needs_ack or notice.key is not None or notice.expires_us is not None
-    return asks or not book.neutral(notice.person)
-
-
 @lru_cache(maxsize=1024)
 def merged(household: Policy | None, person: Policy | None) -> Rules:
     """The person's value where set, else the household's; of ceilings and budgets the lower; mandatory of both."""

@@ -81,7 +81,8 @@ class NoticeSend:
     """
     One delivery that was decided.
 
-    `leading`: it opened a collect window. `replaced`: another way was chosen before its receipt came.
+    `leading`: it opened a collect window. `replaced`: another way was chosen before its receipt came; `twice`: and it
+    could not be taken back.
     """
 
     key: str
@@ -97,6 +98,7 @@ class NoticeSend:
     outcome: SendOutcome | None = None
     receipt_us: int | None = None
     replaced: bool = False
+    twice: bool = False
     returned: bool = False
 
     @property

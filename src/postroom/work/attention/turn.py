@@ -14,6 +14,7 @@ from postroom.work.attention.facts import ChannelDown, ChannelUp, Fact, NoticeAc
 from postroom.work.attention.fold import fold
 from postroom.work.attention.freezing import frozen_message
 from postroom.work.attention.policy import Policy
+from postroom.work.attention.revising import revised
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.simulate import changed
 from postroom.work.attention.state import AttentionState, Standing
@@ -135,13 +136,14 @@ class Turn:
         return [one for one in rows if before.get(one.key) != one.send]
 
     def _frozen(self) -> dict[str, SendRow]:
-        messages, known = self._messages(), {one.key for one in self.loaded.sends}
+        messages, known = self._messages(), {one.key: one for one in self.loaded.sends}
         made: dict[str, SendRow] = {}
         for decision in self.decisions:
             key = decision.send
             if key is None or key in known or key in made:
                 continue
-            outgoing = frozen_message(self.state, decision, messages)
+            revises = revised(self.state, decision, known)
+            outgoing = frozen_message(self.state, decision, messages, revises)
             request = key if decision.digest is not None else self._request_of(decision.notice)
             made[key] = send_row(self.person, self.state.sends[key], outgoing=encoded(outgoing), request_id=request)
         return made

@@ -112,6 +112,8 @@ def _became(view: NoticeView) -> Iterator[str]:
 
 def _sent_as(view: NoticeView) -> Iterator[str]:
     for one in view.sends:
+        if one.send.twice:
+            yield f"It may arrive twice: {one.send.channel} was sending it already when another way was chosen."
         if one.delivery_id is not None:
             yield f"Delivery {one.delivery_id} carried it over {one.send.channel} ({one.send.kind})."
 

@@ -65,7 +65,7 @@ def _under_key(asked: Correcting, keyed: KeptCorrection | None) -> KeptCorrectio
 
 def objection(asked: Correcting, seen: CorrectionStanding) -> CorrectionAnswer | None:
     """Why nothing can be done, whatever the channel can; raises where there is nothing to correct."""
-    if seen.claim.markup is not None:
+    if seen.claim.markup is not None and not asked.own_card:
         raise nothing_to_revise("is a card of the household itself, which changes it as the question goes on")
     if seen.claim.revises is not None and not seen.waits:
         raise nothing_to_revise(

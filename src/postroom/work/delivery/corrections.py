@@ -76,6 +76,15 @@ class Corrections:
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
 
+    async def take_back(self, delivery_id: DeliveryId, *, actor: str) -> bool:
+        """Withdraws what is not being sent yet, and nothing else; True also of what ended without arriving."""
+        asked = Correcting(act=CorrectionAct.RECALL, delivery_id=delivery_id, actor=actor, sender=None)
+        async with self._turns.setdefault(delivery_id, asyncio.Lock()):
+            while (seen := await self.record.standing(delivery_id)) is not None and seen.waits:
+                if await self._withdrawn(asked, seen) is not None:
+                    return True
+        return seen is not None and seen.sent is None and seen.status is Status.FAILED
+
     async def _answer(self, asked: Correcting, request_id: str, wait_seconds: float) -> CorrectionAnswer:
         until_us = self._now() + seconds(wait_seconds)
         try:

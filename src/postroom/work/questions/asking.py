@@ -14,7 +14,7 @@ from postroom.domain.principal import Principal, Role
 from postroom.domain.question import AskedPerson, Question, Resume, Subject
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.time import seconds
+from postroom.domain.time import SECOND_US, seconds
 from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.asked_people import asked, asked_people, person_id_of
 from postroom.work.questions.bells import Bells
@@ -99,8 +99,10 @@ class Asking:
         """Raises ValidationError, and Refused when it has ended."""
         question = await self._of(asker, ask_id)
         revision = check_revision(question, changes)
-        length = revision.deadline_seconds
-        until_us = None if length is None else self.clock.now_us() + seconds(length)
+        length, now_us = revision.deadline_seconds, self.clock.now_us()
+        until_us = None if length is None else now_us + seconds(length)
+        if until_us is not None and self.times is not None:
+            until_us = await self._open_until(question, self.times, until_us, now_us)
         revised = await self.questions.revise(question.id, revision.wording, until_us)
         if revised is None or not revised.is_open:
             raise Refused(Code.ILLEGAL_TRANSITION, f"the question is {(revised or question).status}")
@@ -191,14 +193,29 @@ class Asking:
         return await self._in_their_time(question, self.times) if self.times is not None else question
 
     async def _in_their_time(self, question: Question, times: QuestionTimes) -> Question:
-        """Its time does not run out while it is quiet for those who are asked."""
-        people = [one.id for one in question.people]
-        asked_us, until_us = question.created_at_us, question.expires_at_us
-        until_us = await times.deadline(
-            people, question.asker, question.urgency, asked_us=asked_us, deadline_us=until_us
-        )
+        """Neither its time nor that of its reminder and escalation runs while it is quiet for those who are asked."""
+        asked_us, until_us = question.created_at_us, await self._open_until(question, times, question.expires_at_us)
         later = replace(question, expires_at_us=until_us)
+        if (remind := question.remind_after_seconds) is not None:
+            shown_us = [
+                await times.shown_at(one.id, question.asker, question.urgency, asked_us) for one in question.people
+            ]
+            later = replace(later, remind_after_seconds=remind + _whole_seconds(min(shown_us) - asked_us))
+        if (escalate := question.escalate_after_seconds) is not None:
+            at_us = await self._open_until(question, times, asked_us + seconds(escalate))
+            later = replace(later, escalate_after_seconds=_whole_seconds(at_us - asked_us))
         return replace(later, next_at_us=next_at(later))
+
+    async def _open_until(
+        self, question: Question, times: QuestionTimes, until_us: int, from_us: int | None = None
+    ) -> int:
+        return await times.deadline(
+            [one.id for one in question.people],
+            question.asker,
+            question.urgency,
+            asked_us=question.created_at_us if from_us is None else from_us,
+            deadline_us=until_us,
+        )
 
     async def _waited(
         self, caller: Principal, question_id: str, wait_seconds: float, progress: Progress | None
@@ -299,6 +316,10 @@ def for_others(question: Question) -> Question:
     """What the asker keeps for itself is not theirs, and a secret is not repeated to any screen."""
     answer = None if question.wording.secret else question.answer
     return replace(question, answer=answer, state=None, key=None, resume=None)
+
+
+def _whole_seconds(length_us: int) -> int:
+    return -(-length_us // SECOND_US)
 
 
 def _check_page(limit: int) -> None:

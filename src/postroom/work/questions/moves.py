@@ -9,6 +9,7 @@ from postroom.domain.question import Added, Question, Wording
 from postroom.domain.question_answer import BY_DEFAULT
 from postroom.domain.question_change import QuestionChange, QuestionEventType, ended
 from postroom.domain.question_states import QuestionMove, after
+from postroom.domain.time import SECOND_US
 from postroom.work.questions.fingerprint import fingerprint
 from postroom.work.questions.plan import Plan, QuestionStep, next_at
 
@@ -63,6 +64,16 @@ def escalated(question: Question, *, now_us: int) -> QuestionChange:
     more = tuple(person for person in question.escalate_to if not question.asks(person.id))
     new = _planned(replace(question, people=question.people + more, escalated_at_us=now_us))
     return _noted(new, QuestionEventType.ESCALATED, now_us, people=[person.id for person in more])
+
+
+def postponed(question: Question, step: QuestionStep, *, until_us: int) -> QuestionChange:
+    """It is quiet for those whom the step is about; no line in the feed, since nothing has happened."""
+    after_seconds = -((question.created_at_us - until_us) // SECOND_US)  # a whole second, and never too early
+    if not question.is_open or until_us <= question.created_at_us:
+        return QuestionChange(question=question)
+    if step is QuestionStep.REMIND:
+        return QuestionChange(question=_planned(replace(question, remind_after_seconds=after_seconds)))
+    return QuestionChange(question=_planned(replace(question, escalate_after_seconds=after_seconds)))
 
 
 def taken(question: Question, plan: Plan, now_us: int) -> QuestionChange:

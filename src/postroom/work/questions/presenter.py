@@ -24,12 +24,12 @@ from postroom.work.attention.question_times import QuestionTimes
 from postroom.work.questions.cards import Card, CardMaker, request_id_of
 from postroom.work.questions.planning import Planning
 from postroom.work.questions.records import Claims
+from postroom.work.questions.timekeeper import QUIET_SECONDS
 
 WAIT_SECONDS: Final = 20.0  # for a delivery, before its card is said to be held up
 LEASE_SECONDS: Final = 60.0
 AGAIN_SECONDS: Final = 10.0
 LOOK_SECONDS: Final = 1.0  # how soon what another process asked is shown
-QUIET_SECONDS: Final = 300.0  # how soon a card that waits for the end of quiet hours is judged anew
 _IN_HAND: Final = 50
 QUIET: Final = "it is quiet for them"
 ENDED_FIRST: Final = "the question ended before it was shown"

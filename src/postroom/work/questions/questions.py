@@ -15,7 +15,7 @@ from postroom.domain.question import Question, Wording
 from postroom.domain.question_change import Asked, QuestionChange
 from postroom.work.questions import moves
 from postroom.work.questions.judge import AnswerPolicy, judge
-from postroom.work.questions.plan import due
+from postroom.work.questions.plan import QuestionStep, due
 from postroom.work.questions.ports import Decide, QuestionStore
 
 _AT_A_TIME: Final = 100
@@ -84,6 +84,9 @@ class Questions:
     async def reminded(self, question_id: str) -> Question | None:
         """Notes the first reminder that another than the timekeeper sent."""
         return await self._change(question_id, partial(moves.reminded, now_us=self._clock.now_us()))
+
+    async def postpone(self, question_id: str, step: QuestionStep, until_us: int) -> Question | None:
+        return await self._change(question_id, partial(moves.postponed, step=step, until_us=until_us))
 
     async def supersede(self, question_id: str, by: str) -> Question | None:
         return await self._change(question_id, partial(moves.superseded, by=by, now_us=self._clock.now_us()))

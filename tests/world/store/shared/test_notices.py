@@ -9,12 +9,20 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from tests.clock import FakeClock
 from tests.system.counted import CountedLoops
+from tests.work.attention.attended import Names
 from tests.world.store.sample_deliveries import LEASE, ending, new_delivery
 
 from postroom.domain.delivery import DeliveryEvent
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
+from postroom.system.signal import Signal
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.notice_book import NoticeBook
+from postroom.work.attention.policy import Policy
+from postroom.world.store.attention import steps
+from postroom.world.store.attention.attention import StoredNotices
 from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.engine.postgres import PostgresDatabase
 from postroom.world.store.shared.notices import listening
@@ -69,6 +77,27 @@ async def test_another_process_hears_of_what_ended_and_of_what_waits(
         await ledger.insert(new_delivery(), None)
         await ear.woken()
         assert ear.settled.empty()
+
+
+@pytest.mark.requirement("attention:heard-elsewhere")
+async def test_a_policy_that_another_process_sets_rings_here_and_our_own_does_not(
+    databases: tuple[PostgresDatabase, PostgresDatabase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = databases
+    ear, rung = Ear(), Signal()
+    book = NoticeBook(store=StoredNotices(here), people=Names(), clock=FakeClock())
+    async with listening(there, QuestionNotices(), ear.on_pending, ear.on_settled, CountedLoops(), attention=rung):
+        await ear.heard()
+        own = rung.news()
+        await Attention(book=book).set_policy("owner", Policy())
+        await PostgresLedger(here).insert(new_delivery(), None)  # what came before it has been heard as well
+        await ear.woken()
+        await ear.woken()
+        assert not own.is_set()
+        monkeypatch.setattr(steps, "THIS_PROCESS", "another")
+        await Attention(book=book).set_policy("owner", None)
+        async with asyncio.timeout(_SECONDS):
+            await own.wait()
 
 
 async def test_only_what_has_ended_is_announced(databases: tuple[PostgresDatabase, PostgresDatabase]) -> None:

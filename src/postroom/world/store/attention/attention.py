@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
 
 from postroom.domain.delivery import TERMINAL, QuarantineReason, Status
 from postroom.domain.notice_rows import (
@@ -23,9 +23,12 @@ from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.attention import attention_log, attention_people, notice_sends, notices
+from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
 
 ACCEPTED: Final = "NoticeAccepted"
+_ENDED: Final = sorted(map(str, TERMINAL))
+_REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
 Edit = Callable[[Loaded], NoticeChanges | None]
 
@@ -89,12 +92,44 @@ class StoredNotices:
         change = update(notice_sends).where(mine).values(delivery_id=delivery_id, lease_until=None)
         return await self._database.write(lambda connection: connection.execute(change).rowcount == 1)
 
+    async def replaced(self, limit: int) -> Sequence[SendRow]:
+        """Those another way was chosen for, whose deliveries have not ended."""
+        send, made = notice_sends.c, delivery_requests.c
+        asked = (
+            select(notice_sends)
+            .join(delivery_requests, made.id == send.delivery_id)
+            .where(send.pending, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
+            .limit(limit)
+        )
+        return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
+
+    async def send_anew(self, key: str, delivery_id: str, outgoing: str) -> None:
+        """Its delivery ended without having arrived: it is handed over again, as this."""
+        table = notice_sends.c
+        mine = and_(table.key == key, table.pending, table.delivery_id == delivery_id)
+        values = {"delivery_id": None, "outgoing": outgoing, "fence": table.fence + 1}
+        await self._database.write(
+            lambda connection: connection.execute(update(notice_sends).where(mine).values(values))
+        )
+
     async def settled(self, limit: int) -> Sequence[SettledSend]:
         """Sends without a receipt whose deliveries have ended."""
         send, made, letter, action = notice_sends.c, delivery_requests.c, delivery_dead_letter.c, pending_actions.c
-        ended = made.status.in_(sorted(map(str, TERMINAL)))
+        taken = delivery_corrections.c
+        ended = made.status.in_(_ENDED)
         asked = (
-            select(send.key, send.person, made.status, made.possible_duplicate, letter.quarantine_reason, action.status)
+            select(
+                send.key,
+                send.person,
+                send.outgoing,
+                made.id,
+                made.status,
+                letter.quarantine_reason,
+                action.status.label("approval"),
+                exists()
+                .where(taken.delivery_id == made.id, taken.act == "recall", taken.how == "in_place")
+                .label("withdrawn"),
+            )
             .join(delivery_requests, made.id == send.delivery_id)
             .outerjoin(delivery_dead_letter, letter.delivery_request_id == made.id)
             .outerjoin(pending_actions, action.id == made.id)
@@ -184,12 +219,14 @@ def _older(last: NoticeRow) -> ColumnElement[bool]:
 
 
 def _settled(row: Any) -> SettledSend:
-    key, person, status, duplicate, quarantine, approval = row
+    failed = row.status == Status.FAILED
     return SettledSend(
-        key=key,
-        person=person,
-        status=Status(status),
-        possible_duplicate=bool(duplicate),
-        refused=approval in _NOT_APPROVED and status == Status.FAILED,
-        uncertain=quarantine == QuarantineReason.OUTCOME_UNCERTAIN,
+        key=row.key,
+        person=row.person,
+        delivery_id=row.id,
+        status=Status(row.status),
+        outgoing=row.outgoing,
+        refused=row.approval in _NOT_APPROVED and failed,
+        uncertain=row.quarantine_reason == QuarantineReason.OUTCOME_UNCERTAIN,
+        withdrawn=bool(row.withdrawn) and failed,
     )

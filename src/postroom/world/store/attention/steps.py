@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from sqlalchemy import Connection, Table, insert, or_, select, text, update
+from sqlalchemy import Connection, Table, func, insert, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from postroom.domain.inbox_owner import inbox_of_person
@@ -22,6 +22,7 @@ from postroom.world.store.attention.rows import (
 )
 from postroom.world.store.inbox.again import judge_again
 from postroom.world.store.inbox.lock import lock_inbox
+from postroom.world.store.questions.order import THIS_PROCESS
 from postroom.world.store.tables.attention import attention_log, attention_people, digests, notice_sends, notices
 from postroom.world.store.tables.inbox import deferred_emails
 
@@ -29,6 +30,7 @@ _SEED: Final = 0x617474656E74  # keeps these locks apart from any others
 _WAIT: Final = text("SELECT pg_advisory_xact_lock(hashtextextended(:person, :seed))")
 _MOST_NAMED: Final = 500
 _WISHES: Final = frozenset({"AwaySet", "Muted", "PolicyChanged", "Unmuted"})
+ATTENTION_CHANNEL: Final = "postroom_attention"
 
 
 def lock_person(connection: Connection, person: str) -> None:
@@ -97,6 +99,7 @@ def _named(connection: Connection, query: Any, column: Any, names: set[str], rea
 
 
 def write(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    _tell(connection, before, changes)
     _write_person(connection, before, changes)
     if any(one.kind in _WISHES for one in changes.log):
         _judge_copies_again(connection, changes.person.person, max(one.at_us for one in changes.log))
@@ -124,6 +127,16 @@ def _judge_copies_again(connection: Connection, person: str, now_us: int) -> Non
     user_id = inbox_of_person(person)
     lock_inbox(connection, user_id)
     judge_again(connection, deferred_emails.c.user_id == user_id, now_us)
+
+
+def _tell(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+    """Other processes, at the commit: a policy is another, or there is something that any of them may hand over."""
+    if connection.dialect.name != "postgresql":
+        return
+    known = {one.key for one in before.sends}
+    waiting = any(one.key not in known and one.lease_us is None for one in changes.sends)
+    if waiting or before.person is None or before.person.policy != changes.person.policy:
+        connection.execute(select(func.pg_notify(ATTENTION_CHANNEL, THIS_PROCESS)))
 
 
 def _write_person(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:

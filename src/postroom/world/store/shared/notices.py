@@ -11,10 +11,12 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ids import DeliveryId
 from postroom.domain.time import seconds
 from postroom.system.loop import Loops
+from postroom.system.signal import Signal
+from postroom.world.store.attention.steps import ATTENTION_CHANNEL
 from postroom.world.store.deliveries.ledger_postgres import PENDING_CHANNEL, SETTLED_CHANNEL
 from postroom.world.store.engine.connections import Connection
 from postroom.world.store.engine.postgres import AWAY, PostgresDatabase
-from postroom.world.store.questions.order import QUESTIONS_CHANNEL
+from postroom.world.store.questions.order import QUESTIONS_CHANNEL, THIS_PROCESS
 from postroom.world.store.shared.question_notices import QuestionNotices
 
 _PROBE_SECONDS: Final = 10.0
@@ -27,10 +29,20 @@ OnSettled = Callable[[list[DeliveryId] | None], Awaitable[None]]
 
 @asynccontextmanager
 async def listening(
-    database: PostgresDatabase, questions: QuestionNotices, pending: OnPending, settled: OnSettled, loops: Loops
+    database: PostgresDatabase,
+    questions: QuestionNotices,
+    pending: OnPending,
+    settled: OnSettled,
+    loops: Loops,
+    *,
+    attention: Signal | None = None,
 ) -> AsyncIterator[None]:
-    """`settled(None)` means: some notices may have been missed, look at everything you wait for."""
-    listener = Listener(database, questions, pending, settled)
+    """
+    `settled(None)` means: some notices may have been missed, look at everything you wait for.
+
+    `attention` rings when another process set a policy or decided what is to be handed over.
+    """
+    listener = Listener(database, questions, pending, settled, attention or Signal())
     try:
         async with loops.running("notices", listener.look, cut_off=True):
             yield
@@ -55,12 +67,18 @@ class Listener:
     """Holds one connection for as long as nothing fails, and a new one afterwards."""
 
     def __init__(
-        self, database: PostgresDatabase, questions: QuestionNotices, pending: OnPending, settled: OnSettled
+        self,
+        database: PostgresDatabase,
+        questions: QuestionNotices,
+        pending: OnPending,
+        settled: OnSettled,
+        attention: Signal,
     ) -> None:
         self._database = database
         self._questions = questions
         self._pending = pending
         self._settled = settled
+        self._attention = attention
         self._connection: Connection | None = None
         self._heard: asyncio.Queue[list[DeliveryId] | None] = asyncio.Queue()
 
@@ -97,9 +115,16 @@ class Listener:
         await connection.add_listener(PENDING_CHANNEL, lambda *_: self._pending())
         await connection.add_listener(SETTLED_CHANNEL, on_settled)
         await connection.add_listener(QUESTIONS_CHANNEL, lambda *notice: self._questions.heard(str(notice[-1])))
+        await connection.add_listener(ATTENTION_CHANNEL, lambda *notice: self._hear_of_attention(str(notice[-1])))
+        self._attention.ring()
         self._questions.connected()
         self._pending()
         await self._settled(None)
+
+    def _hear_of_attention(self, process: str) -> None:
+        """Our own commits rang when they were made."""
+        if process != THIS_PROCESS:
+            self._attention.ring()
 
     async def _hear(self, connection: Connection) -> None:
         """A network can fall silent without a word, so a quiet connection is asked now and then."""
