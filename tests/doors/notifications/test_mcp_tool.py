@@ -76,7 +76,7 @@ async def test_wrong_arguments_get_the_contracts_answer(api: Api, arguments: dic
     assert await kept(api) == []
 
 
-OWN_TOOLS = {"send_notification", "ask", "wait", "answers", "cancel_ask", "revise_ask"}
+OWN_TOOLS = {"send_notification", "ask", "wait", "answers", "cancel_ask", "revise_ask", "permission_prompt"}
 
 
 @pytest.mark.requirement("house:program-decides-nothing")
