@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import signal
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +18,8 @@ from chaos.rig import Rig
 from chaos.scenario import LEASES_OVER_SECONDS
 
 _SECONDS: Final = 150.0
+_LOOK_SECONDS: Final = 0.01
+_SOON_SECONDS: Final = 0.4
 ANN: Final = json.dumps([{"name": "Ann", "telegram_chat_id": "2000", "email": "ann@example.org", "trusted": True}])
 
 
@@ -38,7 +39,7 @@ async def played(rig: Rig, acts: list[Act], kills_at_random: int = 0) -> Deaths:
         job = _job(place, acts, kills)
         child = place.processes.start(keeper_process.main, job)
         if kills < kills_at_random:
-            await _kill_soon(child, rig.dice)
+            await _kill_soon(place, child, kills)
         code = await child.ended(_SECONDS)
         if code == 0:
             return Deaths(kills=kills, offset_seconds=job.clock_offset_seconds + _ahead(rig, job))
@@ -47,8 +48,11 @@ async def played(rig: Rig, acts: list[Act], kills_at_random: int = 0) -> Deaths:
         kills += 1
 
 
-async def _kill_soon(child: Child, dice: random.Random) -> None:
-    await asyncio.sleep(dice.uniform(0.15, 0.9))
+async def _kill_soon(rig: Rig, child: Child, deaths: int) -> None:
+    """A moment after it is up; every one comes at least so far, as none is killed before."""
+    while child.alive and sum(one.step is Step.UP for one in journal.read(rig.journal)) <= deaths:
+        await asyncio.sleep(_LOOK_SECONDS)
+    await asyncio.sleep(rig.dice.uniform(0.0, _SOON_SECONDS))
     child.kill()
 
 

@@ -118,7 +118,7 @@ def _dying(kind: str, *, short: bool) -> Iterator[list[Act]]:
     for number, (point, passage) in zip(count(1, 2), _SHORT[kind] if short else moments, strict=False):
         plan = CrashPlan(point=point, passage=passage)
         yield [Die(plan), *make(number), Dead(point)]
-        if not short:
+        if kind == "escalation" and number % 4 == 1 and not short:
             yield make(number + 1)
 
 
