@@ -21,7 +21,7 @@ TOMBSTONE_US: Final = seconds(72 * 3600)
 def fold(state: AttentionState, event: fact.Fact | Decision) -> AttentionState:
     """Pure. A fact about a notice that is not there, or that can no longer make that move, changes nothing."""
     after = fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
-    return replace(after, clock_us=max(state.clock_us, event.at_us))
+    return after if after.clock_us >= event.at_us else replace(after, clock_us=event.at_us)
 
 
 def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
