@@ -156,8 +156,8 @@ def verdicts(took: float, neutral: float, results: dict[str, Figures]) -> list[s
     writes = sum(made.neutral_writes for made in results.values())
     return [
         f"{_word(took <= WEEK_TARGET_SECONDS)}: the week took {took:.2f} s, the target is 3 s",
-        f"{_word(neutral <= NEUTRAL_TARGET_US and not writes)}: without a policy {neutral:.2f} µs and {writes} commits, "
-        "the target is 20 µs and none",
+        f"{_word(neutral <= NEUTRAL_TARGET_US and not writes)}: without a policy {neutral:.2f} µs and {writes} commits"
+        ", the target is 20 µs and none",
     ]
 
 

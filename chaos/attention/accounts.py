@@ -26,6 +26,7 @@ COLUMNS: Final = (
     "unaccounted",
     "decided otherwise in the replay",
 )
+_GOES_ON: Final = (DecisionKind.REPEAT, DecisionKind.ESCALATE)
 Place = tuple[str, tuple[str, ...]]  # a channel, and the notices of a message
 Events = Sequence[Fact | Decision]
 
@@ -64,7 +65,8 @@ class Accounts:
 
     @property
     def sound(self) -> bool:
-        return not any((self.lost, self.twice_unmarked, self.early, self.after_answer, self.unaccounted, self.otherwise))
+        harm = (self.lost, self.twice_unmarked, self.early, self.after_answer, self.unaccounted, self.otherwise)
+        return not any(harm)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -164,6 +166,5 @@ def _after_the_answer(events: Events) -> Iterator[str]:
     for event in events:
         if isinstance(event, Acked):
             answered.add(event.notice)
-        elif isinstance(event, Decision) and event.notice in answered:
-            if event.kind in (DecisionKind.REPEAT, DecisionKind.ESCALATE):
-                yield f"{event.kind} of {event.notice} after its answer"
+        elif isinstance(event, Decision) and event.kind in _GOES_ON and event.notice in answered:
+            yield f"{event.kind} of {event.notice} after its answer"

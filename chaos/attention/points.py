@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
+
+from sqlalchemy import Connection
 
 from chaos.crash_points import Crash
 from chaos.questions.steps import after, before, watch
 from postroom.domain.notice_rows import Loaded, LogRow, NoticeChanges
 from postroom.world.store.attention import attention as stored
+from postroom.world.store.attention.steps import write
 
 _FACTS: Final = {"NoticeAccepted": "accept", "ReceiptIn": "receipt", "Acked": "answer", "PolicyChanged": "policy"}
 _SENT: Final = {"release": "release", "close_digest": "digest", "repeat": "repeat", "escalate": "escalate"}
@@ -24,15 +27,14 @@ def inside(what: str) -> str:
 def watch_attention(crash: Crash) -> None:
     """In this process, from now on."""
     watch(stored.StoredNotices, ["take_sends", "handed_over"], crash)
-    stored.StoredNotices.change = _watched(stored.StoredNotices.change, crash)  # type: ignore[method-assign]
-    write = stored.write
+    setattr(stored.StoredNotices, "change", _watched(stored.StoredNotices.change, crash))  # noqa: B010
 
-    def writing(connection: Any, loaded: Loaded, changes: NoticeChanges) -> None:
-        write(connection, loaded, changes)
+    def writing(connection: Connection, before: Loaded, changes: NoticeChanges) -> None:
+        write(connection, before, changes)
         for what in written(changes):
             crash.at(inside(what))
 
-    stored.write = writing
+    setattr(stored, "write", writing)  # noqa: B010
 
 
 def written(changes: NoticeChanges) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from postroom.work.attention.decide import decide
@@ -24,15 +25,12 @@ def otherwise(person: str, events: Events, book: PolicyBook) -> list[str]:
     the recorded decisions. What was decided by itself was late when no process was alive, but `simulate` from the
     state before must have foreseen it, and for no later moment.
     """
-    replay = _Replay(person, PolicyBook(household=book.household, people=_others(person, book), rotations=book.rotations))
+    others = {name: policy for name, policy in book.people.items() if name != person}
+    replay = _Replay(person, replace(book, people=others))  # the person's own is among the facts
     place = 0
     while place < len(events):
         place += replay.turn(events[place:])
     return replay.problems
-
-
-def _others(person: str, book: PolicyBook) -> dict[str, object]:
-    return {name: policy for name, policy in book.people.items() if name != person}
 
 
 class _Replay:
@@ -61,7 +59,7 @@ class _Replay:
         if self._next_us is None or self._next_us > at_us:
             self.problems.append(f"at {at_us} {_words(made)} was decided before its time")
         run = simulate((), self._book, state=self._state, until_us=at_us, receipts=False)
-        if _words(run.decisions) != _words(made):
+        if sorted(_words(run.decisions)) != sorted(_words(made)):  # what was due one after the other came at once
             self.problems.append(f"at {at_us} {_words(made)} was decided, and foreseen was {_words(run.decisions)}")
 
     def _take(self, event: Fact | Decision) -> None:

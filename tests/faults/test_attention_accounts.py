@@ -119,7 +119,11 @@ def test_the_replay_sees_what_was_decided_otherwise(change: str) -> None:
 def test_the_kills_pass_every_transaction_and_every_hand_over() -> None:
     points = {name: {point for point, _ in moments} for name, moments in _MOMENTS.items()}
 
-    for name, commits in {"digest": ("accept", "digest"), "escalation": ("repeat", "answer"), "policy": ("policy",)}.items():
+    for name, commits in {
+        "digest": ("accept", "digest"),
+        "escalation": ("repeat", "answer"),
+        "policy": ("policy",),
+    }.items():
         around = {f"{when} {what}" for what in (*commits, "receipt") for when in ("before", "inside", "after")}
         assert around | {str(Point.AFTER_SEND), "after handed_over"} <= points[name]
 

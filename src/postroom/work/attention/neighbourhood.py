@@ -68,7 +68,7 @@ class Neighbourhood:
 
     def around(self, names: Iterable[str], rules: Rules, now_us: int) -> AttentionState:
         """These, and whatever a judgement about them or about those that depend on them looks at."""
-        found, todo, keys = dict[str, None](), list(names), list[str]()
+        found, todo, keys, judged = dict[str, None](), list(names), list[str](), list[Standing]()
         for seed in list(todo):
             todo += self._dependents(self._notices[seed], rules)
         while todo:
@@ -81,8 +81,8 @@ class Neighbourhood:
             if name in self.unsettled:
                 todo += self._dependents(standing, rules)
                 todo += self._context(standing, rules, now_us)
-                keys += self._looked_back(standing, rules, now_us)
-        return self._cut(found, keys)
+                judged.append(standing)
+        return self._cut(found, [*keys, *self._looked_back(judged, rules, now_us)])
 
     def _concerned(self, event: fact.Fact) -> Iterable[str]:
         match event:
@@ -93,9 +93,9 @@ class Neighbourhood:
             case fact.Withdrawn():
                 keyed = self._keyed[event.agent, event.key] if event.key is not None else {}
                 return [*keyed, *([event.notice] if event.notice is not None else [])]
-            case (
-                fact.Acked() | fact.Snoozed() | fact.Updated() | fact.Read() | fact.ApprovalAsked() | fact.ApprovalGiven()
-            ):
+            case fact.Acked() | fact.Snoozed() | fact.Updated() | fact.Read():
+                return [event.notice]
+            case fact.ApprovalAsked() | fact.ApprovalGiven():
                 return [event.notice]
             case _:
                 return self.unsettled
@@ -142,12 +142,14 @@ class Neighbourhood:
             left -= name in self.unsettled
             yield name
 
-    def _looked_back(self, standing: Standing, rules: Rules, now_us: int) -> Iterator[str]:
-        """Sends that opened a window in which it may fall, and those that count for its agent's budget."""
+    def _looked_back(self, judged: list[Standing], rules: Rules, now_us: int) -> Iterator[str]:
+        """Sends that opened a window in which one may fall, and those that count for an agent's budget."""
         if rules.collect.window_seconds:
-            yield from self._since(self._windows[_place(standing)], now_us - seconds(rules.collect.window_seconds))
+            for place in dict.fromkeys(_place(one) for one in judged):
+                yield from self._since(self._windows[place], now_us - seconds(rules.collect.window_seconds))
         if rules.budget.per_hour is not None or rules.budget.per_day is not None:
-            yield from self._since(self._by_agent[standing.notice.agent], now_us - _DAY_US)
+            for agent in dict.fromkeys(one.notice.agent for one in judged):
+                yield from self._since(self._by_agent[agent], now_us - _DAY_US)
 
     def _since(self, keys: list[str], since_us: int) -> Iterator[str]:
         for key in reversed(keys):
