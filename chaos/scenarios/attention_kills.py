@@ -59,9 +59,9 @@ POLICY: Final = [
     *((point, 1) for point in (*_around("digest", "escalate", "receipt"), *_HANDED)),
 ]
 _SHORT: Final[Mapping[str, list[tuple[str, int]]]] = {
-    "digest": [(inside("digest"), 1), (after("digest"), 1), (str(Point.AFTER_SEND), 1), (before("receipt"), 1)],
-    "escalation": [(after("repeat"), 1), (str(Point.AFTER_SEND), 2), (inside("answer"), 1)],
-    "policy": [(inside("policy"), 1), (after("policy"), 2)],
+    "digest": [(inside("digest"), 1), (str(Point.AFTER_SEND), 1), (before("receipt"), 1)],
+    "escalation": [(str(Point.AFTER_SEND), 2), (inside("answer"), 1)],
+    "policy": [(inside("policy"), 2)],
 }
 
 
