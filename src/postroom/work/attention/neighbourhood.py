@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from postroom.domain.notice_states import OPEN, NoticeState
+from postroom.domain.record import altered
 from postroom.domain.time import seconds
 from postroom.work.attention import facts as fact
 from postroom.work.attention.fold import fold
@@ -48,7 +48,7 @@ class Neighbourhood:
 
     @property
     def whole(self) -> AttentionState:
-        return replace(self._rest, notices=self._notices, sends=self._sends, digests=self._digests)
+        return altered(self._rest, notices=self._notices, sends=self._sends, digests=self._digests)
 
     def send(self, key: str) -> NoticeSend:
         return self._sends[key]
@@ -103,7 +103,7 @@ class Neighbourhood:
     def _cut(self, names: Iterable[str], keys: Iterable[str]) -> AttentionState:
         notices = {name: self._notices[name] for name in names if name in self._notices}
         sends = {key: self._sends[key] for key in keys if key in self._sends}
-        return replace(self._rest, notices=notices, sends=sends, digests={})
+        return altered(self._rest, notices=notices, sends=sends, digests={})
 
     def _dependents(self, standing: Standing, rules: Rules) -> Iterator[str]:
         """Those that are not settled and may be judged otherwise when something happens to this one."""
