@@ -17,7 +17,10 @@ from postroom.system.telemetry import log, trace
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
-PARTS = ("delivery", "ask", "history", "door", "scaling", "pruning", "console", "inbox", "intents", "desk", "cli")
+PARTS = (
+    *("delivery", "ask", "attention", "history", "door", "scaling", "pruning", "console", "inbox", "intents", "desk"),
+    "cli",
+)
 
 
 async def both_databases(sqlite_url: str, postgres_url: str) -> None:

@@ -108,7 +108,7 @@ def word_in(text: str) -> str:
 
 @asynccontextmanager
 async def ask_house(home: Path, database: str) -> AsyncIterator[AskHouse]:
-    settings, _ = load({}, _overrides(home, database))
+    settings, _ = load({}, overrides(home, database))
     clock, mint, registry, phone = SystemClock(), IdMint(), CollectorRegistry(), PhoneChannel()
     loops = Loops(clock, LoopMeter(registry).failed)
     async with open_store(settings) as store:
@@ -147,7 +147,7 @@ def _timed(parts: AskingParts, phone: PhoneChannel) -> Sequence[dict[str, float]
     return stored, decided
 
 
-def _overrides(home: Path, database: str) -> dict[str, Any]:
+def overrides(home: Path, database: str) -> dict[str, Any]:
     return {
         "home": str(home),
         "database_url": database or None,

@@ -6,6 +6,7 @@ from typing import Final
 
 from chaos.scenario import Scenario
 from chaos.scenarios import (
+    attention_kills,
     certain_kills,
     certain_links,
     clock_jumps,
@@ -43,4 +44,5 @@ SCENARIOS: Final[list[Scenario]] = [
     *question_kills.SCENARIOS,
     *question_gap.SCENARIOS,
     *question_race.SCENARIOS,
+    *attention_kills.SCENARIOS,
 ]

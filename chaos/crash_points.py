@@ -44,6 +44,15 @@ class Crash:
         self._plan = plan
         self._passages: Counter[str] = Counter()
 
+    def plan(self, plan: CrashPlan) -> None:
+        """From now on this one, counted from here."""
+        self._plan = plan
+        self._passages.clear()
+
+    def plans(self, point: str) -> bool:
+        """Whether it is still to die there."""
+        return self._plan is not None and self._plan.point == point
+
     def at(self, point: str, token: str | None = None) -> None:
         plan = self._plan
         if plan is None or plan.point != point or (plan.token and token and plan.token != token):

@@ -21,6 +21,12 @@ class Step(StrEnum):
     SETTLED = "settled"
     ASKED = "asked"  # the asker has the id of its question
     HEARD = "heard"  # the asker has the end of its question; `detail` is the answer
+    SAID = "said"  # a notice is handed in; `detail` is when, by the clock of the process, as in the next ones
+    LEFT = "left"  # a notice is handed to a provider; `detail` is the channel and when
+    ANSWERED = "answered"  # a person has acknowledged it
+    CLOCK = "clock"  # how far ahead the clock is from now on
+    ACTED = "acted"  # how much of a script is done
+    UNACCOUNTED = "unaccounted"  # a law is broken; `detail` says which
     FENCED = "fenced"  # somebody else had taken the delivery over
 
 

@@ -17,7 +17,14 @@ _LATE = (
     "sqlalchemy.dialects.sqlite.pysqlite",
 )
 
-for name in ("chaos.worker_process", "chaos.household_process", "chaos.questions.rival_process", *_LATE):
+_OWN = (
+    "chaos.worker_process",
+    "chaos.household_process",
+    "chaos.questions.rival_process",
+    "chaos.attention.keeper_process",
+)
+
+for name in (*_OWN, *_LATE):
     importlib.import_module(name)
 
 gc.collect()

@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.services.postgres import find_programs
 
 from chaos import ledger_compare
+from chaos.attention import accounts
 from chaos.questions import way_back
 from chaos.scenario import About, Result, Scenario
 
@@ -22,8 +23,18 @@ BEGIN = "<!-- written by `make chaos`: begin -->"
 END = "<!-- written by `make chaos`: end -->"
 QUESTIONS_BEGIN = "<!-- written by `make chaos`, the way back: begin -->"
 QUESTIONS_END = "<!-- written by `make chaos`, the way back: end -->"
-_MARKS = {About.DELIVERIES: (BEGIN, END), About.QUESTIONS: (QUESTIONS_BEGIN, QUESTIONS_END)}
-_COLUMNS = {About.DELIVERIES: ledger_compare.COLUMNS, About.QUESTIONS: way_back.COLUMNS}
+ATTENTION_BEGIN = "<!-- written by `make chaos`, attention: begin -->"
+ATTENTION_END = "<!-- written by `make chaos`, attention: end -->"
+_MARKS = {
+    About.DELIVERIES: (BEGIN, END),
+    About.QUESTIONS: (QUESTIONS_BEGIN, QUESTIONS_END),
+    About.ATTENTION: (ATTENTION_BEGIN, ATTENTION_END),
+}
+_COLUMNS = {
+    About.DELIVERIES: ledger_compare.COLUMNS,
+    About.QUESTIONS: way_back.COLUMNS,
+    About.ATTENTION: accounts.COLUMNS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from chaos.attention.accounts import Accounts
 from chaos.job import Job
 from chaos.ledger_compare import Comparison
 from chaos.processes import Child, Overdue, Processes
@@ -41,7 +42,7 @@ class World:
 class Result:
     """`note` is for the table; `complaints` are what this scenario expected beside the comparison."""
 
-    comparison: Comparison | WayBack
+    comparison: Comparison | WayBack | Accounts
     note: str = ""
     complaints: tuple[str, ...] = field(default=())
 
@@ -57,6 +58,7 @@ class Result:
 class About(StrEnum):
     DELIVERIES = "deliveries"
     QUESTIONS = "questions"
+    ATTENTION = "attention"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

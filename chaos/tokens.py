@@ -25,6 +25,11 @@ def token_in(text: str) -> str | None:
     return found[1] if found else None
 
 
+def tokens_in(text: str) -> list[str]:
+    """Of several messages in one, such as a digest."""
+    return list(dict.fromkeys(token for token, _ in _TOKEN.findall(text)))
+
+
 def parts_in(text: str) -> int:
     """How many parts a whole message has."""
     return max((int(part) for _, part in _TOKEN.findall(text)), default=0)

@@ -704,6 +704,7 @@ ATTENTION: Sections = {
         "conservation": "The laws L1 to L7 hold for two workers, crashes and every act, and find what breaks them.",
         "states": "One table holds every move a notice may make, and the drawing shows it.",
         "outside-cases": "Cases of other systems run as data, and every difference is listed.",
+        "simulation-is-reality": "Decided once more from its recorded facts, a log comes out as it was recorded.",
     },
     "In the household": {
         "deferred": "A held message is answered with deferred, the notice, until when and why; nothing has left.",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from postroom.domain.record import record
+from postroom.domain.record import altered, record
 
 
 @record
@@ -24,12 +24,14 @@ def test_equal_fields_make_equal_records() -> None:
 def test_a_change_makes_another_record() -> None:
     point = Point(x=1)
 
-    assert replace(point, y=5) == Point(x=1, y=5)
+    assert replace(point, y=5) == altered(point, y=5) == Point(x=1, y=5)
     assert point == Point(x=1)
 
 
 def test_fields_are_named_and_there_are_no_others() -> None:
     with pytest.raises(TypeError):
         Point(1, 2)  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        altered(Point(x=1), z=3)
     with pytest.raises(AttributeError):
         Point(x=1).z = 3  # type: ignore[attr-defined]

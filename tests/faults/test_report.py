@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chaos.ledger_compare import Comparison
 from chaos.questions.way_back import WayBack
-from chaos.report import BEGIN, END, QUESTIONS_BEGIN, QUESTIONS_END, Entry, write_table
+from chaos.report import ATTENTION_BEGIN, ATTENTION_END, BEGIN, END, QUESTIONS_BEGIN, QUESTIONS_END, Entry, write_table
 from chaos.scenario import About, Result, Scenario, World
 
 PROMISE = (
@@ -72,3 +72,4 @@ def test_the_page_makes_the_promise_in_these_words() -> None:
 
     assert PROMISE in " ".join(page.split())
     assert page.index(BEGIN) < page.index(END) < page.index(QUESTIONS_BEGIN) < page.index(QUESTIONS_END)
+    assert page.index(QUESTIONS_END) < page.index(ATTENTION_BEGIN) < page.index(ATTENTION_END)

@@ -11,6 +11,7 @@ from postroom.domain.question import Urgency
 from postroom.domain.record import record
 
 URGENCIES: Final = tuple(Urgency)  # lowest first
+_RANKS: Final = {urgency: place for place, urgency in enumerate(URGENCIES)}
 PRIORITY_URGENCY: Final = {"low": Urgency.PASSIVE, "medium": Urgency.NORMAL, "high": Urgency.TIME_SENSITIVE}
 
 
@@ -102,11 +103,11 @@ class AttentionWish:
 
 
 def rank(urgency: Urgency) -> int:
-    return URGENCIES.index(urgency)
+    return _RANKS[urgency]
 
 
 def lower(first: Urgency, second: Urgency) -> Urgency:
-    return min(first, second, key=rank)
+    return first if _RANKS[first] <= _RANKS[second] else second
 
 
 def derived_id(*parts: object) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from postroom.domain.errors import ValidationError
 from postroom.domain.time import to_us
+from postroom.work.attention.policy import QuietWindow
 from postroom.work.attention.policy_cases import PolicyCase, parse_cases, run_case
 from postroom.work.attention.policy_request import parse_policy
 from postroom.work.attention.quiet import quiet_until
@@ -24,22 +25,44 @@ def moment(text: str) -> int:
     return to_us(datetime.fromisoformat(text))
 
 
+def quiet_hours(case: dict[str, Any]) -> tuple[QuietWindow, ...]:
+    return parse_policy({"quiet_hours": case.get("windows") or [case["window"]]}).quiet_hours or ()
+
+
 @pytest.mark.parametrize("case", DATA["windows"], ids=lambda case: case["source"])
 def test_a_moment_is_inside_a_window_or_not(case: dict[str, Any]) -> None:
-    windows = parse_policy({"quiet_hours": [case["window"]]}).quiet_hours or ()
+    windows = quiet_hours(case)
 
     assert [text for text in case["inside"] if quiet_until(windows, case["zone"], moment(text)) is None] == []
     assert [text for text in case["outside"] if quiet_until(windows, case["zone"], moment(text)) is not None] == []
 
 
-@pytest.mark.parametrize("case", DATA["pairs"], ids=lambda case: f"{case['from']}-{case['until']}")
+@pytest.mark.parametrize("case", DATA["until"], ids=lambda case: case["source"])
+def test_quiet_ends_when_it_ends_there(case: dict[str, Any]) -> None:
+    windows, zone = quiet_hours(case), case["zone"]
+
+    assert {at: quiet_until(windows, zone, moment(at)) for at in case["ends"]} == {
+        at: moment(end) for at, end in case["ends"].items()
+    }
+    assert [at for at in case["free"] if quiet_until(windows, zone, moment(at)) is not None] == []
+
+
+@pytest.mark.parametrize("case", DATA["pairs"], ids=lambda case: f"{case['from']}-{case.get('until')}")
 def test_a_pair_of_times_is_accepted_or_refused(case: dict[str, Any]) -> None:
-    written = {"quiet_hours": [{"from": case["from"], "until": case["until"]}]}
-    if case["accepted"]:
-        parse_policy(written)
-        return
-    with pytest.raises(ValidationError):
-        parse_policy(written)
+    assert is_accepted({name: case[name] for name in ("from", "until") if name in case}) == case["accepted"]
+
+
+@pytest.mark.parametrize("case", DATA["days"], ids=lambda case: case["source"])
+def test_names_of_days_are_accepted_or_refused(case: dict[str, Any]) -> None:
+    assert is_accepted({"from": "09:00", "until": "17:00", "days": case["days"]}) == case["accepted"]
+
+
+def is_accepted(window: dict[str, Any]) -> bool:
+    try:
+        parse_policy({"quiet_hours": [window]})
+    except ValidationError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("case", DATA["slots"], ids=lambda case: case["source"])
@@ -58,7 +81,8 @@ def test_a_timeline_goes_as_expected(case: PolicyCase) -> None:
 
 
 def test_every_difference_is_listed() -> None:
-    tables = [case for name in ("windows", "pairs", "slots") for case in DATA[name] if "differs" in case]
+    tables = [case for name in ("windows", "pairs", "days", "slots") for case in DATA[name] if "differs" in case]
     timelines = [case["name"] for case in DATA["cases"] if "(differs:" in case["name"]]
 
-    assert (len(tables), len(timelines)) == (5, 3)
+    assert (len(tables), len(timelines)) == (14, 7)
+    assert all(one["cases"] and one["reason"] for one in DATA["left_out"])

@@ -33,11 +33,19 @@ def decide(state: AttentionState, book: PolicyBook, now_us: int) -> tuple[tuple[
     it returns none, and asked earlier than `next_at` without a new fact it returns none as well. Time never goes back:
     a clock that was set back counts as the latest moment that was folded.
     """
+    decisions, next_us, _ = decided(state, book, now_us)
+    return decisions, next_us
+
+
+def decided(
+    state: AttentionState, book: PolicyBook, now_us: int
+) -> tuple[tuple[Decision, ...], int | None, AttentionState]:
+    """The same, with the state into which the decisions are folded."""
     turn = _Turn(state, book, max(now_us, state.clock_us))
     for _ in range(_MOST_PASSES):
         if not turn.goes_on():
             break
-    return tuple(turn.made), turn.next_at()
+    return tuple(turn.made), turn.next_at(), turn.state
 
 
 class _Turn:

@@ -8,6 +8,7 @@ from typing import Any, Final, assert_never
 
 from postroom.domain.attention import Because, HoldReason
 from postroom.domain.notice_states import ON_ITS_WAY, UNSENT, NoticeMove, NoticeState, may, moved
+from postroom.domain.record import altered
 from postroom.domain.time import seconds
 from postroom.work.attention import facts as fact
 from postroom.work.attention.decisions import Decision
@@ -21,7 +22,7 @@ TOMBSTONE_US: Final = seconds(72 * 3600)
 def fold(state: AttentionState, event: fact.Fact | Decision) -> AttentionState:
     """Pure. A fact about a notice that is not there, or that can no longer make that move, changes nothing."""
     after = fold_decision(state, event) if isinstance(event, Decision) else _fold_fact(state, event)
-    return replace(after, clock_us=max(state.clock_us, event.at_us))
+    return after if after.clock_us >= event.at_us else altered(after, clock_us=event.at_us)
 
 
 def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
@@ -33,9 +34,9 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
         case fact.Withdrawn():
             return _withdrawn(state, event)
         case fact.Muted() | fact.Unmuted():
-            return replace(state, silences=_silences(state, event))
+            return altered(state, silences=_silences(state, event))
         case fact.AwaySet():
-            return replace(state, absences=_absences(state, event))
+            return altered(state, absences=_absences(state, event))
         case fact.ReceiptIn():
             return fold_receipt(state, event)
         case fact.Returned():
@@ -43,9 +44,9 @@ def _fold_fact(state: AttentionState, event: fact.Fact) -> AttentionState:
         case fact.MayArriveTwice():
             return fold_twice(state, event)
         case fact.ChannelDown():
-            return replace(state, down={event.channel: event.at_us, **state.down})
+            return altered(state, down={event.channel: event.at_us, **state.down})
         case fact.ChannelUp():
-            return replace(state, down={name: at for name, at in state.down.items() if name != event.channel})
+            return altered(state, down={name: at for name, at in state.down.items() if name != event.channel})
         case fact.PolicyChanged():
             return state
         case _:
@@ -56,7 +57,7 @@ def _accepted(state: AttentionState, event: fact.NoticeAccepted) -> AttentionSta
     if event.notice.id in state.notices:
         return state
     standing = Standing(notice=event.notice, urgency=event.notice.urgency)
-    return replace(state, notices={**state.notices, event.notice.id: standing})
+    return altered(state, notices={**state.notices, event.notice.id: standing})
 
 
 AboutOne = fact.Acked | fact.Snoozed | fact.Updated | fact.Read | fact.ApprovalAsked | fact.ApprovalGiven
@@ -66,7 +67,7 @@ def _about_one(state: AttentionState, event: AboutOne) -> AttentionState:
     standing = state.notices.get(event.notice)
     if standing is None:
         return state
-    return replace(state, notices={**state.notices, event.notice: replace(standing, **_changes(standing, event))})
+    return altered(state, notices={**state.notices, event.notice: altered(standing, **_changes(standing, event))})
 
 
 def _changes(standing: Standing, event: AboutOne) -> Mapping[str, Any]:
@@ -113,7 +114,7 @@ def _snoozed(standing: Standing, event: fact.Snoozed) -> dict[str, Any]:
 def _updated(standing: Standing, event: fact.Updated) -> dict[str, Any]:
     """In place while it is here; what has left is corrected."""
     version = standing.version + 1
-    notice = replace(standing.notice, text=event.text, fingerprint=event.fingerprint)
+    notice = altered(standing.notice, text=event.text, fingerprint=event.fingerprint)
     return {"notice": notice, "version": version, **({"corrected": version} if standing.state in UNSENT else {})}
 
 
@@ -124,15 +125,15 @@ def _withdrawn(state: AttentionState, event: fact.Withdrawn) -> AttentionState:
     meant = [one for one in own if (one.notice.key == event.key if by_key else one.notice.id == event.notice)]
     if by_key and event.key is not None and not meant:
         until = event.expires_us or event.at_us + TOMBSTONE_US
-        return replace(state, tombstones={**state.tombstones, (event.agent, event.key): until})
-    return replace(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
+        return altered(state, tombstones={**state.tombstones, (event.agent, event.key): until})
+    return altered(state, notices={**state.notices, **{one.notice.id: _taken_back(one) for one in meant}})
 
 
 def _taken_back(standing: Standing) -> Standing:
     if may(standing.state, NoticeMove.WITHDRAW):
-        return replace(standing, **_move(standing, NoticeMove.WITHDRAW))
+        return altered(standing, **_move(standing, NoticeMove.WITHDRAW))
     leaving = standing.state in ON_ITS_WAY or _left(standing)
-    return replace(standing, recall=True) if leaving else standing
+    return altered(standing, recall=True) if leaving else standing
 
 
 def _silences(state: AttentionState, event: fact.Muted | fact.Unmuted) -> tuple[Silence, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from postroom.domain.attention import Because
 from postroom.domain.notice_states import NoticeMove, moved
 from postroom.domain.question import Urgency
+from postroom.domain.record import altered
 from postroom.work.attention.decisions import Decision, DecisionKind
 from postroom.work.attention.state import AttentionState, NoticeSend, SendKind, Standing
 
@@ -40,13 +40,13 @@ def fold_decision(state: AttentionState, decision: Decision) -> AttentionState:
     standing = state.notices.get(decision.notice)
     if standing is None or decision.seq <= standing.seq:
         return state
-    after = replace(standing, seq=decision.seq, **_moved(standing, decision), **_details(standing, decision))
+    after = altered(standing, seq=decision.seq, **_moved(standing, decision), **_details(standing, decision))
     notices = {**state.notices, decision.notice: after}
     if decision.send is None:
-        return replace(state, notices=notices)
+        return altered(state, notices=notices)
     digests = {**state.digests, decision.digest.id: decision.digest} if decision.digest else state.digests
     used = {**state.slots_used, **dict(decision.slots)}
-    return replace(state, notices=notices, sends=_sends(state, standing, decision), digests=digests, slots_used=used)
+    return altered(state, notices=notices, sends=_sends(state, standing, decision), digests=digests, slots_used=used)
 
 
 def _moved(standing: Standing, decision: Decision) -> dict[str, Any]:
@@ -98,5 +98,5 @@ def _sends(state: AttentionState, standing: Standing, decision: Decision) -> dic
     )
     before, old = state.sends, state.sends.get(decision.replaces or "")
     if old is not None:
-        before = {**before, old.key: replace(old, replaced=True)}
+        before = {**before, old.key: altered(old, replaced=True)}
     return {**before, key: before.get(key, send)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from postroom.domain.attention import Because, HoldReason
 from postroom.domain.notice_states import NoticeMove, NoticeState, moved
+from postroom.domain.record import altered
 from postroom.domain.time import seconds
 from postroom.work.attention.facts import MayArriveTwice, ReceiptIn, Returned, SendOutcome
 from postroom.work.attention.state import AttentionState, NoticeSend, SendKind, Standing
@@ -19,9 +19,9 @@ def fold_receipt(state: AttentionState, event: ReceiptIn) -> AttentionState:
     send = state.sends.get(event.send)
     if send is None or not send.pending:
         return state
-    settled = replace(send, outcome=event.outcome, receipt_us=event.at_us)
+    settled = altered(send, outcome=event.outcome, receipt_us=event.at_us)
     changed = {name: _received(state.notices[name], settled) for name in send.notices if name in state.notices}
-    return replace(state, sends={**state.sends, send.key: settled}, notices={**state.notices, **changed})
+    return altered(state, sends={**state.sends, send.key: settled}, notices={**state.notices, **changed})
 
 
 def _received(standing: Standing, send: NoticeSend) -> Standing:
@@ -31,7 +31,7 @@ def _received(standing: Standing, send: NoticeSend) -> Standing:
     if send.key in (standing.step_send, standing.repeat_send) and standing.first_us is not None:
         changes["last_us"] = send.receipt_us
         changes |= {"step_us": send.receipt_us} if send.key == standing.step_send else {}
-    return replace(standing, **changes)
+    return altered(standing, **changes)
 
 
 def _arrived(standing: Standing, send: NoticeSend) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def fold_return(state: AttentionState, event: Returned) -> AttentionState:
         return fold_receipt(state, ReceiptIn(at_us=event.at_us, send=event.send, outcome=SendOutcome.FAILED))
     mine = [state.notices[name] for name in send.notices if name in state.notices]
     back = {one.notice.id: _given_back(one, event) for one in mine if one.send == send.key and _on_its_way(one)}
-    returned = replace(send, returned=True)
-    return replace(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
+    returned = altered(send, returned=True)
+    return altered(state, sends={**state.sends, send.key: returned}, notices={**state.notices, **back})
 
 
 def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
@@ -79,7 +79,7 @@ def _on_its_way(standing: Standing) -> bool:
 
 def _given_back(standing: Standing, event: Returned) -> Standing:
     until = event.until_us if event.until_us is not None else event.at_us + RETRY_US
-    return replace(
+    return altered(
         standing,
         state=moved(standing.state, NoticeMove.RETURN),
         round=standing.round + 1,

@@ -112,13 +112,13 @@ def opened_by(scene: Scene, at_us: int) -> NoticeSend | None:
     notice, window_us = scene.standing.notice, seconds(scene.rules.collect.window_seconds)
     if not collectable(scene):
         return None
-    same = (one for one in scene.state.sends.values() if one.leading and not one.returned)
-    mine = (one for one in same if (one.agent, one.thread, one.channel) == _place(scene.standing))
-    return max(
-        (one for one in mine if one.at_us <= at_us < one.at_us + window_us and notice.id not in one.notices),
-        key=lambda one: one.at_us,
-        default=None,
+    opening = (
+        one
+        for one in scene.state.sends.values()
+        if one.leading and one.at_us <= at_us < one.at_us + window_us and not one.returned
     )
+    mine = (one for one in opening if (one.agent, one.thread, one.channel) == _place(scene.standing))
+    return max((one for one in mine if notice.id not in one.notices), key=lambda one: one.at_us, default=None)
 
 
 def collectable(scene: Scene) -> bool:

@@ -100,13 +100,17 @@ class PolicyBook:
     household: Policy | None = None
     people: Mapping[str, Policy] = field(default_factory=dict)
     rotations: Mapping[str, Rotation] = field(default_factory=dict)
+    _rules: dict[str, Rules] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def neutral(self, person: str) -> bool:
         """Neither the household nor the person has a policy: everything leaves at once and no row is written."""
         return self.household is None and person not in self.people
 
     def rules(self, person: str) -> Rules:
-        return merged(self.household, self.people.get(person))
+        found = self._rules.get(person)
+        if found is None:
+            found = self._rules[person] = merged(self.household, self.people.get(person))
+        return found
 
     def someone(self, name: str, at_us: int) -> str | None:
         """The person of this name, or who is on duty in the rotation of this name."""

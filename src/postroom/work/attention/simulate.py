@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from typing import Final
 
 from postroom.domain.time import seconds
-from postroom.work.attention.decide import decide
+from postroom.work.attention.decide import decided
 from postroom.work.attention.decisions import Decision
 from postroom.work.attention.facts import Fact, PolicyChanged, ReceiptIn, SendOutcome
-from postroom.work.attention.fold import fold
+from postroom.work.attention.neighbourhood import Neighbourhood
 from postroom.work.attention.rules import PolicyBook
 from postroom.work.attention.state import AttentionState
 
@@ -53,43 +54,58 @@ def simulate(
 
 
 class _VirtualClock:
+    """Each event is decided among those it concerns; a wake too many does no harm, so none is ever cancelled."""
+
     def __init__(self, state: AttentionState, book: PolicyBook, *, receipts: bool) -> None:
-        self.state, self.book, self.now_us = state, book, state.clock_us
+        self.book, self.now_us = book, state.clock_us
         self.events: list[Fact | Decision] = []
-        self._receipts = receipts
-        self._next_us = self._judge() if state.notices else None
+        self._kept = Neighbourhood(state)
+        self._person, self._receipts = state.person, receipts
+        self._wakes: list[tuple[int, tuple[str, ...]]] = []
+        if state.notices:
+            self._judge(self._kept.unsettled)
+
+    @property
+    def state(self) -> AttentionState:
+        return self._kept.whole
 
     def run_to(self, moment_us: int, *, inclusive: bool = False) -> None:
         """Everything that is due before that moment; `inclusive`: at it as well."""
-        while self._next_us is not None and self._next_us < moment_us + inclusive:
-            self.now_us = self._next_us
-            self._next_us = self._judge()
+        while self._wakes and self._wakes[0][0] < moment_us + inclusive:
+            self.now_us = self._wakes[0][0]
+            due: dict[str, None] = {}
+            while self._wakes and self._wakes[0][0] == self.now_us:
+                due |= dict.fromkeys(heappop(self._wakes)[1])
+            self._judge([name for name in due if name in self._kept.unsettled])
 
     def take(self, fact: Fact) -> None:
         self.now_us = max(self.now_us, fact.at_us)
         if isinstance(fact, PolicyChanged):
-            self.book = changed(self.book, self.state.person, fact)
-        self._fold(fact)
-        self._next_us = self._judge()
+            self.book = changed(self.book, self._person, fact)
+        self._judge(self._fold(fact))
 
-    def _judge(self) -> int | None:
-        decisions, next_us = decide(self.state, self.book, self.now_us)
-        for decision in decisions:
-            self._fold(decision)
-        if self._receipts and self._arrivals():
-            return self._judge()
-        return next_us
+    def _judge(self, names: Iterable[str]) -> None:
+        around = self._kept.around(names, self.book.rules(self._person), self.now_us)
+        decisions, next_us, after = decided(around, self.book, self.now_us)
+        self.events += decisions
+        self._kept.keep(after)
+        if next_us is not None:
+            heappush(self._wakes, (next_us, tuple(name for name in around.notices if name in self._kept.unsettled)))
+        if self._receipts and (arrived := self._arrivals()):
+            self._judge(arrived)
 
-    def _arrivals(self) -> bool:
-        waiting = [one for one in self.state.sends.values() if one.pending and not one.replaced]
-        arriving = [one for one in waiting if one.channel not in self.state.down]
+    def _arrivals(self) -> dict[str, None]:
+        """The notices of what arrives now."""
+        waiting = [self._kept.send(key) for key in self._kept.pending]
+        arriving = [one for one in waiting if not one.replaced and not self._kept.is_down(one.channel)]
+        concerned: dict[str, None] = {}
         for send in arriving:
-            self._fold(ReceiptIn(at_us=self.now_us, send=send.key, outcome=SendOutcome.OK))
-        return bool(arriving)
+            concerned |= self._fold(ReceiptIn(at_us=self.now_us, send=send.key, outcome=SendOutcome.OK))
+        return concerned
 
-    def _fold(self, event: Fact | Decision) -> None:
+    def _fold(self, event: Fact) -> dict[str, None]:
         self.events.append(event)
-        self.state = fold(self.state, event)
+        return {name: None for name in self._kept.take(event) if self._kept.knows(name)}
 
 
 def changed(book: PolicyBook, person: str, fact: PolicyChanged) -> PolicyBook:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from postroom.domain.attention import AcceptedNotice, HoldReason
@@ -114,7 +114,7 @@ class Silence:
     until_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class AttentionState:
     """
     One person's. A store has to load: open notices; those of the last day, for budgets, duplicates and keys; what is

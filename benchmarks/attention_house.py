@@ -1,0 +1,106 @@
+"""Attention put together as in a household, on a channel that does nothing and a clock that can be set."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from chaos.offset_clock import OffsetClock
+from prometheus_client import CollectorRegistry
+
+from benchmarks.ask_house import overrides
+from benchmarks.plane import NoChannel
+from postroom.app.attention import attending, build_attention, button_key
+from postroom.app.plane import running_plane
+from postroom.app.store import OpenedStore, open_store
+from postroom.domain.attention import AttentionWish
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ids import IdMint
+from postroom.domain.outcome import Outcome
+from postroom.domain.outgoing import Outgoing
+from postroom.domain.question import Urgency
+from postroom.system.loop import Loops
+from postroom.system.settings.load import load
+from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.work.attention.attention import Attention
+from postroom.work.attention.policy_request import parse_policy
+from postroom.work.delivery.plane import Plane
+
+SLOTS = [f"{hour:02}:00" for hour in range(24)]
+STRANGER = "77"  # has no policy
+_PASSIVE = AttentionWish(urgency=Urgency.PASSIVE)
+
+
+class DigestChannel(NoChannel):
+    """Says when it was handed a digest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handed: asyncio.Future[float] | None = None
+
+    async def send(self, part: Message, timeout_seconds: float) -> Receipt:
+        if self.handed is not None and not self.handed.done() and " notices" in part.text:
+            self.handed.set_result(time.perf_counter())
+        return Receipt("1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionHouse:
+    attention: Attention
+    plane: Plane
+    channel: DigestChannel
+    clock: OffsetClock
+    writes: list[int] = field(default_factory=list)  # one for each transaction that writes
+
+    async def owner(self) -> str:
+        found = await self.attention.book.people.owner()
+        assert found is not None
+        return found
+
+    async def collect(self) -> None:
+        """From now on what is passive waits for the full hour."""
+        await self.attention.set_policy(await self.owner(), parse_policy({"slots": SLOTS}))
+
+    async def notify(self, number: int, *, recipient: str | None = None) -> Outcome:
+        return await self.plane.submit(message(number, recipient), request_id=f"r{number}", wait_seconds=0)
+
+
+def message(number: int, recipient: str | None = None) -> Outgoing:
+    return Outgoing(
+        origin_butler=f"butler{number % 4}",
+        channel="telegram",
+        message=f"message {number} " + "x" * 120,
+        recipient=recipient,
+        idempotency_key=f"key {number}",
+        wish=_PASSIVE,
+    )
+
+
+@asynccontextmanager
+async def attention_house(home: Path, database: str) -> AsyncIterator[AttentionHouse]:
+    settings, _ = load({}, overrides(home, database))
+    clock, registry, channel = OffsetClock(), CollectorRegistry(), DigestChannel()
+    loops = Loops(clock, LoopMeter(registry).failed)
+    async with open_store(settings) as store:
+        attention = build_attention(settings, store, clock)
+        started = running_plane(settings, store, {"telegram": channel}, registry, clock, IdMint(), loops)
+        async with attending(attention, store, started, registry, loops, button_key(settings)) as plane:
+            writes = _counted(store)
+            yield AttentionHouse(attention=attention, plane=plane, channel=channel, clock=clock, writes=writes)
+
+
+def _counted(store: OpenedStore) -> list[int]:
+    writes: list[int] = []
+    write = store.database.write
+
+    async def counted(work: Any) -> Any:
+        writes.append(1)
+        return await write(work)
+
+    store.database.write = counted  # type: ignore[method-assign]
+    return writes

@@ -1,0 +1,75 @@
+"""A household of notices, put together by the app's own builders."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from chaos.crash_points import Crash
+from chaos.journal import Journal, Step
+from chaos.offset_clock import OffsetClock
+from chaos.tokens import tokens_in
+from chaos.watched_ledger import WatchedLedger
+from chaos.worker_process import watched_channels
+from postroom.app.attention import attending, build_attention, button_key
+from postroom.app.plane import running_plane
+from postroom.app.store import OpenedStore, open_store
+from postroom.domain.delivery import Message, Receipt
+from postroom.domain.ids import IdMint
+from postroom.system.loop import Loops
+from postroom.system.settings import Settings
+from postroom.system.telemetry.loop_meter import LoopMeter
+from postroom.work.attention.attention import Attention
+from postroom.work.delivery.plane import Plane
+
+_TIMEOUT_SECONDS = 2.0
+_meant: ContextVar[Message | None] = ContextVar("meant", default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    attention: Attention
+    plane: Plane
+    store: OpenedStore
+
+
+@asynccontextmanager
+async def house(settings: Settings, clock: OffsetClock, journal: Journal, crash: Crash) -> AsyncIterator[House]:
+    """Everything that breaks a law is noted before anything is mended."""
+    mint, registry = IdMint(), CollectorRegistry()
+    loops = Loops(clock, LoopMeter(registry).failed)
+    channels = watched_channels(settings, journal, crash, _TIMEOUT_SECONDS)
+    for channel in channels.values():
+        _dated(channel, clock, journal)
+    async with open_store(settings) as opened:
+        store = replace(opened, ledger=WatchedLedger(opened.ledger, journal, crash))
+        attention = build_attention(settings, store, clock)
+        for problem in (*(await attention.figures()).unaccounted, *await attention.audit()):
+            journal.note(Step.UNACCOUNTED, "-", problem)
+        started = running_plane(settings, store, channels, registry, clock, mint, loops)
+        async with attending(attention, store, started, registry, loops, button_key(settings)) as plane:
+            yield House(attention=attention, plane=plane, store=store)
+
+
+def _dated(channel: Any, clock: OffsetClock, journal: Journal) -> None:
+    """From now on it is noted when each notice leaves, by the clock of this process."""
+    prepare, send = channel.prepare, channel.send
+
+    def prepared(message: Message) -> Sequence[Any]:
+        _meant.set(message)
+        parts: Sequence[Any] = prepare(message)
+        return parts
+
+    async def sending(part: Any, timeout_seconds: float) -> Receipt:
+        message = _meant.get()
+        for token in tokens_in(message.text) if message is not None else ():
+            journal.note(Step.LEFT, token, f"{channel.name} {clock.now_us()}")
+        receipt: Receipt = await send(part, timeout_seconds)
+        return receipt
+
+    channel.prepare, channel.send = prepared, sending
