@@ -39,8 +39,10 @@ def every_send_has_one_cause(decisions: Iterable[Decision]) -> list[str]:
         f"L2 {cause} was decided {count} times" for cause, count in Counter(d.cause for d in made).items() if count > 1
     ]
     owners: dict[str, set[str]] = {}
-    for one in (one for one in made if one.send is not None):
-        owners.setdefault(one.send or "", set()).add(one.digest.id if one.digest else one.cause)
+    for one in made:
+        if one.send is not None:
+            owner = one.send if one.kind is DecisionKind.CLOSE_DIGEST else one.cause
+            owners.setdefault(one.send, set()).add(owner)
     return twice + [f"L2 send {key} has {len(causes)} causes" for key, causes in owners.items() if len(causes) > 1]
 
 

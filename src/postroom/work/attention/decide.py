@@ -195,7 +195,9 @@ class _Turn:
         return frozen(named, person=person, channel=channel, zone=zone, at_us=self.now_us, due_us=due_us)
 
     def _collect(self, standing: Standing, digest: Digest, reasons: tuple[HoldReason, ...], **fields: Any) -> None:
-        where = {"send": digest.id, "person": digest.person, "channel": digest.channel, "digest": digest}
+        where = {"send": digest.id, "person": digest.person, "channel": digest.channel}
+        if digest.id not in self.state.digests:
+            fields["digest"] = digest
         cause = f"digest/{digest.id}/{standing.notice.id}"
         self._make(self._scene(standing), _K.CLOSE_DIGEST, cause=cause, reasons=reasons, **where, **fields)
 

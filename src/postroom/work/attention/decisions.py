@@ -34,7 +34,8 @@ class Decision:
 
     `cause`: what it is the only decision about; `id` is its SHA-256. `send`: the key of the one delivery it causes (the
     request id for the ledger), and `person` and `channel` where that goes; None when nothing is sent.
-    `digest`: on the row of every member, the same value. `slots`: those that are used up by this, and when they were.
+    `digest`: on the row of the first member; `send` is its id on all of them.
+    `slots`: those that are used up by this, and when they were.
     `replaces`: a send that was handed over and has no receipt; it is to be cancelled unless it is being sent.
     """
 

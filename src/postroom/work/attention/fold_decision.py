@@ -66,8 +66,8 @@ def _details(standing: Standing, decision: Decision) -> dict[str, Any]:
             return {"urgency": decision.urgency, "send": decision.send, "step_send": decision.send, "tried": tried}
         case _K.CLOSE_DIGEST:
             tried = (*standing.tried, decision.channel)
-            digest = decision.digest.id if decision.digest else None
-            return {"urgency": decision.urgency, "send": decision.send, "digest": digest, "tried": tried}
+            sent = decision.send
+            return {"urgency": decision.urgency, "send": sent, "digest": sent, "tried": tried}
         case _K.MERGE:
             return {"into": decision.into}
         case _K.REPEAT:

@@ -65,10 +65,10 @@ def fold_twice(state: AttentionState, event: MayArriveTwice) -> AttentionState:
     send, standing = state.sends.get(event.send), state.notices.get(event.notice)
     if send is None or standing is None:
         return state
-    marked = {event.notice: replace(standing, uncertain=True)}
-    return replace(
+    marked = {event.notice: altered(standing, uncertain=True)}
+    return altered(
         state,
-        sends={**state.sends, send.key: replace(send, twice=True)},
+        sends={**state.sends, send.key: altered(send, twice=True)},
         notices={**state.notices, **marked},
     )
 

@@ -62,7 +62,7 @@ class Neighbourhood:
     def take(self, event: fact.Fact) -> Names:
         """Fold it; whom it concerns."""
         names = dict.fromkeys(self._concerned(event))
-        keys = [event.send] if isinstance(event, fact.ReceiptIn | fact.Returned) else []
+        keys = [event.send] if isinstance(event, fact.ReceiptIn | fact.Returned | fact.MayArriveTwice) else []
         self.keep(fold(self._cut(names, keys), event))
         return names
 
@@ -93,7 +93,7 @@ class Neighbourhood:
             case fact.Withdrawn():
                 keyed = self._keyed[event.agent, event.key] if event.key is not None else {}
                 return [*keyed, *([event.notice] if event.notice is not None else [])]
-            case fact.Acked() | fact.Snoozed() | fact.Updated() | fact.Read():
+            case fact.Acked() | fact.Snoozed() | fact.Updated() | fact.Read() | fact.MayArriveTwice():
                 return [event.notice]
             case fact.ApprovalAsked() | fact.ApprovalGiven():
                 return [event.notice]
