@@ -755,6 +755,19 @@ DRIVERS: Sections = {
     },
 }
 
+TALK: Sections = {
+    "Kept": {
+        "stored-first": "A message of a person is stored, once for each message of the provider, before it is handled.",
+        "states": "One table of moves: code, database and drawing agree.",
+        "words-go": "Words that no butler is given are not kept; the others are erased when they are old.",
+    },
+    "Routed": {
+        "order": "Answers first, then threads, names, the person's default butler, the only one, a choice.",
+        "default-butler": "A person's default butler is set over HTTP and the command line; a wrong name is refused.",
+        "why": "`postroom why` tells what was decided about a message of a person, and why.",
+    },
+}
+
 
 REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
@@ -773,5 +786,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("connect", "decisions, Connect", CONNECT),
     *_listed("attention", "decisions, Attention", ATTENTION),
     *_listed("drivers", "decisions, Connect: drivers", DRIVERS),
+    *_listed("talk", "decisions, Conversations", TALK),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)
