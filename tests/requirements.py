@@ -766,6 +766,22 @@ TALK: Sections = {
         "default-butler": "A person's default butler is set over HTTP and the command line; a wrong name is refused.",
         "why": "`postroom why` tells what was decided about a message of a person, and why.",
     },
+    "Answered": {
+        "answered-in-thread": "The session's own reply goes to the thread, and the household adds nothing to it.",
+        "last-words": "A session that ends without a reply answers with its last words.",
+        "in-order": "One session at a time for a person in one place, in the order they wrote.",
+        "turns": "The last turns are given to the session as data, bounded.",
+        "typing": "While a session runs the person sees that it does, where the channel can show it.",
+        "failure-in-words": "A session that fails, runs out of time or cannot be reached is told of in plain words.",
+        "stop": "/stop ends what runs and what waits in this conversation.",
+        "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
+        "limit": "Sessions of one person within a day have a ceiling, and who reaches it is told.",
+    },
+    "Whose words": {
+        "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",
+        "groups": "In a group only known people are answered, when they name the bot or reply to it.",
+        "commands": "/help /status /inbox /asks /stop /why /pair work without a model, in the person's language.",
+    },
 }
 
 

@@ -28,6 +28,7 @@ LOOPS = {
     "console_changes",
     "dispatcher",
     "contact_answers",
+    "conversations",
     "inbound:email",
     "inbound:telegram",
     "inbound:slack",

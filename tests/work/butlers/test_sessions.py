@@ -21,7 +21,7 @@ from postroom.domain.principal import OPERATOR
 from postroom.domain.session import TERMINAL, Session, SessionId, SessionStatus
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.work.butlers.sessions import SessionLimits
-from postroom.work.conversations.unhandled import SENTENCE
+from postroom.work.conversations.strangers import SENTENCE
 from postroom.world.runtimes.stragglers import kill_stragglers
 
 ROOT = Path(__file__).parents[3]
