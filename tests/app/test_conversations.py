@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from postroom.app.ledger_view import ledger_view
+from postroom.cli.trace import timeline
 from postroom.work.conversations.strangers import SENTENCE
 from postroom.work.conversations.texts import ENGLISH, GERMAN
 from tests.app.talking import Talking, reply, script, talking
@@ -193,3 +195,30 @@ async def test_commands_work_without_a_model_and_in_the_persons_language(house: 
         GERMAN.why.format(butler="health", reason="health is the person's default butler", status="answered"),
         GERMAN.paired.format(name="Person 2012"),
     ]
+
+
+@pytest.mark.requirement("talk:why")
+async def test_why_and_trace_tell_what_was_decided_and_not_what_was_said(house: Talking) -> None:
+    await house.write(2013, "/general " + script(say="Secret."))
+    await house.said(2013)
+    [kept] = await house.kept(2013, "answered")
+    await house.write(2014, "What is on?")
+    [asked] = await house.kept(2014, "handled")
+    await house.write(2015, "I am a bot", from_is_bot=True)
+    [ignored] = await house.kept(2015, "refused")
+
+    async with ledger_view(house.settings) as view:
+        told, answer = await view.why(kept["id"])
+        choice, _ = await view.why(asked["id"])
+        [refused] = await view.why(ignored["id"])
+        empty = await view.trace(ignored["id"])
+        found = await view.trace(kept["id"])
+
+    assert told.why.startswith("Person 2013 wrote this on telegram at ")
+    assert "It went to general: general is named in it. It is answered. Its session is " in told.why
+    assert answer.id != told.id and "Secret" not in told.why
+    assert "The decision: no butler is named, and the person has no default butler." in choice.why
+    assert refused.why.endswith("what a bot writes starts nothing. Nothing is done for it.")
+    assert (empty["inbound"]["status"], empty["deliveries"]) == ("refused", [])
+    assert (found["inbound"]["butler"], found["delivery_count"]) == ("general", 1)
+    assert found["inbound"]["reason"] in "\n".join(timeline(found))

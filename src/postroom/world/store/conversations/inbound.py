@@ -19,6 +19,7 @@ from postroom.domain.question_answer import Assurance
 from postroom.domain.storable_text import storable
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.conversations import OPEN, inbound_messages
+from postroom.world.store.tables.people import people
 
 _c = inbound_messages.c
 _MOVES = {RouteKind.BUTLER: InboundMove.ROUTE, RouteKind.IGNORED: InboundMove.REFUSE}
@@ -76,6 +77,12 @@ class StoredInbound:
     async def get(self, message_id: str) -> KeptMessage | None:
         found = await self._listed(select(inbound_messages).where(_c.id == message_id))
         return found[0] if found else None
+
+    async def with_name(self, message_id: str) -> tuple[KeptMessage | None, str | None]:
+        """The message and the name of who wrote it, where both are known."""
+        kept = await self.get(message_id)
+        named = select(people.c.name).where(people.c.id == (kept.person if kept else None))
+        return kept, await self._database.read(lambda connection: connection.execute(named).scalar())
 
     async def with_butlers(self, limit: int = 500) -> Sequence[KeptMessage]:
         """Everything that is not yet answered, oldest first."""
