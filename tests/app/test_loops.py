@@ -30,6 +30,7 @@ LOOPS = {
     "contact_answers",
     "conversations",
     "inbound:email",
+    "inbound:forgotten",
     "inbound:telegram",
     "inbound:slack",
     "inbound:discord",

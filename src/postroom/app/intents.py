@@ -34,6 +34,7 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
+from postroom.work.conversations.forgotten import Forgotten
 from postroom.work.conversations.inbound import (
     Handler,
     Inbound,
@@ -280,6 +281,8 @@ async def listening(
             answering(kept, clock, reply_handler(replies), "a message that waits for a reply"),
             talk.talk,
         ]
+        forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
+        await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
             if isinstance(channel, Listen):
                 ear.watch.expect(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -83,16 +84,14 @@ class Answering:
         first: dict[Conversation, KeptMessage] = {}
         for one in await self.kept.with_butlers():
             first.setdefault(one.conversation, one)
-        later = False
-        for one in first.values():
-            try:
-                await self._advance(one)
-            except PostroomError:
-                later = True
+        ended = await asyncio.gather(*map(self._advance, first.values()), return_exceptions=True)
+        errors = [one for one in ended if one is not None]
+        if bugs := [one for one in errors if not isinstance(one, PostroomError)]:
+            raise bugs[0]
         if not first:
             self._shown.clear()
             return None
-        return self.clock.now_us() + seconds(_AGAIN_SECONDS if later else _PAUSE_SECONDS)
+        return self.clock.now_us() + seconds(_AGAIN_SECONDS if errors else _PAUSE_SECONDS)
 
     async def _advance(self, kept: KeptMessage) -> None:
         match kept.status:
