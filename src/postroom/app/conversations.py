@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from postroom.app.peers import Peers
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts
 from postroom.app.store import OpenedStore
+from postroom.domain.errors import PostroomError
 from postroom.domain.notification import NotificationQuery
 from postroom.domain.ports import Channel, Clock, Outbound, Peer, ShowsWork
 from postroom.domain.principal import Principal, Role
@@ -19,8 +20,8 @@ from postroom.domain.question_states import QuestionStatus
 from postroom.system.loop import Loops
 from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.settings import Settings
-from postroom.work.conversations.answering import Answering, ButlerRoutes
-from postroom.work.conversations.commands import Commands
+from postroom.work.conversations.answering import Answering, TakesRoutes
+from postroom.work.conversations.commands import TalkCommands
 from postroom.work.conversations.inbound import Handler, of_messages
 from postroom.work.conversations.talk import Talk, able
 from postroom.work.questions.asking import Asking
@@ -62,8 +63,8 @@ class ButlersStop:
     peers: Mapping[str, Peer]
 
     async def stop(self, butler: str, session_id: str) -> None:
-        if peer := self.peers.get(butler):
-            await peer.call("sessions_stop", {"session_id": session_id}, _STOP_SECONDS)
+        with suppress(PostroomError):
+            await self.peers[butler].call("sessions_stop", {"session_id": session_id}, _STOP_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,7 @@ async def conversing(
     world: TalkWorld,
     roster: Sequence[ButlerConfig],
     asking: AskingParts,
-    routes: ButlerRoutes,
+    routes: TakesRoutes,
     peers: Peers,
     channels: Mapping[str, Channel],
     outbound: Outbound,
@@ -111,11 +112,12 @@ async def conversing(
         clock=asking.clock,
         sessions_per_day=settings.conversations.sessions_per_day,
     )
-    commands = Commands(
+    stopper = ButlersStop(peers={name: await peers.operator(name) for name in able(butlers)})
+    commands = TalkCommands(
         kept=kept,
         people=people,
         desk=PersonsDesk(inbox=StoredNotes(store.database, asking.mint.mint), asking=asking.asking, clock=asking.clock),
-        stopper=ButlersStop(peers={name: await peers.operator(name) for name in able(butlers)}),
+        stopper=stopper,
         outbound=outbound,
         butlers=butlers,
         clock=asking.clock,
@@ -126,6 +128,7 @@ async def conversing(
         sessions=StoredSessions(store.database),
         said=said,
         routes=routes,
+        stopper=stopper,
         people=people,
         outbound=outbound,
         channels={name: channel for name, channel in channels.items() if isinstance(channel, ShowsWork)},

@@ -64,7 +64,7 @@ def build_sessions(
             programs=ProcessPrograms(path=environment.get("PATH", ""), clock=clock),
             clock=clock,
             mint=mint.mint,
-            is_answered=StoredTalk(database).is_answered,
+            is_over=StoredTalk(database).is_over,
         ),
     )
 

@@ -21,7 +21,7 @@ class RouteKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Routed:
+class RoutedMessage:
     """Where a message goes, and why; `target` is a butler, `words` what it is given."""
 
     kind: RouteKind
@@ -52,7 +52,7 @@ class KeptMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class SpokenTurn:
     """One thing that was said in a conversation."""
 
     by: str

@@ -15,7 +15,7 @@ from tests.clock import FakeClock
 
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, Routed, RouteKind
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import Outcome
@@ -43,12 +43,14 @@ class Book:
     """Keeps nothing, and knows no person and no thread."""
 
     def __init__(self) -> None:
-        self.decided: list[Routed] = []
+        self.decided: list[RoutedMessage] = []
 
     async def keep(self, message: InboundMessage, now_us: int) -> KeptMessage:
         return KeptMessage(id="m", message=message, received_us=now_us, status=InboundStatus.RECEIVED)
 
-    async def decide(self, kept: KeptMessage, routed: Routed, person: str | None, now_us: int) -> KeptMessage | None:
+    async def decide(
+        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
+    ) -> KeptMessage | None:
         self.decided.append(routed)
         return None
 

@@ -115,8 +115,8 @@ class SessionParts:
     programs: Programs
     clock: Clock
     mint: Callable[[int], str]
-    is_answered: Callable[[Session], Awaitable[bool]] = never
-    """Whether what a session was to answer is answered: then it is not begun a second time."""
+    is_over: Callable[[Session], Awaitable[bool]] = never
+    """Whether what a session was to answer is answered or stopped: then it is not begun, or not a second time."""
 
 
 class Sessions:
@@ -272,7 +272,7 @@ class Sessions:
         await self._record(session, outcome)
 
     async def _outcome(self, session: Session, token: str) -> SessionOutcome:
-        if session.attempt > 1 and await self._parts.is_answered(session):
+        if await self._parts.is_over(session):
             return SessionOutcome(event=SessionEvent.FINISH, transcript={})
         return await self._attempt(session, token)
 

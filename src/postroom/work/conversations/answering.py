@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.errors import PostroomError, TargetUnavailable
-from postroom.domain.kept_message import KeptMessage, Turn
+from postroom.domain.kept_message import KeptMessage, SpokenTurn
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound, ShowsWork
 from postroom.domain.route import Route, Routed
@@ -46,8 +46,8 @@ class SeesSessions(Protocol):
     async def get(self, butler: str, session_id: str) -> Session | None: ...
 
 
-class Said(Protocol):
-    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[Turn]:
+class SaidBefore(Protocol):
+    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
         """What was said before it in its conversation, the oldest first."""
         ...
 
@@ -56,8 +56,14 @@ class Said(Protocol):
         ...
 
 
-class ButlerRoutes(Protocol):
+class TakesRoutes(Protocol):
     async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed: ...
+
+
+class StopsSessions(Protocol):
+    async def stop(self, butler: str, session_id: str) -> None:
+        """Raises nothing: a session of a message that is stopped is not begun, whenever its butler comes back."""
+        ...
 
 
 class KnownPeople(Protocol):
@@ -70,8 +76,9 @@ class Answering:
 
     kept: OpenMessages
     sessions: SeesSessions
-    said: Said
-    routes: ButlerRoutes
+    said: SaidBefore
+    routes: TakesRoutes
+    stopper: StopsSessions
     people: KnownPeople
     outbound: Outbound
     channels: Mapping[str, ShowsWork]
@@ -116,7 +123,8 @@ class Answering:
         session_id = str((taken.result or {}).get("session_id") or "")
         if not session_id:
             raise TargetUnavailable(f"{kept.target} named no session")
-        await self.kept.move(kept, InboundMove.HAND_OVER, self.clock.now_us(), session_id=session_id)
+        if not await self.kept.move(kept, InboundMove.HAND_OVER, self.clock.now_us(), session_id=session_id):
+            await self.stopper.stop(kept.target or "", session_id)  # the person was faster
         self.wake.ring()
 
     async def _follow(self, kept: KeptMessage) -> None:
@@ -199,5 +207,5 @@ def request_context(kept: KeptMessage) -> dict[str, Any]:
     }
 
 
-def _shown(turn: Turn) -> dict[str, str]:
+def _shown(turn: SpokenTurn) -> dict[str, str]:
     return {"by": turn.by, "at": to_text(turn.at_us), "text": turn.text[:MOST_TURN_CHARACTERS]}

@@ -14,17 +14,19 @@ from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.said_back import said_back
 from postroom.domain.time import seconds
+from postroom.work.conversations.answering import StopsSessions
 from postroom.work.conversations.notice_ear import ProvedPeople
 from postroom.work.conversations.talk import DAY_SECONDS, able
 from postroom.work.conversations.texts import Texts, texts_for
 
 MOST_LISTED: Final = 5
+_LOOKS: Final = 5
 _COMMAND: Final = re.compile(
     r"\s*/(help|start|status|inbox|asks|stop|why|pair)(?:@\w{1,64})?\s*", re.ASCII | re.IGNORECASE
 )
 
 
-class OwnMessages(Protocol):
+class PersonsMessages(Protocol):
     async def open_in(self, person: str, channel: str, place: str) -> Sequence[KeptMessage]: ...
 
     async def last(self, person: str, channel: str, place: str) -> KeptMessage | None: ...
@@ -34,7 +36,7 @@ class OwnMessages(Protocol):
     async def move(self, kept: KeptMessage, move: InboundMove, now_us: int) -> bool: ...
 
 
-class Desk(Protocol):
+class WaitsForPerson(Protocol):
     """What waits for a person: how much of it, and the newest as one line each."""
 
     async def unread(self, person: str, most: int) -> tuple[int, Sequence[str]]: ...
@@ -42,15 +44,11 @@ class Desk(Protocol):
     async def questions(self, person: str, most: int) -> tuple[int, Sequence[str]]: ...
 
 
-class StopsSessions(Protocol):
-    async def stop(self, butler: str, session_id: str) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Commands:
-    kept: OwnMessages
+class TalkCommands:
+    kept: PersonsMessages
     people: ProvedPeople
-    desk: Desk
+    desk: WaitsForPerson
     stopper: StopsSessions
     outbound: Outbound
     butlers: Mapping[str, bool]
@@ -99,13 +97,18 @@ class Commands:
         return f"{said}\n{texts.default.format(butler=own) if own else texts.no_default}"
 
     async def _stop(self, texts: Texts, message: InboundMessage, person: Person) -> str:
-        """What has not begun never does; the session is ended before its message, so that nothing goes on unseen."""
-        under_way = await self._open(message, person)
-        for one in reversed(under_way):
-            if one.session_id is not None:
-                await self.stopper.stop(one.target or "", one.session_id)
-            await self.kept.move(one, InboundMove.STOP, self.clock.now_us())
-        return texts.stopped if under_way else texts.nothing_runs
+        """What has not begun never does. One that moves on meanwhile is looked at again."""
+        stopped = False
+        for _ in range(_LOOKS):
+            under_way = await self._open(message, person)
+            for one in reversed(under_way):
+                await self.kept.move(one, InboundMove.STOP, self.clock.now_us())
+                if one.session_id is not None:
+                    await self.stopper.stop(one.target or "", one.session_id)
+            stopped = stopped or bool(under_way)
+            if not under_way:
+                break
+        return texts.stopped if stopped else texts.nothing_runs
 
     async def _why(self, texts: Texts, message: InboundMessage, person: Person) -> str:
         last = await self.kept.last(person.id, message.channel, message.places[0])

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundEvent, InboundMessage
-from postroom.domain.kept_message import KeptMessage, Routed, RouteKind
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.ports import Clock
 from postroom.work.conversations.inbound import Handler, of_messages
 from postroom.work.conversations.routing import InboundFacts, route
@@ -17,7 +17,9 @@ class KeepsMessages(Protocol):
         """Once for each message of the provider; the second time, as it is by now."""
         ...
 
-    async def decide(self, kept: KeptMessage, routed: Routed, person: str | None, now_us: int) -> KeptMessage | None:
+    async def decide(
+        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
+    ) -> KeptMessage | None:
         """None when that was done before."""
         ...
 
@@ -38,7 +40,7 @@ def answering(kept: KeepsMessages, clock: Clock, handler: Handler, what: str) ->
 
 def commanding(kept: KeepsMessages, clock: Clock, handler: Handler, what: str) -> Handler:
     """A handler that takes what needs no butler."""
-    return _noting(kept, clock, handler, lambda _: Routed(kind=RouteKind.COMMAND, reason=what))
+    return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what))
 
 
 def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: DecidesOn) -> Handler:
@@ -54,4 +56,4 @@ def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: Decid
 
 
 class DecidesOn(Protocol):
-    def __call__(self, message: InboundMessage, /) -> Routed: ...
+    def __call__(self, message: InboundMessage, /) -> RoutedMessage: ...

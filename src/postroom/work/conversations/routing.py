@@ -9,7 +9,7 @@ from typing import Final
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import Routed, RouteKind
+from postroom.domain.kept_message import RoutedMessage, RouteKind
 from postroom.domain.person import Person
 
 _NAMED: Final = re.compile(r"\s*[/@]([A-Za-z][\w-]{0,63})(?:@\w{1,64})?(?:[\s,:]+(.*))?", re.ASCII | re.DOTALL)
@@ -40,37 +40,37 @@ class InboundFacts:
     sessions_per_day: int = 1
 
 
-def route(facts: InboundFacts) -> Routed:
+def route(facts: InboundFacts) -> RoutedMessage:
     """Answers first, then threads, names, the person's own butler, the only one, a choice."""
     if facts.open_questions:
-        return Routed(kind=RouteKind.ANSWER, reason=f"it answers {facts.open_questions[0]}")
+        return RoutedMessage(kind=RouteKind.ANSWER, reason=f"it answers {facts.open_questions[0]}")
     if (refused := _refused(facts)) is not None:
         return refused
     chosen = _chosen(facts)
     if chosen.kind is RouteKind.BUTLER and not facts.butlers[chosen.target or ""]:
-        return Routed(kind=RouteKind.NO_MODEL, target=chosen.target, reason=f"{chosen.target} has no model")
+        return RoutedMessage(kind=RouteKind.NO_MODEL, target=chosen.target, reason=f"{chosen.target} has no model")
     if chosen.kind is RouteKind.BUTLER and facts.sessions_today >= facts.sessions_per_day:
         reason = f"{facts.sessions_today} sessions within a day are the most for one person"
-        return Routed(kind=RouteKind.LIMIT, target=chosen.target, reason=reason)
+        return RoutedMessage(kind=RouteKind.LIMIT, target=chosen.target, reason=reason)
     return chosen
 
 
-def _refused(facts: InboundFacts) -> Routed | None:
+def _refused(facts: InboundFacts) -> RoutedMessage | None:
     message = facts.message
     if machine := message.flags & {Flag.BOT, Flag.AUTOMATIC}:
-        return Routed(kind=RouteKind.IGNORED, reason=_FLAG_WORDS[min(machine)])
+        return RoutedMessage(kind=RouteKind.IGNORED, reason=_FLAG_WORDS[min(machine)])
     if not message.alone and not message.addressed and facts.thread is None:
-        return Routed(kind=RouteKind.IGNORED, reason="it was not written to us")
+        return RoutedMessage(kind=RouteKind.IGNORED, reason="it was not written to us")
     if facts.person is None:
-        return Routed(kind=RouteKind.STRANGER, reason="the sender has not proved who they are")
+        return RoutedMessage(kind=RouteKind.STRANGER, reason="the sender has not proved who they are")
     if message.flags:
-        return Routed(kind=RouteKind.IGNORED, reason=_FLAG_WORDS[min(message.flags)])
+        return RoutedMessage(kind=RouteKind.IGNORED, reason=_FLAG_WORDS[min(message.flags)])
     if not (message.text or "").strip():
-        return Routed(kind=RouteKind.IGNORED, reason="there are no words in it")
+        return RoutedMessage(kind=RouteKind.IGNORED, reason="there are no words in it")
     return None
 
 
-def _chosen(facts: InboundFacts) -> Routed:
+def _chosen(facts: InboundFacts) -> RoutedMessage:
     text, butlers = (facts.message.text or "").strip(), facts.butlers
     if facts.thread in butlers:
         return _to(facts.thread, f"a reply to a message of {facts.thread}", text)
@@ -78,19 +78,19 @@ def _chosen(facts: InboundFacts) -> Routed:
     if name is not None and words:
         return _to(name, f"{name} is named in it", words)
     if name is not None:
-        return Routed(kind=RouteKind.CHOICE, target=name, reason=f"{name} is named, and nothing is asked")
+        return RoutedMessage(kind=RouteKind.CHOICE, target=name, reason=f"{name} is named, and nothing is asked")
     own = facts.person.default_butler if facts.person else None
     if own in butlers:
         return _to(own, f"{own} is the person's default butler", text)
     return _of_all([one for one, has_model in butlers.items() if has_model], text)
 
 
-def _of_all(able: list[str], text: str) -> Routed:
+def _of_all(able: list[str], text: str) -> RoutedMessage:
     if not able:
-        return Routed(kind=RouteKind.NO_MODEL, reason="no butler has a model")
+        return RoutedMessage(kind=RouteKind.NO_MODEL, reason="no butler has a model")
     if len(able) == 1:
         return _to(able[0], f"{able[0]} is the only butler with a model", text)
-    return Routed(kind=RouteKind.CHOICE, reason="no butler is named, and the person has no default butler")
+    return RoutedMessage(kind=RouteKind.CHOICE, reason="no butler is named, and the person has no default butler")
 
 
 def named(text: str, butlers: Mapping[str, bool]) -> tuple[str | None, str]:
@@ -100,5 +100,5 @@ def named(text: str, butlers: Mapping[str, bool]) -> tuple[str | None, str]:
     return name, ((found[2] or "").strip() if found and name else text)
 
 
-def _to(butler: str | None, reason: str, words: str) -> Routed:
-    return Routed(kind=RouteKind.BUTLER, target=butler, reason=reason, words=words)
+def _to(butler: str | None, reason: str, words: str) -> RoutedMessage:
+    return RoutedMessage(kind=RouteKind.BUTLER, target=butler, reason=reason, words=words)

@@ -10,7 +10,7 @@ import structlog
 
 from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, Routed, RouteKind
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.person import Person
 from postroom.domain.ports import Clock, Outbound
@@ -31,7 +31,7 @@ class CountsSessions(KeepsMessages, Protocol):
     async def sessions_since(self, person: str, since_us: int) -> int: ...
 
 
-class Threads(Protocol):
+class KnowsThreads(Protocol):
     async def whose(self, message: InboundMessage) -> str | None:
         """Whose message of ours it replies to; a butler's name, or that of a part of the household."""
         ...
@@ -41,7 +41,7 @@ class Threads(Protocol):
 class Talk:
     kept: CountsSessions
     people: ProvedPeople
-    threads: Threads
+    threads: KnowsThreads
     butlers: Mapping[str, bool]
     outbound: Outbound
     clock: Clock
@@ -72,7 +72,7 @@ class Talk:
             sessions_per_day=self.sessions_per_day,
         )
 
-    def _said(self, kept: KeptMessage, person: Person | None, routed: Routed) -> Outgoing | None:
+    def _said(self, kept: KeptMessage, person: Person | None, routed: RoutedMessage) -> Outgoing | None:
         message, texts, day = kept.message, texts_for(person.language if person else None), self._day()
         match routed.kind:
             case RouteKind.STRANGER:
@@ -85,7 +85,7 @@ class Talk:
             case _:
                 return None
 
-    def _words(self, texts: Texts, routed: Routed) -> str:
+    def _words(self, texts: Texts, routed: RoutedMessage) -> str:
         butler = routed.target
         if routed.kind is RouteKind.LIMIT:
             return texts.limit.format(most=self.sessions_per_day)

@@ -15,15 +15,16 @@ from tests.opened_database import KINDS, opened_database
 from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.ids import IdMint
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import Routed, RouteKind
+from postroom.domain.kept_message import RoutedMessage, RouteKind
 from postroom.domain.retention import retention
+from postroom.world.store.conversations.erasing import erase_written
 from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.engine.database import Database
 from postroom.world.store.retention.records import STALE
 from postroom.world.store.tables.conversations import inbound_messages
 
 DAY_US = 86_400_000_000
-GENERAL = Routed(kind=RouteKind.BUTLER, target="general", reason="named", words="hi")
+GENERAL = RoutedMessage(kind=RouteKind.BUTLER, target="general", reason="named", words="hi")
 
 
 @pytest.fixture(params=KINDS)
@@ -78,7 +79,7 @@ async def test_a_decision_is_made_once(store: StoredInbound) -> None:
 async def test_words_that_no_butler_is_given_are_not_kept(store: StoredInbound, kind: RouteKind) -> None:
     kept = await store.keep(words(), START_US)
 
-    await store.decide(kept, Routed(kind=kind, reason="x", words="hi"), None, START_US)
+    await store.decide(kept, RoutedMessage(kind=kind, reason="x", words="hi"), None, START_US)
 
     found = await store.get(kept.id)
     assert found is not None and found.message.text is None
@@ -116,3 +117,15 @@ async def test_what_was_never_decided_is_found_again(store: StoredInbound) -> No
 
     assert await store.undecided(START_US) == []
     assert [one.id for one in await store.undecided(START_US + 1)] == [kept.id]
+
+
+@pytest.mark.requirement("talk:words-go")
+async def test_what_a_person_wrote_is_erased_with_the_person(store: StoredInbound, database: Database) -> None:
+    for number, person in enumerate(["p1", "p2"]):
+        decided = await store.decide(await store.keep(words(str(number)), START_US), GENERAL, person, START_US)
+        assert decided is not None
+        await store.move(decided, InboundMove.STOP, START_US)
+
+    assert await database.write(lambda connection: erase_written(connection, "p1")) == 1
+    left = [await store.last(person, "telegram", "77") for person in ("p1", "p2")]
+    assert [one.message.text for one in left if one] == [None, "hi"]

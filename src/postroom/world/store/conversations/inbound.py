@@ -14,7 +14,7 @@ from postroom.domain.answer_attempt import Flag
 from postroom.domain.conversation_states import WITH_BUTLER, InboundMove, InboundStatus, moved
 from postroom.domain.ids import DeliveryId
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, Routed, RouteKind
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.storable_text import storable
 from postroom.world.store.engine.database import Database
@@ -43,7 +43,9 @@ class StoredInbound:
 
         return await self._database.write(work)
 
-    async def decide(self, kept: KeptMessage, routed: Routed, person: str | None, now_us: int) -> KeptMessage | None:
+    async def decide(
+        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
+    ) -> KeptMessage | None:
         """The message as decided; None when that was done before. Words stay only for a butler to read."""
         move = _MOVES.get(routed.kind, InboundMove.HANDLE)
         words = storable(routed.words) if routed.kind is RouteKind.BUTLER else None

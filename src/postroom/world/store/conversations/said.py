@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, and_, exists, or_, select
 
+from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.delivery import Intent
 from postroom.domain.inbound_message import InboundMessage
-from postroom.domain.kept_message import KeptMessage, RouteKind, Turn
+from postroom.domain.kept_message import KeptMessage, RouteKind, SpokenTurn
 from postroom.domain.session import Session
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.conversations import inbound_messages
@@ -39,10 +40,15 @@ class StoredTalk:
 
         return await self._database.read(work)
 
-    async def is_answered(self, session: Session) -> bool:
-        return session.request_id is not None and await self.replied(session.request_id)
+    async def is_over(self, session: Session) -> bool:
+        """Whether the message that a session is for is answered by it already, or stopped."""
+        asked = select(_in.status).where(_in.id == session.request_id)
+        status = await self._database.read(lambda connection: connection.execute(asked).scalar())
+        if status is None:
+            return False
+        return status == str(InboundStatus.STOPPED) or await self.replied(session.request_id or "")
 
-    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[Turn]:
+    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
         person, channel, place = kept.conversation
         earlier = (
             select(_in.id, _in.text, _in.received_at)
@@ -52,9 +58,9 @@ class StoredTalk:
             .limit(limit)
         )
 
-        def work(connection: Connection) -> list[Turn]:
+        def work(connection: Connection) -> list[SpokenTurn]:
             asked = list(connection.execute(earlier))
-            said = [Turn(by="person", text=row.text, at_us=row.received_at) for row in asked]
+            said = [SpokenTurn(by="person", text=row.text, at_us=row.received_at) for row in asked]
             said += _answers(connection, [row.id for row in asked], channel, list(kept.message.places))
             return sorted(said, key=lambda one: one.at_us)[-limit:]
 
@@ -93,10 +99,11 @@ def _replied_to(message: InboundMessage) -> Select[Any]:
     )
 
 
-def _answers(connection: Connection, ids: list[str], channel: str, places: list[Any]) -> list[Turn]:
+def _answers(connection: Connection, ids: list[str], channel: str, places: list[Any]) -> list[SpokenTurn]:
     asked = select(_out.origin_butler, _out.message_content, _out.created_at).where(
         _out.request_id.in_(ids), _out.channel == channel, _out.address.in_(places), _SPOKEN
     )
     return [
-        Turn(by=row.origin_butler, text=row.message_content, at_us=row.created_at) for row in connection.execute(asked)
+        SpokenTurn(by=row.origin_butler, text=row.message_content, at_us=row.created_at)
+        for row in connection.execute(asked)
     ]
