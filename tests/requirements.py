@@ -774,6 +774,7 @@ TALK: Sections = {
         "typing": "While a session runs the person sees that it does, where the channel can show it.",
         "failure-in-words": "A session that fails, runs out of time or cannot be reached is told of in plain words.",
         "stop": "/stop ends what runs and what waits in this conversation.",
+        "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",
         "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
         "limit": "Sessions of one person within a day have a ceiling, and who reaches it is told.",
     },

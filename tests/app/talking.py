@@ -19,7 +19,13 @@ from tests.app.living import LIFTED, QUICK, Living, settings_for, started
 from tests.world.runtimes.installed import install
 
 SECONDS = 30.0
-PEOPLE = {"contacts": [{"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2021)]}
+ELSEWHERE = {"name": "Eve", "email": "eve@example.org", "addresses": ["slack:U7", "discord:user:7"]}
+PEOPLE = {
+    "contacts": [
+        *({"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2021)),
+        ELSEWHERE,
+    ]
+}
 
 
 def script(*steps: Mapping[str, Any], say: str = "Done.") -> str:
@@ -47,7 +53,7 @@ async def talking(
     running = started(settings, roster=roster_of(settings, models), environment=environment)
     async with running as household, aiohttp.ClientSession() as http:
         with sqlite3.connect(home / "postroom.db") as connection:  # as pairing would
-            connection.execute("UPDATE person_addresses SET verified_at = 1 WHERE channel = 'telegram'")
+            connection.execute("UPDATE person_addresses SET verified_at = 1")
         yield Talking(settings, household, http)
 
 
@@ -65,6 +71,18 @@ class Talking(Living):
                 await asyncio.sleep(0.05)
         return sorted(found, key=lambda one: int(one["message_id"]))
 
+    async def post(self, path: str, body: Mapping[str, Any]) -> None:
+        async with self.http.post(self.household.addresses["sandbox"] + path, json=body) as response:
+            assert response.status == 200, await response.text()
+
+    async def arrived(self, channel: str, words: str) -> dict[str, Any]:
+        async with asyncio.timeout(SECONDS):
+            while True:
+                for one in await self.received(channel):
+                    if words in str(one.get("text") or one.get("body")):
+                        return one
+                await asyncio.sleep(0.05)
+
     async def typed(self) -> list[dict[str, Any]]:
         async with self.http.get(f"{self.household.addresses['sandbox']}telegram/actions") as response:
             actions: list[dict[str, Any]] = (await response.json())["actions"]
@@ -74,11 +92,11 @@ class Talking(Living):
         """The stored messages of a chat, as soon as they are in these states."""
         async with asyncio.timeout(SECONDS):
             while True:
-                found = self._messages(chat)
+                found = self.messages(chat)
                 if [one["status"] for one in found] == list(statuses):
                     return found
                 await asyncio.sleep(0.05)
 
-    def _messages(self, chat: int) -> list[dict[str, Any]]:
+    def messages(self, chat: int | str) -> list[dict[str, Any]]:
         rows = self.rows("(select *, received_at as created_at from inbound_messages)")
         return [row for row in rows if row["place"] == str(chat)]

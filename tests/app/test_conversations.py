@@ -222,3 +222,26 @@ async def test_why_and_trace_tell_what_was_decided_and_not_what_was_said(house: 
     assert (empty["inbound"]["status"], empty["deliveries"]) == ("refused", [])
     assert (found["inbound"]["butler"], found["delivery_count"]) == ("general", 1)
     assert found["inbound"]["reason"] in "\n".join(timeline(found))
+
+
+@pytest.mark.requirement("talk:channels")
+@pytest.mark.parametrize("channel", ["slack", "discord"])
+async def test_a_butler_answers_in_a_direct_message_elsewhere(house: Talking, channel: str) -> None:
+    place = {"slack": "U7", "discord": "user:7"}[channel]
+    answer = reply(f"Over {channel}.", channel=channel)
+    await house.post(f"{channel}/inbound", {"place": place, "text": "/general " + script(answer)})
+
+    await house.arrived(channel, f"Over {channel}.")
+
+
+@pytest.mark.requirement("talk:channels")
+async def test_a_mail_is_answered_by_mail_and_an_automatic_one_is_not(house: Talking) -> None:
+    mail = {"from": "eve@example.org", "to": "postroom@sandbox.example", "subject": "Today"}
+    machine = {"headers": {"Auto-Submitted": "auto-replied"}}
+    await house.post("email/inbound", mail | machine | {"body": "/general " + script(say="Never by mail.")})
+    await house.post("email/inbound", mail | {"body": "/general " + script(say="By mail.")})
+
+    letter = await house.arrived("email", "By mail.")
+
+    assert letter["in_reply_to"]
+    assert [row["status"] for row in house.messages("eve@example.org")] == ["refused", "answered"]
