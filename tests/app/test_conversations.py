@@ -9,8 +9,10 @@ import pytest_asyncio
 
 from postroom.app.ledger_view import ledger_view
 from postroom.cli.trace import timeline
+from postroom.domain.question_states import QuestionStatus
 from postroom.work.conversations.strangers import SENTENCE
 from postroom.work.conversations.texts import ENGLISH, GERMAN
+from tests.app.asked_household import ask, parts, phone, write
 from tests.app.talking import Talking, reply, script, talking
 from tests.world.runtimes.installed import MeetingPlace, meeting_place
 
@@ -245,3 +247,18 @@ async def test_a_mail_is_answered_by_mail_and_an_automatic_one_is_not(house: Tal
 
     assert letter["in_reply_to"]
     assert [row["status"] for row in house.messages("eve@example.org")] == ["refused", "answered"]
+
+
+@pytest.mark.requirement("talk:order", "talk:words-go")
+async def test_an_answer_to_a_question_goes_there_and_its_words_are_not_kept_twice(house: Talking) -> None:
+    view = await ask(house, question="Ship it today?")
+    card = await phone(house, "Ship it today?")
+
+    await write(house, "/status")
+    await phone(house, ENGLISH.idle)
+    await write(house, "yes", reply_to_message_id=card["message_id"])
+
+    _, kept = await house.kept(1000, "handled", "handled")
+    found = await parts(house).store.get(view.question.id)
+    assert found is not None and found.status is QuestionStatus.ANSWERED
+    assert (kept["kind"], kept["reason"], kept["text"]) == ("answer", "it answers a question", None)

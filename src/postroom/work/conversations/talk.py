@@ -78,7 +78,7 @@ class Talk:
             case RouteKind.STRANGER:
                 return once_a_day(message, texts.stranger, day) if message.alone else None
             case RouteKind.IGNORED:
-                forwarded = message.alone and Flag.FORWARDED in message.flags
+                forwarded = message.alone and message.flags == {Flag.FORWARDED}  # a machine is never answered
                 return once_a_day(message, texts.forwarded, day) if forwarded else None
             case RouteKind.CHOICE | RouteKind.NO_MODEL | RouteKind.LIMIT:
                 return said_back(message, self._words(texts, routed), key=words_key(kept), request_id=kept.id)
