@@ -780,6 +780,7 @@ TALK: Sections = {
     },
     "Whose words": {
         "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",
+        "approvals": "What a session sends to others waits for consent; its answer to who wrote needs none.",
         "groups": "In a group only known people are answered, when they name the bot or reply to it.",
         "commands": "/help /status /inbox /asks /stop /why /pair work without a model, in the person's language.",
     },

@@ -164,6 +164,11 @@ async def test_in_a_group_a_butler_answers_people_it_knows_when_they_name_the_bo
         "it was not written to us",
         "the sender has not proved who they are",
     ]
+    for sender in (7003, 2011):
+        more = script(reply(f"To {sender}."))
+        await house.write(-500, more, from_id=sender, reply_to_message_id=answer["message_id"])
+    assert (await house.said(-500, 2))[1]["text"] == "To 2011."
+    await house.kept(-500, "refused", "refused", "answered", "refused", "answered")
 
 
 @pytest.mark.requirement("talk:commands")
