@@ -80,8 +80,11 @@ class Talk:
             case RouteKind.IGNORED:
                 forwarded = message.alone and message.flags == {Flag.FORWARDED}  # a machine is never answered
                 return once_a_day(message, texts.forwarded, day) if forwarded else None
-            case RouteKind.CHOICE | RouteKind.NO_MODEL | RouteKind.LIMIT:
+            case RouteKind.CHOICE | RouteKind.NO_MODEL:
                 return said_back(message, self._words(texts, routed), key=words_key(kept), request_id=kept.id)
+            case RouteKind.LIMIT:  # once an hour, for two machines may be talking to each other
+                key = f"talk:limit:{message.channel}:{message.places[0]}:{to_text(self.clock.now_us())[:13]}"
+                return said_back(message, self._words(texts, routed), key=key, request_id=kept.id)
             case _:
                 return None
 
