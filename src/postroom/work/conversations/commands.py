@@ -21,6 +21,7 @@ from postroom.work.conversations.texts import Texts, texts_for
 
 MOST_LISTED: Final = 5
 _LOOKS: Final = 5
+_FOR_ALL_TO_SEE: Final = frozenset({"help", "stop"})
 _COMMAND: Final = re.compile(
     r"\s*/(help|start|status|inbox|asks|stop|why|pair)(?:@\w{1,64})?\s*", re.ASCII | re.IGNORECASE
 )
@@ -56,15 +57,15 @@ class TalkCommands:
     sessions_per_day: int
 
     async def handle(self, message: InboundMessage) -> bool:
-        """Only of people whom we know, where they are alone with us; a reply to one of our messages is an answer."""
-        typed = _COMMAND.fullmatch(message.text or "")
-        if typed is None or not message.alone or message.author is None or message.replies_to is not None:
+        """Only of people whom we know; a reply to one of our messages is an answer."""
+        command = _command(message)
+        if command is None or message.author is None or message.replies_to is not None:
             return False
         person = await self.people.at(message.channel, message.author)
         if person is None:
             return False
-        words = await self._words(typed[1].lower(), message, person)
-        key = f"talk:{typed[1].lower()}:{message.channel}:{message.event_id}"
+        words = await self._words(command, message, person)
+        key = f"talk:{command}:{message.channel}:{message.event_id}"
         await self.outbound.submit(said_back(message, words, key=key, request_id=key), request_id=key, wait_seconds=0)
         return True
 
@@ -119,6 +120,14 @@ class TalkCommands:
     async def _open(self, message: InboundMessage, person: Person) -> Sequence[KeptMessage]:
         found = await self.kept.open_in(person.id, message.channel, message.places[0])
         return [one for one in found if one.status is not InboundStatus.RECEIVED]
+
+
+def _command(message: InboundMessage) -> str | None:
+    """In a group only what tells the others nothing, and only when it names us."""
+    typed = _COMMAND.fullmatch(message.text or "")
+    command = typed[1].lower() if typed else None
+    meant = message.alone or (message.addressed and command in _FOR_ALL_TO_SEE)
+    return command if meant else None
 
 
 def _listed(title: str, empty: str, count: int, lines: Sequence[str]) -> str:
