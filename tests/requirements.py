@@ -772,11 +772,11 @@ TALK: Sections = {
         "in-order": "One session at a time for a person in one place, in the order they wrote.",
         "turns": "The last turns are given to the session as data, bounded.",
         "typing": "While a session runs the person sees that it does, where the channel can show it.",
-        "failure-in-words": "A session that fails, runs out of time or cannot be reached is told of in plain words.",
+        "failure-in-words": "A session that fails, runs out of time or cannot be reached is explained in plain words.",
         "stop": "/stop ends what runs and what waits in this conversation.",
         "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",
         "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
-        "limit": "Sessions of one person within a day have a ceiling, and who reaches it is told.",
+        "limit": "Sessions of one person within a day have a ceiling, which is said when it is reached.",
     },
     "Whose words": {
         "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",

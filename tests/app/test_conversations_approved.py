@@ -1,4 +1,4 @@
-"""Approvals hold for what a session sends, whoever asked for it; its answer to the person who wrote needs none."""
+"""Approvals hold for what a session sends, for any person; its answer to the person who wrote needs none."""
 
 from __future__ import annotations
 

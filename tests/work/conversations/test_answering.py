@@ -1,4 +1,4 @@
-"""One message of a conversation after the other: handed over, followed, settled, and told of when it fails."""
+"""One message of a conversation after the other: handed over, followed, settled, explained when it fails."""
 
 from __future__ import annotations
 
