@@ -1,4 +1,4 @@
-"""People write to the bot, and their butlers answer: once, in the thread, in order, and no other person's words count."""
+"""People write to the bot, and their butlers answer: once, in the thread, in order, and only people they know."""
 
 from __future__ import annotations
 
