@@ -767,6 +767,37 @@ DRIVERS: Sections = {
     },
 }
 
+TALK: Sections = {
+    "Kept": {
+        "stored-first": "A message of a person is stored, once for each message of the provider, before it is handled.",
+        "states": "One table of moves: code, database and drawing agree.",
+        "words-go": "Words that no butler is given are not kept; the others are erased when they are old.",
+    },
+    "Routed": {
+        "order": "Answers first, then threads, names, the person's default butler, the only one, a choice.",
+        "default-butler": "A person's default butler is set over HTTP and the command line; a wrong name is refused.",
+        "why": "`postroom why` tells what was decided about a message of a person, and why.",
+    },
+    "Answered": {
+        "answered-in-thread": "The session's own reply goes to the thread, and the household adds nothing to it.",
+        "last-words": "A session that ends without a reply answers with its last words.",
+        "in-order": "One session at a time for a person in one place, in the order they wrote.",
+        "turns": "The last turns are given to the session as data, bounded.",
+        "typing": "While a session runs the person sees that it does, where the channel can show it.",
+        "failure-in-words": "A session that fails, runs out of time or cannot be reached is explained in plain words.",
+        "stop": "/stop ends what runs and what waits in this conversation.",
+        "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",
+        "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
+        "limit": "Sessions of one person within a day have a ceiling, which is said when it is reached.",
+    },
+    "Whose words": {
+        "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",
+        "approvals": "What a session sends to others waits for consent; its answer to who wrote needs none.",
+        "groups": "In a group only known people are answered, when they name the bot or reply to it.",
+        "commands": "/help /status /inbox /asks /stop /why /pair work without a model, in the person's language.",
+    },
+}
+
 
 REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("notify", "notify-contract.md", NOTIFY),
@@ -785,5 +816,6 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("connect", "decisions, Connect", CONNECT),
     *_listed("attention", "decisions, Attention", ATTENTION),
     *_listed("drivers", "decisions, Connect: drivers", DRIVERS),
+    *_listed("talk", "decisions, Conversations", TALK),
 )
 IDS = frozenset(requirement.id for requirement in REQUIREMENTS)

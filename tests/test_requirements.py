@@ -25,6 +25,7 @@ PREFIXES = {
     "decisions, Connect": "connect",
     "decisions, Attention": "attention",
     "decisions, Connect: drivers": "drivers",
+    "decisions, Conversations": "talk",
 }
 
 

@@ -15,7 +15,7 @@ import pytest_asyncio
 from postroom.domain.principal import Principal, Role
 from postroom.domain.question import Question
 from postroom.doors.guard.tokens import TokenFile
-from postroom.work.conversations.unhandled import SENTENCE
+from postroom.work.conversations.strangers import SENTENCE
 from tests.app.asked_household import ask, parts, phone, press, until, write
 from tests.app.living import LIFTED, QUICK, Living, living
 

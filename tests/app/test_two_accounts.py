@@ -16,7 +16,6 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.person import NewPerson, Person, PersonAddress
 from postroom.domain.question_states import QuestionStatus
 from postroom.programs.sandbox.server import Sandbox, serve
-from postroom.work.conversations.unhandled import SENTENCE
 from tests.app.asked_household import OWNER_CHAT, SECONDS, ask, labels, parts, phone, press, until
 from tests.app.living import LIFTED, QUICK, Living, living
 
@@ -127,7 +126,7 @@ async def test_both_are_heard_and_each_from_its_own_place(bots: TwoBots) -> None
     for one in (bots.home, bots.work):
         await one.write("hello?")
     for one in (bots.home, bots.work):
-        await one.shows(SENTENCE)
+        await one.shows("Which butler do you mean?")
 
     async def offsets() -> bool:
         marks = parts(bots.house).marks

@@ -182,3 +182,15 @@ async def test_a_butlers_token_lists_nobody(there: Living, monkeypatch: pytest.M
     done = await postroom_beside("people", "list")
 
     assert done.code == 1 and "403" in done.error
+
+
+@pytest.mark.requirement("talk:default-butler")
+def test_a_person_gets_a_default_butler_and_loses_it_again(home: Path) -> None:
+    def edited(name: str) -> Done:
+        return postroom("people", "edit", "owner", "--default-butler", name, "--json")
+
+    assert documents(edited("health"))["default_butler"] == "health"
+    assert "  butler       health" in postroom("people", "show", "owner").out.splitlines()
+    refused = edited("No such name!")
+    assert refused.code != 0 and "--default-butler: must be the name of a butler" in refused.error
+    assert documents(edited(""))["default_butler"] is None

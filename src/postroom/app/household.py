@@ -21,6 +21,7 @@ from postroom.app.attention_doors import AttentionDoors, attention_doors
 from postroom.app.butlers import ButlerWorld, build_butler, living
 from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
+from postroom.app.conversations import conversing
 from postroom.app.files import file_taking
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
@@ -280,9 +281,9 @@ class _Builder:
             butlers=frozenset(config.name for config in self._roster) - {MESSENGER, SWITCHBOARD},
             links_due=inbox.notifications.email_due.ring,
         )
-        switchboard = await self._peers.operator(SWITCHBOARD)
+        routes = RoutesOverWire(await self._peers.operator(SWITCHBOARD))
         outbound = self._peers.outbound(SWITCHBOARD, caller=None)
-        built = build_correspondence(world, outbound, RoutesOverWire(switchboard), self._asking)
+        built = build_correspondence(world, outbound, routes, self._asking)
         if "api" in self._parts:
             await self._stack.enter_async_context(working(built, self._loops, self._asking))
             self._correspondence = built
@@ -292,7 +293,10 @@ class _Builder:
             way_out = self._plane or outbound
             heard = hearing(self._asking, self._channels, way_out, self._listeners.pages_url, self._loops)
             notices = self._notices.ear(self._asking.planning.people, self._channels, way_out)
-            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices)
+            talking = conversing(
+                world, self._roster, self._asking, routes, self._peers, self._channels, way_out, self._loops
+            )
+            ears = listening(world, self._channels, built.replies, way_out, self._loops, heard, notices, talking)
             await self._stack.enter_async_context(ears)
 
     async def _build_plain_doors(self, store: OpenedStore) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter
 
 from postroom.app.address_book import Approvers
+from postroom.app.conversations import TalkEars
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing, pairing_handlers
 from postroom.app.questions import AskingParts, QuestionEar, following
@@ -33,6 +34,7 @@ from postroom.doors.people.routes import registry_router
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.system.signal import Signal
+from postroom.work.conversations.forgotten import Forgotten
 from postroom.work.conversations.inbound import (
     Handler,
     Inbound,
@@ -41,7 +43,7 @@ from postroom.work.conversations.inbound import (
     reopening_handler,
     reply_handler,
 )
-from postroom.work.conversations.unhandled import unhandled_handler
+from postroom.work.conversations.kept import answering, commanding, keeping_handler
 from postroom.work.delivery.late_news import news_handler
 from postroom.work.intents.contact_answers import ContactAnswers
 from postroom.work.intents.contact_questions import ContactQuestions
@@ -257,22 +259,30 @@ async def listening(
     loops: Loops,
     questions: AbstractAsyncContextManager[QuestionEar],
     notices: Handler,
+    talking: AbstractAsyncContextManager[TalkEars],
 ) -> AsyncIterator[None]:
     """Reads what people write on every channel that hears them: who they are first, then what answers a question."""
     offsets = StoredIntents(world.store.database, world.mint.mint)
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(questions)
+        talk = await stack.enter_async_context(talking)
+        kept, clock = talk.kept, world.clock
+        pairing = pairing_handlers(world.settings, world.store, outbound, clock)
         handlers = [
+            keeping_handler(kept, clock),
             news_handler(StoredNews(world.store.database)),
             hearing_handler(StoredConversations(world.store.database), world.clock),
             originals_handler(StoredReplies(world.store.database), world.clock),
             reopening_handler(StoredClosedAddresses(world.store.database)),
-            *pairing_handlers(world.settings, world.store, outbound, world.clock),
-            notices,
-            ear.handle,
-            reply_handler(replies),
-            unhandled_handler(outbound, world.clock),
+            *(commanding(kept, clock, one, "it is about the sender's own address") for one in pairing),
+            commanding(kept, clock, notices, "it is about a notice"),
+            commanding(kept, clock, talk.commands, "it is a command"),
+            answering(kept, clock, ear.handle, "a question"),
+            answering(kept, clock, reply_handler(replies), "a message that waits for a reply"),
+            talk.talk,
         ]
+        forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)
+        await stack.enter_async_context(loops.running("inbound:forgotten", forgotten.look))
         for name, channel in channels.items():
             if isinstance(channel, Listen):
                 ear.watch.expect(name)

@@ -14,15 +14,19 @@ from postroom.app.attention import household_policy
 from postroom.app.notice_reasons import notice_reasons
 from postroom.app.policy import retry_policy
 from postroom.app.store import connect_store
+from postroom.domain.ids import IdMint
+from postroom.domain.kept_message import KeptMessage
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Role
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings, SettingsError
 from postroom.work.approvals.visible import reveal
-from postroom.work.delivery.history import DeliveryReason, Explained, traced
+from postroom.work.conversations.why import inbound_document, why_inbound
+from postroom.work.delivery.history import DeliveryReason, Explained, NothingKnown, nothing_traced, traced
 from postroom.work.inbox.why import why_note
 from postroom.work.questions.view import QuestionStory, QuestionView
 from postroom.work.questions.why import why_question
+from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.deliveries.history import StoredHistory
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.migrate import known_revision
@@ -38,16 +42,37 @@ class LedgerView:
     clock: Clock
 
     async def trace(self, identifier: str, origin: str | None = None) -> dict[str, Any]:
-        return await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
+        kept, name = await self._written(identifier, origin)
+        inbound = {} if kept is None else {"inbound": inbound_document(kept, name)}
+        try:
+            found = await self.database.read(lambda connection: traced(StoredHistory(connection), identifier, origin))
+        except NothingKnown:
+            if kept is None:
+                raise
+            found = nothing_traced(identifier)
+        return found | inbound
 
     async def why(self, identifier: str, origin: str | None = None) -> list[DeliveryReason]:
         notices = notice_reasons(self.database, self.clock)
         if (found := await notices.of_notice(identifier, origin)) is not None:
             return [found]
-        reasons = await self.database.read(
-            lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
-        )
-        return [await notices.of_delivery(one) for one in reasons]
+        kept, name = await self._written(identifier, origin)
+        written = [] if kept is None else [DeliveryReason(id=kept.id, why=why_inbound(kept, name))]
+        try:
+            reasons = await self.database.read(
+                lambda connection: self._explained(connection).reasons(StoredHistory(connection), identifier, origin)
+            )
+        except NothingKnown:
+            if not written:
+                raise
+            reasons = []
+        return written + [await notices.of_delivery(one) for one in reasons]
+
+    async def _written(self, identifier: str, origin: str | None) -> tuple[KeptMessage | None, str | None]:
+        """A message that a person wrote, with their name; not for those who see only what they sent."""
+        if origin is not None:
+            return None, None
+        return await StoredInbound(self.database, IdMint().mint).with_name(identifier)
 
     def _explained(self, connection: Connection) -> Explained:
         now_us, email_enabled = self.clock.now_us(), self.settings.inbox.email_enabled

@@ -19,6 +19,7 @@ from postroom.work.butlers.sessions import ModelSettings, SessionLimits, Session
 from postroom.world.runtimes.catalogue import RUNTIMES
 from postroom.world.runtimes.process import ProcessPrograms
 from postroom.world.store.butlers.sessions import StoredSessions
+from postroom.world.store.conversations.said import StoredTalk
 from postroom.world.store.engine.database import Database
 
 DRAIN_SECONDS = 2.0
@@ -63,6 +64,7 @@ def build_sessions(
             programs=ProcessPrograms(path=environment.get("PATH", ""), clock=clock),
             clock=clock,
             mint=mint.mint,
+            is_over=StoredTalk(database).is_over,
         ),
     )
 

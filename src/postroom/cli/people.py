@@ -22,6 +22,9 @@ Addresses = Annotated[
 Aliases = Annotated[list[str] | None, typer.Option("--alias", help="Another name.")]
 Zone = Annotated[str | None, typer.Option("--zone", help="Time zone, such as Europe/Berlin.")]
 Language = Annotated[str | None, typer.Option("--language", help="Language tag, such as pt-BR.")]
+DefaultButler = Annotated[
+    str | None, typer.Option("--default-butler", help="Answers what they write to no butler by name.")
+]
 Role = Annotated[str | None, typer.Option("--role", help="approver, member or contact.")]
 Trusted = Annotated[
     bool | None, typer.Option("--trusted/--no-trusted", help="Messages to this person need no approval.")
@@ -46,6 +49,7 @@ def add(
     alias: Aliases = None,
     zone: Zone = None,
     language: Language = None,
+    default_butler: DefaultButler = None,
     trusted: Annotated[bool, typer.Option("--trusted", help="Messages to this person need no approval.")] = False,
     role: Role = None,
     home: Home = None,
@@ -59,6 +63,7 @@ def add(
         "trusted": trusted,
         "zone": zone,
         "language": language,
+        "default_butler": default_butler,
         "addresses": [_address(one) for one in address or ()],
     }
     _print(_book(home, database).add(given | ({"role": role} if role else {})), json)
@@ -89,18 +94,20 @@ def edit(
     remove_alias: Annotated[list[str] | None, typer.Option("--remove-alias", help="Take this name away.")] = None,
     zone: Zone = None,
     language: Language = None,
+    default_butler: DefaultButler = None,
     role: Role = None,
     trusted: Trusted = None,
     home: Home = None,
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """Change what is named; an empty --zone or --language takes it away."""
+    """Change what is named; an empty --zone, --language or --default-butler takes it away."""
     book = _book(home, database)
     person = one_called(book, who)
     plain = {"name": name, "role": role, "trusted": trusted}
     given: Document = {field: value for field, value in plain.items() if value is not None}
-    given |= {field: value or None for field, value in (("zone", zone), ("language", language)) if value is not None}
+    own = {"zone": zone, "language": language, "default_butler": default_butler}
+    given |= {field: value or None for field, value in own.items() if value is not None}
     if alias or remove_alias:
         given["aliases"] = _aliases(person, alias or [], remove_alias or [])
     if address or remove_address:

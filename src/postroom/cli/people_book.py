@@ -228,4 +228,4 @@ async def _shown(work: Awaitable[Any]) -> Document:
 def _option(field: str) -> str:
     """A field as the command line calls it."""
     head = field.partition(".")[0]
-    return _OPTIONS.get(head, f"--{head}")
+    return _OPTIONS.get(head, f"--{head.replace('_', '-')}")

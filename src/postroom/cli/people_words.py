@@ -26,7 +26,7 @@ def person_lines(person: dict[str, Any]) -> Iterator[str]:
     if person["aliases"]:
         yield plain(f"  also called  {', '.join(person['aliases'])}")
     yield f"  role         {person['role']}{', trusted' if person['trusted'] else ''}"
-    for title, field in (("zone", "zone"), ("language", "language")):
+    for title, field in (("zone", "zone"), ("language", "language"), ("butler", "default_butler")):
         if person[field]:
             yield plain(f"  {title:<11}  {person[field]}")
     for one in person["addresses"]:

@@ -49,6 +49,10 @@ async def _from_ledger(settings: Settings, identifier: str) -> dict[str, Any]:
 
 def timeline(found: dict[str, Any]) -> list[str]:
     lines = [f"request {found['request_id']}"]
+    if inbound := found.get("inbound"):
+        went = f" to {inbound['butler']}" if inbound["butler"] else ""
+        lines.append(plain(f"{inbound['received_at']}  written on {inbound['channel']}: {inbound['status']}{went}"))
+        lines.append(plain(f"{'':29}{inbound['reason']}"))
     for hop in found["hops"]:
         lines.append(
             f"{hop['created_at']}  {hop['source_butler']} → switchboard: {hop['status']} in {hop['duration_ms']:.1f} ms"

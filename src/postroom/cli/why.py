@@ -16,7 +16,10 @@ from postroom.system.settings.load import from_process
 
 def why(
     identifier: Annotated[
-        str, typer.Argument(metavar="ID", help="A delivery, a request, a notification or a question, by id.")
+        str,
+        typer.Argument(
+            metavar="ID", help="A delivery, a request, a notification, a question or a message to a butler."
+        ),
     ],
     home: Home = None,
     database: Database = None,

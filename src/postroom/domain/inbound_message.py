@@ -30,6 +30,8 @@ class InboundMessage:
     """Our own name of that message, where the channel knows it."""
     alone: bool = False
     """A person wrote it where only they and we are."""
+    addressed: bool = False
+    """Written to us by name, or as a reply to us, where others are as well."""
     said_at_us: int | None = None
     """By the provider's clock."""
     flags: frozenset[Flag] = frozenset()

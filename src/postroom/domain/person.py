@@ -50,6 +50,7 @@ class NewPerson:
     zone: str | None = None
     language: str | None = None
     addresses: tuple[PersonAddress, ...] = ()
+    default_butler: str | None = None
 
     def address_on(self, channel: str) -> str | None:
         return address_on(self.addresses, channel)
@@ -72,6 +73,8 @@ class Person:
     source: str
     created_at_us: int
     updated_at_us: int
+    default_butler: str | None = None
+    """Answers what this person writes to no butler by name."""
 
     @property
     def is_in_contact_book(self) -> bool:

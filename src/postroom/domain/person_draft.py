@@ -28,6 +28,7 @@ class PersonDraft:
     zone: str | None = None
     language: str | None = None
     addresses: tuple[DraftAddress, ...] = ()
+    default_butler: str | None = None
 
 
 def draft_of(person: Person) -> PersonDraft:
@@ -42,4 +43,5 @@ def draft_of(person: Person) -> PersonDraft:
         zone=person.zone,
         language=person.language,
         addresses=tuple(places),
+        default_butler=person.default_butler,
     )

@@ -106,6 +106,15 @@ class Listen(Protocol):
         ...
 
 
+@runtime_checkable
+class ShowsWork(Protocol):
+    """A channel on which people can see for a moment that an answer is being worked on."""
+
+    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+        """Shown for some seconds; False when it could not be, which matters to no message."""
+        ...
+
+
 class Considers(Protocol):
     """Stands before acceptance, where people have said when they want to be reached."""
 

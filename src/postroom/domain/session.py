@@ -34,16 +34,19 @@ class SessionEvent(StrEnum):
     RELEASE = "release"  # the household stops in good order; this is nobody's fault
     RECOVER = "recover"  # the household died during the session; begin again
     LOSE = "lose"  # it died during the session again
+    STOP = "stop"  # the person for whom it is does not want it any more
 
 
 TRANSITIONS: Final[dict[tuple[SessionStatus, SessionEvent], SessionStatus]] = {
     (SessionStatus.QUEUED, SessionEvent.CLAIM): SessionStatus.RUNNING,
+    (SessionStatus.QUEUED, SessionEvent.STOP): SessionStatus.FAILED,
     (SessionStatus.RUNNING, SessionEvent.FINISH): SessionStatus.DONE,
     (SessionStatus.RUNNING, SessionEvent.FAIL): SessionStatus.FAILED,
     (SessionStatus.RUNNING, SessionEvent.TIME_OUT): SessionStatus.TIMED_OUT,
     (SessionStatus.RUNNING, SessionEvent.RELEASE): SessionStatus.QUEUED,
     (SessionStatus.RUNNING, SessionEvent.RECOVER): SessionStatus.QUEUED,
     (SessionStatus.RUNNING, SessionEvent.LOSE): SessionStatus.LOST,
+    (SessionStatus.RUNNING, SessionEvent.STOP): SessionStatus.FAILED,
 }
 
 TERMINAL: Final = frozenset(SessionStatus) - {before for before, _ in TRANSITIONS}
@@ -104,6 +107,14 @@ class Session:
     error_message: str | None
     transcript: Mapping[str, Any] | None = field(repr=False)
 
+    @property
+    def is_stopped(self) -> bool:
+        return self.status is SessionStatus.FAILED and self.error_message == STOPPED.error_message
+
+    @property
+    def last_words(self) -> str:
+        return str((self.transcript or {}).get("text") or "").strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOutcome:
@@ -113,6 +124,9 @@ class SessionOutcome:
     transcript: Mapping[str, Any] = field(repr=False)
     error_class: ErrorClass | None = None
     error_message: str | None = None
+
+
+STOPPED: Final = SessionOutcome(event=SessionEvent.STOP, transcript={}, error_message="it was stopped")
 
 
 def notify_context(session: Session, *, intent: object) -> dict[str, Any] | None:

@@ -312,3 +312,13 @@ async def test_the_same_call_under_a_key_makes_one_person(line: Telephone) -> No
     assert len(await everybody(line, "&q=Once")) == 1
     other = await line.call("POST", "api", "/v1/people", {"name": "Another"}, OPERATOR, key)
     assert other.status == 409
+
+
+@pytest.mark.requirement("talk:default-butler")
+async def test_persons_choose_their_own_default_butler(line: Telephone) -> None:
+    assert (await made(line, name="Jo", default_butler="general"))["default_butler"] == "general"
+
+    assert (await patch(line, "ada", ADA, default_butler="health")).body["person"]["default_butler"] == "health"
+    refused = await patch(line, "ada", ADA, default_butler="../health")
+    assert (refused.status, refused.body["error"]["fields"][0]["field"]) == (422, "default_butler")
+    assert (await line.get("/v1/people/ada")).body["person"]["default_butler"] == "health"

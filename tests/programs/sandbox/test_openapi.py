@@ -54,6 +54,7 @@ async def test_the_document_is_served(client: Client) -> None:
 
 async def test_real_answers_fit_the_document(client: Client) -> None:
     sent = (await client.bot("sendMessage", chat_id=42, text="Hello"))["result"]["message_id"]
+    await client.bot("sendChatAction", chat_id=42, action="typing")
     await client.mail(letter(Message_ID="<d1@example.com>"))
     person = {
         "/sandbox/telegram/inbound": {"chat_id": 42, "text": "Hi", "reply_to_message_id": sent},

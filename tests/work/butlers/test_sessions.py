@@ -20,7 +20,7 @@ from postroom.domain.principal import OPERATOR
 from postroom.domain.session import TERMINAL, Session, SessionId, SessionStatus
 from postroom.domain.session_principal import SessionPrincipal
 from postroom.work.butlers.sessions import SessionLimits
-from postroom.work.conversations.unhandled import SENTENCE
+from postroom.work.conversations.strangers import SENTENCE
 from postroom.world.runtimes.stragglers import kill_stragglers
 
 ROOT = Path(__file__).parents[3]
@@ -338,3 +338,26 @@ async def test_killed_in_the_middle_twice_a_session_is_lost_and_says_so(
     assert session.status is SessionStatus.LOST
     assert "went down" in (session.error_message or "")
     assert kill_stragglers(session_id) == 0
+
+
+@pytest.mark.requirement("talk:stop")
+async def test_a_session_is_halted_wherever_it_is_and_one_that_ended_stays_as_it_ended(
+    home: Path, tmp_path: Path, meeting: MeetingPlace
+) -> None:
+    async with running(home, tmp_path, concurrent=1) as butler:
+        prompts = [script(), script({"meet": meeting.port, "as": "m"}), script(say="never")]
+        done, runs, waits = [
+            await butler.sessions.submit(prompt, trigger="trigger", caller=OPERATOR) for prompt in prompts
+        ]
+        await meeting.came("m")
+
+        halted = [await butler.sessions.halt(one.id) for one in (waits, runs, done)]
+        await meeting.left("m")
+
+        assert [one and (one.status, one.is_stopped) for one in halted] == [
+            (SessionStatus.FAILED, True),
+            (SessionStatus.FAILED, True),
+            (SessionStatus.DONE, False),
+        ]
+        assert await butler.sessions.halt("no-such-session") is None
+        assert await ended(butler, (await butler.sessions.submit(script(), trigger="t", caller=OPERATOR)).id)

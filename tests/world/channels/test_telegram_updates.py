@@ -10,7 +10,7 @@ from postroom.domain.answer_attempt import Flag
 from postroom.domain.inbound_message import InboundMessage, Listened, Press
 from postroom.domain.inbound_reply import InboundReply
 from postroom.work.conversations.inbound import replies_in
-from postroom.world.channels.telegram_updates import inbound_event, listened
+from postroom.world.channels.telegram_updates import inbound_event, is_in_group, listened
 
 
 def replies(update: dict[str, Any]) -> list[InboundReply]:
@@ -188,3 +188,24 @@ def test_a_bot_that_presses_is_no_one() -> None:
 )
 def test_nonsense_is_nothing(update: dict[str, Any]) -> None:
     assert inbound_event("telegram", update) is None
+
+
+@pytest.mark.requirement("talk:groups")
+@pytest.mark.parametrize(
+    ("text", "addressed", "words"),
+    [
+        ("@Our_Bot what is on?", True, "what is on?"),
+        ("@our_bot, /general hi", True, "/general hi"),
+        ("/general@our_bot hi", True, "/general@our_bot hi"),
+        ("ask @our_bot", True, "ask @our_bot"),
+        ("@our_bot2 hi", False, "@our_bot2 hi"),
+        ("hi", False, "hi"),
+    ],
+)
+def test_in_a_group_the_bot_is_called_by_its_name(text: str, addressed: bool, words: str) -> None:
+    update = {"update_id": 1, **written(text=text, chat={"id": -5, "type": "group"})}
+
+    assert is_in_group(update)
+    [event] = listened("telegram", [update], "our_bot").events
+    assert isinstance(event, InboundMessage)
+    assert (event.addressed, event.text, event.alone) == (addressed, words, False)

@@ -32,6 +32,7 @@ CORE_TOOL_NAMES: Final = (
     "schedule_list",
     "sessions_list",
     "sessions_get",
+    "sessions_stop",
 )
 
 

@@ -43,6 +43,11 @@ def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
         found = await butler.sessions.get(session_id)
         return details(found) if found else {"error": f"Session {session_id[:64]} not found"}
 
+    async def sessions_stop(session_id: Text) -> dict[str, Any]:
+        """End a session that waits or runs; one that has ended stays as it ended."""
+        found = await butler.sessions.halt(session_id)
+        return summary(found) if found else {"error": f"Session {session_id[:64]} not found"}
+
     async def schedule_list(limit: Limit = 50) -> dict[str, Any]:
         """What this butler will do and has done by the clock: schedules and reminders."""
         rows = [
@@ -62,6 +67,7 @@ def add_session_tools(server: MCPServer[Any], butler: Butler) -> None:
     server.add_tool(trigger)
     server.add_tool(sessions_list, annotations=_READS)
     server.add_tool(sessions_get, annotations=_READS)
+    server.add_tool(sessions_stop, annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=True))
     server.add_tool(schedule_list, annotations=_READS)
 
 

@@ -120,6 +120,7 @@ def draft(form: PersonForm, before: Person | None) -> PersonDraft:
         zone=form.zone or None,
         language=form.language or None,
         addresses=tuple(addresses),
+        default_butler=before.default_butler if before else None,  # not on this page
     )
 
 

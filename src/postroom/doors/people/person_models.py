@@ -43,6 +43,7 @@ class _PersonFields(Strict):
     trusted: bool = False
     zone: Annotated[Short | None, Field(description="An IANA name, such as Europe/Berlin.")] = None
     language: Annotated[Short | None, Field(description="A language tag, such as pt-BR.")] = None
+    default_butler: Annotated[Short | None, Field(description="Answers what they write to no butler by name.")] = None
     addresses: Addresses = Field(default_factory=list)
 
     def given(self) -> dict[str, Any]:
@@ -121,6 +122,7 @@ class PersonBody(BaseModel):
     trusted: bool
     zone: str | None
     language: str | None
+    default_butler: str | None
     addresses: list[AddressBody]
     agent_address: str
     source: str
@@ -137,6 +139,7 @@ class PersonBody(BaseModel):
             trusted=person.trusted,
             zone=person.zone,
             language=person.language,
+            default_butler=person.default_butler,
             addresses=[AddressBody.of(one) for one in person.addresses],
             agent_address=person.agent_address,
             source=person.source,

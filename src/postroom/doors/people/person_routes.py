@@ -27,7 +27,7 @@ from postroom.work.people.people import People
 PersonId = Annotated[str, Path(min_length=1, max_length=128, description="`owner` is the owner.")]
 Cursor = Annotated[str | None, Query(max_length=128, description="`next_cursor` of the page before.")]
 Begins = Annotated[str | None, Query(max_length=255, description="A name or an alias, or how it begins.")]
-OWN_FIELDS: Final = frozenset({"zone", "language"})  # what persons may change of themselves
+OWN_FIELDS: Final = frozenset({"zone", "language", "default_butler"})  # what persons may change of themselves
 
 
 def _is_owner(caller: Principal) -> bool:

@@ -53,6 +53,7 @@ class BotApi:
         methods = BotMethods(ledger, clock)
         self._files = BotFiles(ledger, files, methods, clock)
         self._reading: dict[str, Method] = {"getme": methods.get_me, "getfile": self._files.get_file}
+        self._reading["sendchataction"] = methods.send_chat_action  # shows for a moment, and leaves nothing
         self._sending: dict[str, Method] = {
             "sendmessage": methods.send_message,
             "sendphoto": self._files.send_photo,

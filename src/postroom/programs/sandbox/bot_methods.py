@@ -19,6 +19,12 @@ CAPTION_LIMIT_UTF16 = 1024
 CALLBACK_TEXT_LIMIT = 200
 DELETABLE_US = 48 * 3600 * 1_000_000
 MOST_DELETED = 100
+CHAT_ACTIONS = frozenset(
+    [
+        *("typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice"),
+        *("upload_document", "choose_sticker", "find_location", "record_video_note", "upload_video_note"),
+    ]
+)
 _EMOJI_JOINERS = frozenset("\u200d\ufe0f\u20e3")
 _ODD_EMOJI = frozenset("©®‼⁉™ℹ〰〽")
 _PICTURES = ("\U0001f000", "\U0001faff")
@@ -84,6 +90,12 @@ class BotMethods:
         message = self._message(arguments, "message to react not found")
         emoji = _one_emoji(arguments.structure("reaction"))
         self._ledger.react(message, emoji, from_person=False, now_us=self._clock.now_us())
+        return True
+
+    def send_chat_action(self, arguments: Arguments, token: str) -> bool:
+        if arguments.text("action") not in CHAT_ACTIONS:
+            raise bad_request("wrong parameter action in request")
+        self._ledger.actions.append((chat_of(arguments), arguments.text("action")))
         return True
 
     def answer_callback_query(self, arguments: Arguments, token: str) -> bool:

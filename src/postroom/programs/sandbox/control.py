@@ -60,6 +60,7 @@ class Control:
             ("GET", "/sandbox/telegram/inbound", self.telegram_inbound),
             ("POST", "/sandbox/telegram/inbound", self.type_message),
             ("GET", "/sandbox/telegram/callbacks", self.telegram_callbacks),
+            ("GET", "/sandbox/telegram/actions", self.telegram_actions),
             ("POST", "/sandbox/telegram/callback", self.press),
             ("POST", "/sandbox/telegram/press", self.press_button),
             ("POST", "/sandbox/telegram/away", self.be_away),
@@ -111,6 +112,11 @@ class Control:
         window = asked_window(request)
         found = self._ledger.telegram.callbacks(since=window.since, limit=window.limit)
         return answer({"callbacks": [callback_listing(item) for item in found], "count": len(found)})
+
+    async def telegram_actions(self, request: web.Request) -> web.StreamResponse:
+        """What a person would have seen of the bot for a moment: that it types."""
+        seen = [{"chat_id": chat, "action": action} for chat, action in self._ledger.telegram.actions]
+        return answer({"actions": seen, "count": len(seen)})
 
     async def emails(self, request: web.Request) -> web.StreamResponse:
         return self._mail_listing(request, from_person=False)

@@ -152,6 +152,7 @@ _SCHEMAS: dict[str, Any] = {
         },
         ["reaction_id", "chat_id", "message_id", "emoji", "from", "date"],
     ),
+    "Action": _object({"chat_id": _TEXT, "action": _TEXT}, ["chat_id", "action"]),
     "Callback": _object(
         {
             "callback_query_id": _TEXT,
@@ -260,6 +261,9 @@ _PATHS: dict[str, Any] = {
         "get": _operation(
             "listCallbacks", "Buttons the person pressed.", _list_of("callbacks", "Callback"), window=True
         )
+    },
+    "/sandbox/telegram/actions": {
+        "get": _operation("listActions", "What the bot was seen doing, such as typing.", _list_of("actions", "Action"))
     },
     "/sandbox/telegram/callback": {
         "post": _operation(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import deque
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from postroom.programs.sandbox.update_queue import PRESS_LIVES_SECONDS, Announce
 KEPT_PER_CHAT: Final = 10_000
 _TRIM_EVERY: Final = 100
 _MOST_PRESSES: Final = 20
+_MOST_ACTIONS: Final = 100
 
 TELEGRAM_TABLES = """
 create table if not exists telegram_messages (
@@ -89,6 +91,7 @@ class TelegramLedger:
     def __init__(self, file: LedgerFile) -> None:
         self._file = file
         self._queue = UpdateQueue(file)
+        self.actions: deque[tuple[str, str]] = deque(maxlen=_MOST_ACTIONS)  # what the bot is seen doing, for a moment
 
     def keep(
         self,

@@ -33,7 +33,7 @@ KEYS: Final = frozenset(
             *SHIPPED,
         ),
         *("ask", "approvals", "inbox", "desk", "serving", "postgres", "retention", "owner", "contacts", "connectors"),
-        *("channels", "ports", "telemetry", "attention"),
+        *("channels", "ports", "telemetry", "attention", "conversations"),
     }
 )
 _SHIPPED: Final = Path(shipped.__path__[0])

@@ -52,6 +52,13 @@ class LimitSettings(SettingsSection):
     """Messages a minute by channel and scope, on top of the built-in ones: {"telegram.bot" = 30}."""
 
 
+class ConversationSettings(SettingsSection):
+    """What people write to butlers."""
+
+    sessions_per_day: Positive = 100
+    """Messages of one person that butlers answer within 24 hours; each is a session of a model."""
+
+
 class RetrySettings(SettingsSection):
     """What happens after a failure that may pass."""
 
@@ -297,6 +304,7 @@ class Settings(SettingsSection):
     timeouts: TimeoutSettings = TimeoutSettings()
     delivery: DeliverySettings = DeliverySettings()
     messages: MessagesSettings = MessagesSettings()
+    conversations: ConversationSettings = ConversationSettings()
     telegram: TelegramSettings = TelegramSettings()
     email: EmailSettings = EmailSettings()
     ask: AskSettings = AskSettings()

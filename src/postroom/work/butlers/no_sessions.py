@@ -34,5 +34,8 @@ class NoSessions:
     async def get(self, session_id: str) -> Session | None:
         return None
 
+    async def halt(self, session_id: str) -> Session | None:
+        return None
+
     def notify_context(self, caller: Principal, intent: object) -> dict[str, Any] | None:
         return None

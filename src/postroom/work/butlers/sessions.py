@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -25,9 +26,11 @@ from postroom.domain.principal import Principal
 from postroom.domain.runtime import Order, Programs, Runtime
 from postroom.domain.session import (
     MAX_DEPTH,
+    STOPPED,
     TERMINAL,
     NewSession,
     Session,
+    SessionEvent,
     SessionId,
     SessionOutcome,
     SessionStatus,
@@ -60,6 +63,8 @@ class SessionStore(Protocol):
     async def end(self, session: Session, outcome: SessionOutcome, *, now_us: int) -> bool: ...
 
     async def release(self, session: Session) -> bool: ...
+
+    async def drop(self, butler: str, session_id: str, *, now_us: int) -> bool: ...
 
     async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]: ...
 
@@ -99,6 +104,10 @@ class ModelSettings:
         return self.butler.replace("_", "-")
 
 
+async def never(_: Session) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParts:
     store: SessionStore
@@ -106,6 +115,8 @@ class SessionParts:
     programs: Programs
     clock: Clock
     mint: Callable[[int], str]
+    is_over: Callable[[Session], Awaitable[bool]] = never
+    """Whether what a session was to answer is answered or stopped: then it is not begun, or not a second time."""
 
 
 class Sessions:
@@ -124,6 +135,8 @@ class Sessions:
         self._parts = parts
         self._active: dict[SessionId, Session] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[SessionId, asyncio.Task[None]] = {}
+        self._halted: set[SessionId] = set()
         self.wake = Signal()
         self.stopping = asyncio.Event()
         self._ended = Signal()
@@ -190,6 +203,19 @@ class Sessions:
         session = self._active.get(caller.session_id)
         return notify_context(session, intent=intent) if session else None
 
+    async def halt(self, session_id: str) -> Session | None:
+        """Ends it, wherever it is; the session as it is then. One that has ended stays as it ended."""
+        now_us, butler = self._parts.clock.now_us(), self._settings.butler
+        if not await self._parts.store.drop(butler, session_id, now_us=now_us):
+            task = self._running.get(SessionId(session_id))
+            if task is not None and session_id in self._active:  # else its end is being recorded
+                self._halted.add(SessionId(session_id))
+                task.cancel()
+            if task is not None:
+                await asyncio.wait([task])
+        self._ended.ring()
+        return await self.get(session_id)
+
     @property
     def running(self) -> int:
         return len(self._tasks)
@@ -219,18 +245,24 @@ class Sessions:
                 return
             task = asyncio.create_task(self._run(session))
             self._tasks.add(task)
-            task.add_done_callback(self._finished)
+            self._running[session.id] = task
+            task.add_done_callback(partial(self._finished, session.id))
 
-    def _finished(self, task: asyncio.Task[None]) -> None:
+    def _finished(self, session_id: SessionId, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        self._running.pop(session_id, None)
+        self._halted.discard(session_id)
         self.wake.ring()
 
     async def _run(self, session: Session) -> None:
         token = self._parts.tokens.mint(session.id)
         self._active[session.id] = session
         try:
-            outcome = await self._attempt(session, token)
+            outcome = await self._outcome(session, token)
         except asyncio.CancelledError:
+            if session.id in self._halted:
+                await asyncio.shield(self._record(session, STOPPED))
+                return
             with contextlib.suppress(StoreUnavailable):  # then the next start finds it running, and recovers it
                 await asyncio.shield(self._parts.store.release(session))
             raise
@@ -238,6 +270,11 @@ class Sessions:
             self._parts.tokens.end(token)
             del self._active[session.id]
         await self._record(session, outcome)
+
+    async def _outcome(self, session: Session, token: str) -> SessionOutcome:
+        if await self._parts.is_over(session):
+            return SessionOutcome(event=SessionEvent.FINISH, transcript={})
+        return await self._attempt(session, token)
 
     async def _attempt(self, session: Session, token: str) -> SessionOutcome:
         settings, folder = self._settings, self._settings.workspace / session.id

@@ -101,23 +101,24 @@ class Inbound:
         offset, began_us = await self.offsets.offset(self.source), self.clock.now_us()
         heard = await self.bot.listen(offset, wait_seconds)
         for event in heard.events:
-            await self._hand_over(event)
+            await hand_over(event, self.handlers, self.source)
         if heard.position is not None:
             await self.offsets.save_offset(self.source, heard.position)
         if self.watch:
             await self.watch.looked(self.source, began_us, everything=heard.everything)
         return len(heard.events)
 
-    async def _hand_over(self, event: InboundEvent) -> None:
-        """An event that a handler stumbles over would come again for ever, and hold up all behind it."""
-        for handler in self.handlers:
-            try:
-                if await handler(event):
-                    return
-            except PostroomError:
-                raise
-            except Exception as error:
-                _log.error("inbound.bug", source=self.source, error=type(error).__name__)
+
+async def hand_over(event: InboundEvent, handlers: Sequence[Handler], source: str) -> None:
+    """An event that a handler stumbles over would come again for ever, and hold up all behind it."""
+    for handler in handlers:
+        try:
+            if await handler(event):
+                return
+        except PostroomError:
+            raise
+        except Exception as error:
+            _log.error("inbound.bug", source=source, error=type(error).__name__)
 
 
 class Conversations(Protocol):

@@ -90,6 +90,11 @@ def traced(history: History, identifier: str, origin: str | None = None) -> Trac
     return _known(history, _meant(history, identifier, origin), origin)
 
 
+def nothing_traced(request_id: str) -> Trace:
+    """Of a request that sent nothing."""
+    return {"request_id": request_id, "hops": [], "deliveries": [], "delivery_count": 0, "refusals": []}
+
+
 def _meant(history: History, identifier: str, origin: str | None) -> str:
     """The one id that begins so. Ids of one request are one: made in the same moment, they begin alike."""
     if len(identifier) < _SHORTEST_PREFIX or _anything(_trace(history, identifier, origin)):

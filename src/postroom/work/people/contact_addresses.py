@@ -51,6 +51,7 @@ def rewritten(known: Person, contact: NewPerson) -> NewPerson:
         role=known.role,
         zone=known.zone,
         language=known.language,
+        default_butler=known.default_butler,
         addresses=tuple(sorted(_places(known, contact.addresses), key=lambda one: one.rank)),
     )
 

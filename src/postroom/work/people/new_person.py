@@ -30,6 +30,8 @@ _LANGUAGE: Final = re.compile(  # RFC 5646, the form of a language tag
     re.ASCII | re.IGNORECASE,
 )
 
+_BUTLER: Final = re.compile(r"[a-z][a-z0-9_-]{0,40}", re.ASCII)
+
 AddressForms = Mapping[str, Callable[[str], str | None]]  # by channel: a text as its canonical address, or None
 
 
@@ -47,6 +49,7 @@ def new_person(draft: PersonDraft, forms: AddressForms, before: Person | None = 
         zone=_zone(draft.zone, before, complaints),
         language=_language(draft.language, complaints),
         addresses=_addresses(draft.addresses, forms, before, complaints),
+        default_butler=_butler(draft.default_butler, complaints),
     )
     if complaints:
         raise Refused.of(Code.SCHEMA_INVALID, complaints)
@@ -78,6 +81,13 @@ def _language(language: str | None, complaints: list[FieldError]) -> str | None:
     if language and (len(language) > _MAX_LANGUAGE_CHARACTERS or not _LANGUAGE.fullmatch(language)):
         complaints.append(FieldError("language", "must be a language tag such as en or pt-BR", "not_a_language"))
     return language or None
+
+
+def _butler(name: str | None, complaints: list[FieldError]) -> str | None:
+    """By its form alone: which butlers there are is known where messages are routed."""
+    if name and not _BUTLER.fullmatch(name):
+        complaints.append(FieldError("default_butler", "must be the name of a butler, such as general", "not_a_butler"))
+    return name or None
 
 
 def _addresses(

@@ -54,7 +54,7 @@ from postroom.world.channels.telegram_files import (
 )
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
-from postroom.world.channels.telegram_updates import listened
+from postroom.world.channels.telegram_updates import is_in_group, listened
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
@@ -216,6 +216,7 @@ class Telegram:
         self._base_url = api_base_url.rstrip("/")
         self._files = files
         self._now = now
+        self._username: str | None = None
         self._http = HttpCall("Telegram")
 
     def __repr__(self) -> str:
@@ -256,13 +257,30 @@ class Telegram:
             return False
         return True
 
+    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+        """Typing, as Telegram shows it for five seconds."""
+        try:
+            await self._ask("sendChatAction", {"chat_id": place, "action": "typing"}, timeout_seconds)
+        except PostroomError:
+            return False
+        return True
+
     async def probe(self, timeout_seconds: float) -> str:
         bot = (await self._ask("getMe", {}, timeout_seconds)).get("result")
         name = bot.get("username") if isinstance(bot, Mapping) else None
         return f"@{provider_words(name, secrets=[self._token])}"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        return listened(self.name, await self.updates(position, timeout_seconds))
+        updates = await self.updates(position, timeout_seconds)
+        return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
+
+    async def _own_name(self) -> str | None:
+        """Asked for once; while it is not known, none is called by it."""
+        if self._username is None:
+            bot = (await self._ask("getMe", {}, POLL_MARGIN_SECONDS)).get("result")
+            name = bot.get("username") if isinstance(bot, Mapping) else None
+            self._username = name if isinstance(name, str) else None
+        return self._username
 
     async def updates(self, offset: int | None, timeout_seconds: float) -> list[dict[str, Any]]:
         """What people wrote since `offset`; waits up to `timeout_seconds` for something to come."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,21 +17,30 @@ _FORWARDED: Final = frozenset(
 _AUTOMATIC: Final = frozenset(["is_automatic_forward", "is_from_offline", "via_bot", "sender_business_bot"])
 
 
-def listened(channel: str, updates: Sequence[Mapping[str, Any]]) -> Listened:
+def listened(channel: str, updates: Sequence[Mapping[str, Any]], own_name: str | None = None) -> Listened:
+    """`own_name` is the bot's, by which it is called in a group."""
     numbers = [number for update in updates if isinstance(number := update.get("update_id"), int)]
     return Listened(
-        events=[one for update in updates if (one := inbound_event(channel, update)) is not None],
+        events=[one for update in updates if (one := inbound_event(channel, update, own_name)) is not None],
         position=max(numbers) + 1 if numbers else None,
         everything=len(updates) < _MOST_UPDATES,
     )
 
 
-def inbound_event(channel: str, update: Mapping[str, Any]) -> InboundEvent | None:
+def is_in_group(update: Mapping[str, Any]) -> bool:
+    message = update.get("message")
+    chat = message.get("chat") if isinstance(message, Mapping) else None
+    return isinstance(chat, Mapping) and chat.get("type") in ("group", "supergroup")
+
+
+def inbound_event(channel: str, update: Mapping[str, Any], own_name: str | None = None) -> InboundEvent | None:
     query, message = update.get("callback_query"), update.get("message")
     if isinstance(query, Mapping):
         return _press(channel, query)
     number = update.get("update_id")
-    return _message(channel, number if _is_number(number) else 0, message) if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping):
+        return None
+    return _message(channel, number if _is_number(number) else 0, message, own_name)
 
 
 def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
@@ -49,7 +59,7 @@ def _press(channel: str, query: Mapping[str, Any]) -> Press | None:
     )
 
 
-def _message(channel: str, number: Any, message: Mapping[str, Any]) -> InboundMessage | None:
+def _message(channel: str, number: Any, message: Mapping[str, Any], own_name: str | None) -> InboundMessage | None:
     places, date = _places(message.get("chat")), message.get("date")
     replied, text = message.get("reply_to_message"), message.get("text")
     if not places:
@@ -60,12 +70,22 @@ def _message(channel: str, number: Any, message: Mapping[str, Any]) -> InboundMe
         message_id=str(message.get("message_id")),
         places=places,
         sender=_sender(message.get("from")),
-        text=text if isinstance(text, str) else None,
+        text=_without_name(text, own_name) if isinstance(text, str) else None,
         replies_to=str(replied.get("message_id")) if isinstance(replied, Mapping) else None,
         alone=_is_alone(message),
+        addressed=isinstance(text, str) and _names(text, own_name),
         said_at_us=seconds(date) if isinstance(date, int) and _is_number(date) else None,
         flags=_flags(message),
     )
+
+
+def _names(text: str, own_name: str | None) -> bool:
+    return own_name is not None and re.search(rf"@{re.escape(own_name)}\b", text, re.IGNORECASE) is not None
+
+
+def _without_name(text: str, own_name: str | None) -> str:
+    """The bot's own name before the words is not part of them."""
+    return re.sub(rf"^\s*@{re.escape(own_name)}\b[\s,:]*", "", text, flags=re.IGNORECASE) if own_name else text
 
 
 def _flags(message: Mapping[str, Any]) -> frozenset[Flag]:

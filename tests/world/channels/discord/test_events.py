@@ -148,3 +148,14 @@ def test_other_interactions_and_nonsense_are_not_presses(told: dict[str, Any]) -
 @pytest.mark.parametrize("name", ["MESSAGE_CREATE", "INTERACTION_CREATE", "GUILD_CREATE", None])
 def test_nonsense_says_nothing(name: object, told: object) -> None:
     assert inbound_event("discord", name, told, BOT) is None
+
+
+@pytest.mark.requirement("talk:groups")
+@pytest.mark.parametrize(
+    ("content", "addressed"),
+    [(f"<@{BOT}> hi", True), (f"hi <@!{BOT}>", True), (f"<@{BOT}1> hi", False), ("hi", False)],
+)
+def test_in_a_server_it_is_written_to_us_when_it_names_us(content: str, addressed: bool) -> None:
+    event = heard(guild_id="3", content=content)
+
+    assert event is not None and event.addressed is addressed

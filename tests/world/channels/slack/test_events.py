@@ -133,3 +133,12 @@ def test_where_a_press_is_answered_travels_with_it() -> None:
 
     assert pressed_in(where.callback_id) == where
     assert pressed_in("nonsense") is None
+
+
+@pytest.mark.requirement("talk:groups")
+def test_in_a_channel_it_is_written_to_us_when_it_names_us() -> None:
+    named = heard(said("<@UBOT> yes", channel="C1", channel_type="channel"))
+    mention = heard(said(type="app_mention", channel="C1", channel_type=None))
+    other = heard(said("<@UOTHER> yes", channel="C1", channel_type="channel"))
+
+    assert (named.addressed, mention.addressed, other.addressed) == (True, True, False)

@@ -29,7 +29,8 @@ KEEP = Retention(
     questions_before_us=NOON_US - 365 * DAY_US,
 )
 WORDS_OF_QUESTIONS = "words of questions"  # erased in rows that stay: tests/world/store/questions/test_erasing.py
-BY_NAME = {stale.name: stale for stale in (*STALE, ARCHIVE) if stale.name != WORDS_OF_QUESTIONS}
+WORDS_PEOPLE_WROTE = "words people wrote"  # likewise: tests/world/store/conversations/test_inbound.py
+BY_NAME = {s.name: s for s in (*STALE, ARCHIVE) if s.name not in (WORDS_OF_QUESTIONS, WORDS_PEOPLE_WROTE)}
 GOES, STAYS = True, False
 OVER = {"kind": "text", "status": "answered", "urgency": "normal", "preview": "full", "quorum": "any"}
 
@@ -63,6 +64,13 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "an appointment that waits": ("appointments", {"status": "waiting"}, STAYS),
     "a thread heard long ago": ("heard threads", {}, GOES),
     "a thread heard lately": ("heard threads", {"heard_at": NOON_US}, STAYS),
+    "a message that was answered": ("messages people wrote", {"status": "answered"}, GOES),
+    "a message refused lately": (
+        "messages people wrote",
+        {"status": "refused", "received_at": NOON_US},
+        STAYS,
+    ),
+    "a message that waits": ("messages people wrote", {"status": "routed"}, STAYS),
     "the key of an old call": ("keys of calls", {}, GOES),
     "the key of a young call": ("keys of calls", {"created_at": NOON_US}, STAYS),
     "a notice that is over": ("notices", {"state": "sent"}, GOES),

@@ -130,6 +130,15 @@ class Discord:
         _log.info("discord.press_unanswered", error_class=str(error.error_class))
         return False
 
+    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+        """Typing, as Discord shows it for ten seconds."""
+        try:
+            channel_id = await self._channel_id(place, timeout_seconds)
+            answer = await self._request("POST", f"channels/{channel_id}/typing", timeout_seconds)
+        except PostroomError:
+            return False
+        return 200 <= answer.status < 300
+
     async def probe(self, timeout_seconds: float) -> str:
         bot = await self._ask("GET", "users/@me", timeout_seconds)
         return f"@{provider_words(bot.get('username'), secrets=[self._token])}"

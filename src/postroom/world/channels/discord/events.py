@@ -45,6 +45,7 @@ def _message(channel: str, told: Mapping[str, Any], bot_id: str) -> InboundMessa
         text=text,
         replies_to=replies_to,
         alone=alone,
+        addressed=bool(bot_id) and re.search(rf"<@!?{bot_id}>", str(told.get("content"))) is not None,
         said_at_us=made_at_us(number),
         flags=flags,
     )

@@ -91,6 +91,7 @@ class MailReading:
             replies_to=self._provider_id(answered),
             answers=answered,
             alone=answered is not None and not flags,
+            addressed=not flags,
             said_at_us=mail.at_us,
             flags=flags,
             assurance=Assurance.CHANNEL if proved else Assurance.NONE,

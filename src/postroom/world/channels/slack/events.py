@@ -68,6 +68,7 @@ def _message(channel: str, event: Object, bot: str | None) -> InboundMessage | N
         text=typed(text, bot) if isinstance(text, str) else None,
         replies_to=_root(event),
         alone=is_alone and sender is not None and not flags,
+        addressed=event.get("type") == "app_mention" or (bot is not None and f"<@{bot}>" in str(text)),
         said_at_us=_microseconds(str(stamp)),
         flags=flags,
     )

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from postroom.domain.session import (
+    STOPPED,
     NewSession,
     Session,
     SessionEvent,
@@ -52,6 +53,17 @@ class StoredSessions:
         """Back into the queue at its old place, and not counted against it."""
         values = {"status": str(after(SessionStatus.RUNNING, SessionEvent.RELEASE)), "started_at": None}
         return await self._database.write(lambda connection: _move(connection, session, values))
+
+    async def drop(self, butler: str, session_id: str, *, now_us: int) -> bool:
+        """Ends one that waits in the queue; False when it does not."""
+        values = {
+            "status": str(after(SessionStatus.QUEUED, STOPPED.event)),
+            "error_message": STOPPED.error_message,
+            "finished_at": now_us,
+        }
+        named = (_c.id == session_id, *_in(butler, SessionStatus.QUEUED))
+        dropped = update(sessions).where(*named).values(values)
+        return await self._database.write(lambda connection: connection.execute(dropped).rowcount == 1)
 
     async def recover(self, butler: str, *, now_us: int) -> Sequence[Session]:
         """Everything an earlier process of this butler left running, as it is from now on."""

@@ -14,6 +14,7 @@ from postroom.domain.contact_book import Entry, Keys
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.person import NewPerson, Overruled, Person, PersonRole
 from postroom.domain.principal import OWNER
+from postroom.world.store.conversations.erasing import erase_written
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.people.closed_addresses import reopen
@@ -149,7 +150,7 @@ class StoredPeople:
         return await self._write(work)
 
     async def delete(self, owner_agent: str, person_id: str, *, now_us: int = 0) -> bool:
-        """With what was said in the questions to them that are over."""
+        """With what was said in the questions to them that are over, and what they wrote to butlers."""
         refuse_removal(owner_agent, person_id)
 
         def work(connection: Connection) -> bool:
@@ -159,6 +160,7 @@ class StoredPeople:
             connection.execute(update(people_seeds).where(mine).values(changed=True))
             if owner_agent == HOUSEHOLD_OWNER:
                 erase_asked(connection, person_id, now_us=now_us)
+                erase_written(connection, person_id)
             return True
 
         return await self._write(work)

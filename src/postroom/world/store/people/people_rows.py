@@ -143,6 +143,7 @@ def person_of(
         source=row["source"],
         created_at_us=row["created_at"],
         updated_at_us=row["updated_at"],
+        default_butler=row["default_butler"],
     )
 
 

@@ -264,6 +264,7 @@ def _columns(new: NewPerson, address: str) -> dict[str, Any]:
         "trusted": new.trusted,
         "zone": new.zone,
         "language": new.language,
+        "default_butler": new.default_butler,
     }
 
 

@@ -150,6 +150,7 @@ def _beside_what_is_known(new: NewPerson, known: Person) -> NewPerson:
         name=new.name or known.name,
         zone=new.zone or known.zone,
         language=new.language or known.language,
+        default_butler=new.default_butler or known.default_butler,
         addresses=tuple(places),
     )
 

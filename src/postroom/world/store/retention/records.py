@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, not_, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, not_, or_, select, tuple_, update
 
 from postroom.domain.appointment import AppointmentStatus
+from postroom.domain.conversation_states import SETTLED
 from postroom.domain.intent import TERMINAL as ENDED
 from postroom.domain.retention import Retention
 from postroom.domain.session import TERMINAL as OVER
@@ -20,6 +21,7 @@ from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.attention import attention_log, digests, notice_sends, notices
 from postroom.world.store.tables.butlers import appointments, routing_log
 from postroom.world.store.tables.contacts import contact_offers
+from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_refusals, delivery_requests
 from postroom.world.store.tables.idempotency_keys import idempotency_keys
 from postroom.world.store.tables.inbox import deferred_emails, notifications
@@ -62,6 +64,19 @@ class QuestionWords(Stale):
         return erase_old(connection, ended_before_us=retention.words_before_us, now_us=retention.now_us, limit=limit)
 
 
+class InboundWords(Stale):
+    """The same for what people wrote to us."""
+
+    __slots__ = ()
+
+    def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
+        found = select(inbound_messages.c.id).where(self.condition(retention)).limit(limit)
+        ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
+        erased = update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(text=None)
+        connection.execute(erased)
+        return len(ids)
+
+
 class OldNotices(Stale):
     """With what the log says of them: acceptances in the log are the notices there are."""
 
@@ -100,6 +115,16 @@ def _old_facts(keep: Retention) -> ColumnElement[bool]:
 
 def _unsent_digests(_: Retention) -> ColumnElement[bool]:
     return not_(exists().where(notice_sends.c.key == digests.c.id))
+
+
+def _old_inbound(before_us: int) -> ColumnElement[bool]:
+    table = inbound_messages.c
+    return and_(table.status.in_(sorted(map(str, SETTLED))), table.received_at < before_us)
+
+
+def _inbound_words(keep: Retention) -> ColumnElement[bool]:
+    table = inbound_messages.c
+    return and_(_old_inbound(keep.words_before_us), table.text.is_not(None))
 
 
 def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -163,6 +188,12 @@ STALE: Final = (
         ),
     ),
     Stale(name="heard threads", table=heard_threads, condition=_older(heard_threads.c.heard_at)),
+    InboundWords(name="words people wrote", table=inbound_messages, condition=_inbound_words),
+    Stale(
+        name="messages people wrote",
+        table=inbound_messages,
+        condition=lambda keep: _old_inbound(keep.settled_before_us),
+    ),
     Stale(name="keys of calls", table=idempotency_keys, condition=_older(idempotency_keys.c.created_at)),
     QuestionWords(name="words of questions", table=questions, condition=lambda keep: old_words(keep.words_before_us)),
     Stale(name="questions", table=questions, condition=lambda keep: old_questions(keep.questions_before_us)),

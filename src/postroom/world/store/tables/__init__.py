@@ -7,6 +7,7 @@ from postroom.world.store.tables import butlers as butlers
 from postroom.world.store.tables import closed_addresses as closed_addresses
 from postroom.world.store.tables import console_sessions as console_sessions
 from postroom.world.store.tables import contacts as contacts
+from postroom.world.store.tables import conversations as conversations
 from postroom.world.store.tables import corrections as corrections
 from postroom.world.store.tables import deliveries as deliveries
 from postroom.world.store.tables import email_confirmations as email_confirmations

@@ -37,6 +37,7 @@ people = Table(
     Column("source", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("default_butler", Text),
     UniqueConstraint("owner_agent", "agent_address"),
     CheckConstraint(one_of("role", PersonRole), name="role"),
     Index("ix_people_owner_agent_id", "owner_agent", "id"),

@@ -41,6 +41,7 @@ class DiscordRest:
             web.get(f"{ROOT}/gateway", self._gateway),
             web.get(f"{ROOT}/gateway/bot", self._known(self._gateway_bot)),
             web.post(_MESSAGES, self._sent(self._write)),
+            web.post(f"{ROOT}/channels/{{channel}}/typing", self._known(self._typing)),
             web.patch(_MESSAGE, self._sent(self._edit)),
             web.delete(_MESSAGE, self._sent(self._delete)),
             web.put(_REACTION, self._sent(self._react)),
@@ -51,6 +52,9 @@ class DiscordRest:
 
     async def _me(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
         return web.json_response(BOT)
+
+    async def _typing(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
+        return web.Response(status=204)
 
     async def _open(self, request: web.Request, body: Mapping[str, Any]) -> web.Response:
         person = body.get("recipient_id")

@@ -1,4 +1,4 @@
-"""A message to the bot that no part of the household takes is answered once, and its words are kept out of the log."""
+"""A stranger who writes to the bot gets one sentence a day, and their words are kept out of the log."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from structlog.testing import capture_logs
 from tests.app.living import LIFTED, QUICK, Living, living
 from tests.clock import FakeClock
 
+from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundMessage
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.notify import notify_document
 from postroom.domain.notify_response import read_response
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
-from postroom.work.conversations.unhandled import SENTENCE, unhandled_handler
+from postroom.domain.person import Person
+from postroom.domain.ports import Clock
+from postroom.work.conversations.strangers import SENTENCE
+from postroom.work.conversations.talk import Talk
 
 DAY_SECONDS = 24 * 3600
 
@@ -32,6 +37,36 @@ class Post:
     async def submit(self, outgoing: Outgoing, *, request_id: str, wait_seconds: float) -> Outcome:
         self.sent.append(notify_document(outgoing))
         return read_response({"status": "accepted"})
+
+
+class Book:
+    """Keeps nothing, and knows no person and no thread."""
+
+    def __init__(self) -> None:
+        self.decided: list[RoutedMessage] = []
+
+    async def keep(self, message: InboundMessage, now_us: int) -> KeptMessage:
+        return KeptMessage(id="m", message=message, received_us=now_us, status=InboundStatus.RECEIVED)
+
+    async def decide(
+        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
+    ) -> KeptMessage | None:
+        self.decided.append(routed)
+        return None
+
+    async def sessions_since(self, person: str, since_us: int) -> int:
+        return 0
+
+    async def at(self, channel: str, address: str) -> Person | None:
+        return None
+
+    async def whose(self, message: InboundMessage) -> str | None:
+        return None
+
+
+def talk(post: Post, clock: Clock, book: Book | None = None) -> Talk:
+    book = book or Book()
+    return Talk(kept=book, people=book, threads=book, butlers={}, outbound=post, clock=clock, sessions_per_day=1)
 
 
 def written(message_id: str = "9", *, alone: bool = True) -> InboundMessage:
@@ -72,7 +107,7 @@ async def test_somebody_who_writes_to_the_bot_gets_one_sentence_a_day(tmp_path: 
 async def test_the_sentence_is_a_reply_on_the_channel_and_in_the_place_it_came_from() -> None:
     post = Post()
 
-    assert await unhandled_handler(post, FakeClock())(written())
+    assert await talk(post, FakeClock()).handle(written())
 
     (envelope,) = post.sent
     assert envelope["delivery"] == {"intent": "reply", "channel": "pager", "message": SENTENCE}
@@ -87,7 +122,7 @@ async def test_the_sentence_is_a_reply_on_the_channel_and_in_the_place_it_came_f
 
 async def test_another_day_has_another_key(clock: FakeClock) -> None:
     post = Post()
-    handle = unhandled_handler(post, clock)
+    handle = talk(post, clock).handle
 
     await handle(written())
     await handle(written("10"))
@@ -99,16 +134,17 @@ async def test_another_day_has_another_key(clock: FakeClock) -> None:
 
 
 async def test_who_is_not_alone_with_us_is_not_answered() -> None:
-    post = Post()
+    post, book = Post(), Book()
 
-    assert await unhandled_handler(post, FakeClock())(written(alone=False))
+    assert await talk(post, FakeClock(), book).handle(written(alone=False))
 
     assert post.sent == []
+    assert [routed.kind for routed in book.decided] == [RouteKind.IGNORED]
 
 
 async def test_the_log_has_a_line_and_not_a_word_of_it() -> None:
     with capture_logs() as lines:
-        await unhandled_handler(Post(), FakeClock())(written())
+        await talk(Post(), FakeClock()).handle(written())
 
     assert [line["event"] for line in lines] == ["inbound.unhandled"]
     assert "secret" not in json.dumps(lines)

@@ -1,0 +1,211 @@
+"""Hands what people wrote to their butlers, one message of a conversation after the other, and sees it answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from postroom.domain.conversation_states import InboundMove, InboundStatus
+from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.domain.kept_message import KeptMessage, SpokenTurn
+from postroom.domain.person import Person
+from postroom.domain.ports import Clock, Outbound, ShowsWork
+from postroom.domain.route import Route, Routed
+from postroom.domain.said_back import said_back
+from postroom.domain.session import TERMINAL, Session, SessionStatus
+from postroom.domain.time import seconds, to_text
+from postroom.system.signal import Signal
+from postroom.work.conversations.talk import words_key
+from postroom.work.conversations.texts import Texts, texts_for
+
+MOST_TURNS: Final = 6
+MOST_TURN_CHARACTERS: Final = 1_000
+MOST_WORDS: Final = 20_000
+MOST_SAID: Final = 8_000
+_ROUTE_SECONDS: Final = 30.0
+_GIVE_UP_SECONDS: Final = 300.0  # a butler that is away for longer does not answer
+_PAUSE_SECONDS: Final = 0.25
+_AGAIN_SECONDS: Final = 5.0  # after what could not be done just now
+_SHOWN_SECONDS: Final = 4.0  # Telegram shows it for five
+_SHOW_TIMEOUT_SECONDS: Final = 2.0
+
+Conversation = tuple[str | None, str, str]
+
+
+class OpenMessages(Protocol):
+    async def with_butlers(self) -> Sequence[KeptMessage]: ...
+
+    async def move(
+        self, kept: KeptMessage, move: InboundMove, now_us: int, *, session_id: str | None = None, reason: str = ""
+    ) -> bool: ...
+
+
+class SeesSessions(Protocol):
+    async def get(self, butler: str, session_id: str) -> Session | None: ...
+
+
+class SaidBefore(Protocol):
+    async def turns(self, kept: KeptMessage, limit: int) -> Sequence[SpokenTurn]:
+        """What was said before it in its conversation, the oldest first."""
+        ...
+
+    async def replied(self, message_id: str) -> bool:
+        """Whether the butler's own answer to it is in the ledger."""
+        ...
+
+
+class TakesRoutes(Protocol):
+    async def route(self, butler: str, route: Route, timeout_seconds: float) -> Routed: ...
+
+
+class StopsSessions(Protocol):
+    async def stop(self, butler: str, session_id: str) -> None:
+        """Raises nothing: a session of a message that is stopped is not begun, whenever its butler comes back."""
+        ...
+
+
+class KnownPeople(Protocol):
+    async def find(self, who: str) -> Sequence[Person]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answering:
+    """`channels` show that an answer is being worked on."""
+
+    kept: OpenMessages
+    sessions: SeesSessions
+    said: SaidBefore
+    routes: TakesRoutes
+    stopper: StopsSessions
+    people: KnownPeople
+    outbound: Outbound
+    channels: Mapping[str, ShowsWork]
+    clock: Clock
+    wake: Signal
+    _shown: dict[Conversation, int] = field(default_factory=dict)
+
+    async def look(self) -> int | None:
+        """The first of each conversation; the others wait for it."""
+        first: dict[Conversation, KeptMessage] = {}
+        for one in await self.kept.with_butlers():
+            first.setdefault(one.conversation, one)
+        ended = await asyncio.gather(*map(self._advance, first.values()), return_exceptions=True)
+        errors = [one for one in ended if one is not None]
+        if bugs := [one for one in errors if not isinstance(one, PostroomError)]:
+            raise bugs[0]
+        if not first:
+            self._shown.clear()
+            return None
+        return self.clock.now_us() + seconds(_AGAIN_SECONDS if errors else _PAUSE_SECONDS)
+
+    async def _advance(self, kept: KeptMessage) -> None:
+        match kept.status:
+            case InboundStatus.ROUTED:
+                await self._hand_over(kept)
+            case InboundStatus.WAITING | InboundStatus.RUNNING:
+                await self._follow(kept)
+            case _:
+                pass
+
+    async def _hand_over(self, kept: KeptMessage) -> None:
+        """The same message twice is the same session: its request has the message's name."""
+        try:
+            taken = await self.routes.route(kept.target or "", await self._route(kept), _ROUTE_SECONDS)
+            if taken.error is not None:
+                raise taken.error
+        except PostroomError as error:
+            if error.retryable and self.clock.now_us() - kept.changed_us < seconds(_GIVE_UP_SECONDS):
+                raise
+            await self._fail(kept, (await self._texts(kept)).unreachable, error.message)
+            return
+        session_id = str((taken.result or {}).get("session_id") or "")
+        if not session_id:
+            raise TargetUnavailable(f"{kept.target} named no session")
+        if not await self.kept.move(kept, InboundMove.HAND_OVER, self.clock.now_us(), session_id=session_id):
+            await self.stopper.stop(kept.target or "", session_id)  # the person was faster
+        self.wake.ring()
+
+    async def _follow(self, kept: KeptMessage) -> None:
+        session = await self.sessions.get(kept.target or "", kept.session_id or "")
+        if session is None:
+            await self._fail(kept, (await self._texts(kept)).failed, "its session is gone")
+        elif session.status in TERMINAL:
+            await self._settle(kept, session)
+        elif session.status is SessionStatus.RUNNING and kept.status is InboundStatus.WAITING:
+            await self.kept.move(kept, InboundMove.BEGIN, self.clock.now_us())
+            await self._show_work(kept)
+        elif session.status is SessionStatus.QUEUED and kept.status is InboundStatus.RUNNING:
+            await self.kept.move(kept, InboundMove.RETURN, self.clock.now_us())
+        elif session.status is SessionStatus.RUNNING:
+            await self._show_work(kept)
+
+    async def _settle(self, kept: KeptMessage, session: Session) -> None:
+        if session.is_stopped:
+            await self.kept.move(kept, InboundMove.STOP, self.clock.now_us())
+        elif await self.said.replied(kept.id):
+            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us())
+        elif session.status is SessionStatus.DONE:
+            await self._say(kept, session.last_words[:MOST_SAID] or await self._silent(kept))
+            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us())
+        else:
+            texts = await self._texts(kept)
+            timed_out = session.status is SessionStatus.TIMED_OUT
+            await self._fail(kept, texts.timed_out if timed_out else texts.failed, session.error_message or "")
+        self._shown.pop(kept.conversation, None)
+        self.wake.ring()
+
+    async def _fail(self, kept: KeptMessage, words: str, reason: str) -> None:
+        await self._say(kept, words.format(butler=kept.target))
+        await self.kept.move(kept, InboundMove.FAIL, self.clock.now_us(), reason=f"{kept.reason}; {reason}"[:500])
+
+    async def _say(self, kept: KeptMessage, words: str) -> None:
+        """Raises when it is not in the ledger and may be tried again; what can never be sent is not."""
+        answer = said_back(kept.message, words, key=words_key(kept), request_id=kept.id)
+        outcome = await self.outbound.submit(answer, request_id=kept.id, wait_seconds=0)
+        if outcome.error is not None and outcome.retryable:
+            raise outcome.error
+
+    async def _silent(self, kept: KeptMessage) -> str:
+        return (await self._texts(kept)).silent.format(butler=kept.target)
+
+    async def _show_work(self, kept: KeptMessage) -> None:
+        channel, now_us = self.channels.get(kept.message.channel), self.clock.now_us()
+        if channel is None or now_us - self._shown.get(kept.conversation, 0) < seconds(_SHOWN_SECONDS):
+            return
+        self._shown[kept.conversation] = now_us
+        await channel.show_work(kept.message.places[0], _SHOW_TIMEOUT_SECONDS)
+
+    async def _texts(self, kept: KeptMessage) -> Texts:
+        person = await self._person(kept)
+        return texts_for(person.language if person else None)
+
+    async def _person(self, kept: KeptMessage) -> Person | None:
+        return next((one for one in await self.people.find(kept.person or "") if one.id == kept.person), None)
+
+    async def _route(self, kept: KeptMessage) -> Route:
+        person, turns = await self._person(kept), await self.said.turns(kept, MOST_TURNS)
+        return Route(
+            request_id=kept.id,
+            sender=kept.message.places[0],
+            prompt=(kept.message.text or "")[:MOST_WORDS],
+            context={"written_by": person.name if person else "", "said_before": [_shown(one) for one in turns]},
+            request_context=request_context(kept),
+        )
+
+
+def request_context(kept: KeptMessage) -> dict[str, Any]:
+    """With it a session answers where the person wrote."""
+    return {
+        "request_id": kept.id,
+        "received_at": to_text(kept.received_us),
+        "source_channel": kept.message.channel,
+        "source_endpoint_identity": "bot",
+        "source_sender_identity": kept.message.places[0],
+        "source_thread_identity": kept.message.thread_identity,
+    }
+
+
+def _shown(turn: SpokenTurn) -> dict[str, str]:
+    return {"by": turn.by, "at": to_text(turn.at_us), "text": turn.text[:MOST_TURN_CHARACTERS]}

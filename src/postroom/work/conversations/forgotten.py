@@ -1,0 +1,31 @@
+"""What was stored and never decided, because we died in between and the provider does not bring it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from postroom.domain.kept_message import KeptMessage
+from postroom.domain.ports import Clock
+from postroom.domain.time import seconds
+from postroom.work.conversations.inbound import Handler, hand_over
+
+AGE_SECONDS: Final = 60.0  # until then it may be in hand
+
+
+class UndecidedMessages(Protocol):
+    async def undecided(self, before_us: int) -> Sequence[KeptMessage]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    kept: UndecidedMessages
+    handlers: Sequence[Handler]
+    clock: Clock
+
+    async def look(self) -> int:
+        """Each goes to the same handlers, in the same order, as if it had come now."""
+        for one in await self.kept.undecided(self.clock.now_us() - seconds(AGE_SECONDS)):
+            await hand_over(one.message, self.handlers, one.message.channel)
+        return self.clock.now_us() + seconds(AGE_SECONDS)

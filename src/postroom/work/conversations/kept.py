@@ -1,0 +1,59 @@
+"""Every message of a person is stored before anything is done about it, with what was decided in the end."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from postroom.domain.conversation_states import InboundStatus
+from postroom.domain.inbound_message import InboundEvent, InboundMessage
+from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
+from postroom.domain.ports import Clock
+from postroom.work.conversations.inbound import Handler, of_messages
+from postroom.work.conversations.routing import InboundFacts, route
+
+
+class KeepsMessages(Protocol):
+    async def keep(self, message: InboundMessage, now_us: int) -> KeptMessage:
+        """Once for each message of the provider; the second time, as it is by now."""
+        ...
+
+    async def decide(
+        self, kept: KeptMessage, routed: RoutedMessage, person: str | None, now_us: int
+    ) -> KeptMessage | None:
+        """None when that was done before."""
+        ...
+
+
+def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:
+    """Stands before all others; takes only what was decided before, which a crash may bring again."""
+
+    async def handle(message: InboundMessage) -> bool:
+        return (await kept.keep(message, clock.now_us())).status is not InboundStatus.RECEIVED
+
+    return of_messages(handle)
+
+
+def answering(kept: KeepsMessages, clock: Clock, handler: Handler, what: str) -> Handler:
+    """A handler that takes answers; `what` they answer."""
+    return _noting(kept, clock, handler, lambda message: route(InboundFacts(message=message, open_questions=(what,))))
+
+
+def commanding(kept: KeepsMessages, clock: Clock, handler: Handler, what: str) -> Handler:
+    """A handler that takes what needs no butler."""
+    return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what))
+
+
+def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: DecidesOn) -> Handler:
+    async def handle(event: InboundEvent) -> bool:
+        if not await handler(event):
+            return False
+        if isinstance(event, InboundMessage):
+            now_us = clock.now_us()
+            await kept.decide(await kept.keep(event, now_us), decision(event), None, now_us)
+        return True
+
+    return handle
+
+
+class DecidesOn(Protocol):
+    def __call__(self, message: InboundMessage, /) -> RoutedMessage: ...

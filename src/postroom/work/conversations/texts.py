@@ -1,0 +1,125 @@
+"""Everything the household itself says in a conversation, in the languages there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    stranger: str
+    forwarded: str
+    choose: str
+    nothing_asked: str
+    no_model: str
+    butler_without_model: str
+    limit: str
+    failed: str
+    timed_out: str
+    unreachable: str
+    silent: str
+    stopped: str
+    nothing_runs: str
+    help: str
+    status: str
+    works: str
+    idle: str
+    default: str
+    no_default: str
+    inbox: str
+    inbox_empty: str
+    asks: str
+    asks_none: str
+    paired: str
+    why: str
+    why_none: str
+
+
+ENGLISH: Final = Texts(
+    stranger=(
+        "I do not know you yet, so what you wrote has not been read. If you belong to this household, ask for a "
+        "pairing code (postroom pair) and send it here. To answer a question, reply to the message that asked it."
+    ),
+    forwarded="Forwarded messages start nothing here. Please write it in your own words.",
+    choose="Which butler do you mean? Begin with its name:\n{names}",
+    nothing_asked="Write what {butler} should do after its name: /{butler} …",
+    no_model="No butler of this household has a model, so none can answer. Commands still work: /help",
+    butler_without_model="{butler} has no model, so it cannot answer.",
+    limit="This was not handed on: butlers answer one person {most} times within 24 hours. Please try again later.",
+    failed="{butler} could not answer this. Please try again.",
+    timed_out="{butler} did not finish in time and was ended. Please try again.",
+    unreachable="{butler} could not be reached, so this is not answered. Please try again.",
+    silent="{butler} has finished and has said nothing.",
+    stopped="Stopped.",
+    nothing_runs="There is nothing to stop here.",
+    help=(
+        "Write what you want, or begin with the name of a butler: {names}\n"
+        "/status  what is being worked on\n/inbox  what is new for you\n/asks  questions that wait for you\n"
+        "/stop  ends what is being worked on\n/why  why your last message went where it went\n"
+        "/snooze 2h, /mute NAME 2h  less noise for a while\n/pair  how another address becomes yours"
+    ),
+    status="{running} You wrote to butlers {count} times within 24 hours; {most} are answered.",
+    works="{butler} works on your last message; {waiting} more are waiting.",
+    idle="Nothing is being worked on.",
+    default="{butler} answers when you name no other.",
+    no_default="You have no default butler.",
+    inbox="{count} unread in your inbox:",
+    inbox_empty="Nothing is unread in your inbox.",
+    asks="{count} questions wait for you. Reply to the message that asked:",
+    asks_none="No question waits for you.",
+    paired=(
+        "This address is yours already. For another one, ask for a code (postroom pair {name} --channel NAME) and "
+        "send the code from there."
+    ),
+    why="Your last message went to {butler}: {reason}. It is {status}.",
+    why_none="You have written to no butler here yet.",
+)
+GERMAN: Final = Texts(
+    stranger=(
+        "Ich kenne dich noch nicht, darum wurde nicht gelesen, was du geschrieben hast. Wenn du zu diesem Haushalt "
+        "gehörst, bitte um einen Code (postroom pair) und sende ihn hierher."
+    ),
+    forwarded="Weitergeleitete Nachrichten lösen hier nichts aus. Bitte schreib es mit eigenen Worten.",
+    choose="Welchen Butler meinst du? Beginne mit seinem Namen:\n{names}",
+    nothing_asked="Schreib hinter den Namen, was {butler} tun soll: /{butler} …",
+    no_model="Kein Butler dieses Haushalts hat ein Modell, darum kann keiner antworten. Befehle gehen trotzdem: /help",
+    butler_without_model="{butler} hat kein Modell und kann nicht antworten.",
+    limit=(
+        "Das wurde nicht weitergegeben: Butler antworten einer Person {most} Mal in 24 Stunden. "
+        "Bitte versuch es später noch einmal."
+    ),
+    failed="{butler} konnte das nicht beantworten. Bitte versuch es noch einmal.",
+    timed_out="{butler} ist nicht rechtzeitig fertig geworden und wurde beendet. Bitte versuch es noch einmal.",
+    unreachable="{butler} war nicht zu erreichen, darum bleibt das ohne Antwort. Bitte versuch es noch einmal.",
+    silent="{butler} ist fertig und hat nichts gesagt.",
+    stopped="Angehalten.",
+    nothing_runs="Hier gibt es nichts anzuhalten.",
+    help=(
+        "Schreib, was du möchtest, oder beginne mit dem Namen eines Butlers: {names}\n"
+        "/status  woran gearbeitet wird\n/inbox  was es Neues für dich gibt\n/asks  Fragen, die auf dich warten\n"
+        "/stop  beendet, woran gearbeitet wird\n/why  warum deine letzte Nachricht dorthin ging\n"
+        "/snooze 2h, /mute NAME 2h  weniger Lärm für eine Weile\n/pair  wie eine weitere Adresse deine wird"
+    ),
+    status="{running} Du hast Butlern in 24 Stunden {count} Mal geschrieben; {most} werden beantwortet.",
+    works="{butler} arbeitet an deiner letzten Nachricht; {waiting} weitere warten.",
+    idle="Es wird an nichts gearbeitet.",
+    default="{butler} antwortet, wenn du keinen anderen nennst.",
+    no_default="Du hast keinen Standard-Butler.",
+    inbox="{count} ungelesen in deinem Postfach:",
+    inbox_empty="In deinem Postfach ist nichts ungelesen.",
+    asks="{count} Fragen warten auf dich. Antworte auf die Nachricht, die gefragt hat:",
+    asks_none="Keine Frage wartet auf dich.",
+    paired=(
+        "Diese Adresse gehört dir schon. Für eine weitere bitte um einen Code (postroom pair {name} --channel NAME) "
+        "und sende ihn von dort."
+    ),
+    why="Deine letzte Nachricht ging an {butler}: {reason}. Sie ist {status}.",
+    why_none="Du hast hier noch keinem Butler geschrieben.",
+)
+LANGUAGES: Final = {"en": ENGLISH, "de": GERMAN}
+
+
+def texts_for(language: str | None) -> Texts:
+    """By the first part of a language tag; English where there are no others."""
+    return LANGUAGES.get((language or "").partition("-")[0].lower(), ENGLISH)
