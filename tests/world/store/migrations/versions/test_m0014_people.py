@@ -33,6 +33,7 @@ from postroom.world.store.people.people import StoredPeople
 
 BOB, ANN, ZOE = (f"0189a5d0-0000-7000-8000-00000000000{number}" for number in (1, 2, 3))
 CHANGED = {"contacts", "contact_memory", "contact_offers"}  # the rest is as it was, to the letter
+MOVED = {"quiet_hours_start", "quiet_hours_end"}  # into the person's policy, by a later migration
 FOREVER = 9_000_000_000_000_000
 
 
@@ -154,8 +155,10 @@ async def test_nothing_is_lost_from_any_table(upgraded: tuple[Database, Rows, Ro
 
     assert all(before.values())
     for name in before.keys() - CHANGED:
-        columns = before[name][0].keys()  # later versions may have more of them
-        assert [{key: row[key] for key in columns} for row in after[name]] == before[name]
+        columns = before[name][0].keys() - MOVED  # later versions may have more of them
+        assert [{key: row[key] for key in columns} for row in after[name]] == [
+            {key: row[key] for key in columns} for row in before[name]
+        ]
     for name in ("contact_memory", "contact_offers"):
         own = {"fingerprint", "candidates"}
         kept = [[{key: row[key] for key in row.keys() - own} for row in rows[name]] for rows in (before, after)]

@@ -1,4 +1,4 @@
-"""Quiet hours that were set in an inbox before the upgrade are the policy's after it, and the way back keeps them."""
+"""Quiet hours that were set in an inbox before the upgrade are the policy's after it."""
 
 from __future__ import annotations
 
@@ -68,12 +68,6 @@ EXPECTED = {
 }
 
 
-def moved(connection: Connection, to: str) -> None:
-    config = migrate._config()
-    config.attributes["connection"] = connection
-    (command.upgrade if to != "0025" else command.downgrade)(config, to)
-
-
 def written_before(connection: Connection) -> None:
     config = migrate._config()
     config.attributes["connection"] = connection
@@ -89,7 +83,7 @@ def times(connection: Connection) -> dict[str, tuple[str | None, str | None, str
 
 @pytest.mark.requirement("attention:one-quiet-hours")
 @pytest.mark.parametrize("kind", KINDS)
-async def test_they_are_the_policys_and_the_way_back_keeps_them(
+async def test_they_are_the_policys(
     kind: str, tmp_path: Path, clock: FakeClock, request: pytest.FixtureRequest
 ) -> None:
     database: Database = SqliteDatabase(tmp_path / "postroom.db") if kind == "sqlite" else _postgres(request)
@@ -109,14 +103,6 @@ async def test_they_are_the_policys_and_the_way_back_keeps_them(
         assert (str(shown.quiet_hours_end), shown.quiet_hours_timezone) == ("07:30:15", "Europe/Berlin")
         assert await attention.audit() == () and (await attention.figures()).unaccounted == ()
         assert {one[:2] for one in (await database.read(times)).values()} == {(None, None)}
-
-        await database.write(lambda connection: moved(connection, "0025"))
-        back = await database.read(times)
-        assert back["ada"] == ("22:00:00", "07:30:15", "Europe/Berlin")
-        assert back["operator"] == ("23:00:00", "06:00:00", "UTC")
-        assert back["bob"] == (None, None, "Asia/Kolkata")
-        await database.write(lambda connection: moved(connection, "head"))
-        assert (await attention.policy("ada"))[0] == found["ada"]
     finally:
         await database.close()
 

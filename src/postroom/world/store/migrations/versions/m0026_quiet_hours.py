@@ -40,11 +40,6 @@ _EMPTIED = """
     UPDATE {shared}notification_preferences SET quiet_hours_start = NULL, quiet_hours_end = NULL
     WHERE quiet_hours_start IS NOT NULL
 """
-_PUT_BACK = """
-    UPDATE {shared}notification_preferences
-    SET quiet_hours_start = :start, quiet_hours_end = :end, quiet_hours_timezone = :zone, high_priority_passes = :passes
-    WHERE user_id = :user_id
-"""
 
 
 def upgrade() -> None:
@@ -54,15 +49,6 @@ def upgrade() -> None:
     for wishes in list(op.get_bind().execute(_sql(asked)).mappings()):
         _put_into_policy(wishes)
     run([_EMPTIED])
-
-
-def downgrade() -> None:
-    """The first window that is kept for every day is the inbox's again; the policies stay, too."""
-    asked = "SELECT person, policy FROM {shared}attention_people WHERE policy IS NOT NULL"
-    for person, policy in list(op.get_bind().execute(_sql(asked))):
-        _put_back(person, json.loads(policy))
-    run(["DROP INDEX {shared}ix_notifications_supersedes"])
-    run(f"ALTER TABLE {{shared}}notifications DROP COLUMN {name}" for name in _COLUMNS)
 
 
 def _put_into_policy(wishes: RowMapping) -> None:
@@ -93,21 +79,6 @@ def _with_quiet_hours(policy: dict[str, Any], wishes: RowMapping) -> dict[str, A
     if wishes["high_priority_passes"]:
         added["let_pass"] = ["time_sensitive"]
     return {**added, **policy, "quiet_hours": [window]}
-
-
-def _put_back(person: str, policy: dict[str, Any]) -> None:
-    daily = next((one for one in policy.get("quiet_hours") or () if one.get("days") is None), None)
-    if daily is None:
-        return
-    user_id = {one: name for name, one in _PERSONS.items()}.get(person, person)
-    values = {
-        "user_id": user_id,
-        "start": daily["start"],
-        "end": daily["end"],
-        "zone": policy.get("zone", "UTC"),
-        "passes": "time_sensitive" in (policy.get("let_pass") or ()),
-    }
-    op.get_bind().execute(_sql(_PUT_BACK), values)
 
 
 _PERSONS = {"operator": "owner", "owner": "user:owner"}  # by whose inbox it is; all others are called alike
