@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 from postroom.app.known_channels import known_channels
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
+from postroom.domain.runtime import Runtime
 from postroom.doors.butler.daemon import ButlerSessions
 from postroom.doors.guard.session_tokens import SessionTokens
 from postroom.system.loop import Loops
@@ -37,20 +38,18 @@ def build_sessions(
 ) -> Sessions | NoSessions:
     if config.runtime.type == "none":
         return NoSessions(config.name)
-    limits, names = config.butler.runtime, config.butler.env
+    limits, runtime = config.butler.runtime, RUNTIMES[config.runtime.type]
     return Sessions(
         ModelSettings(
             butler=config.name,
             description=config.butler.description,
-            runtime=RUNTIMES[config.runtime.type],
+            runtime=runtime,
             mcp_url=endpoints.url(config.name) or "",
             workspace=settings.home / "sessions" / config.name,
             conversations=frozenset(name for name, can in known_channels(settings).items() if can.replies),
             model=limits.model,
             arguments=limits.args,
-            credentials={
-                name: environment[name] for name in (*names.required, *names.optional) if environment.get(name)
-            },
+            credentials=credentials_of(config, runtime, environment),
         ),
         SessionLimits(
             concurrent=limits.max_concurrent_sessions,
@@ -77,3 +76,9 @@ async def start_sessions(butler: str, sessions: ButlerSessions, stack: AsyncExit
         await stack.enter_async_context(
             loops.running(f"sessions:{butler}", sessions.look, wake=sessions.wake, stopping=sessions.stopping)
         )
+
+
+def credentials_of(config: ButlerConfig, runtime: Runtime, environment: Mapping[str, str]) -> dict[str, str]:
+    """What the butler's file names, and what the model's program logs in with."""
+    names = (*config.butler.env.required, *config.butler.env.optional, *runtime.credential_names)
+    return {name: environment[name] for name in names if environment.get(name)}
