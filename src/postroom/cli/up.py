@@ -134,7 +134,7 @@ def announcement(household: RunningHousehold, link: str | None, *, in_private: b
         health = Principal(Role.BUTLER, "health")
         token = TokenFile(settings.tokens_file).token_of(health) if in_private else _SHOW_TOKEN
         lines += [
-            "  Connect an MCP client, for example Claude Code:",
+            "  Connect a coding agent by `postroom connect claude` (codex, gemini …), or any MCP client by hand:",
             f'  claude mcp add --transport http postroom {url} --header "Authorization: Bearer {token}"',
             "",
         ]
