@@ -115,7 +115,7 @@ async def test_too_many_in_one_day_are_refused_in_words(house: Talking) -> None:
 
     assert [one["text"] for one in await house.said(2006, 5)] == [
         *("0", "1", "2", "3"),
-        ENGLISH.limit.format(most=4),
+        ENGLISH.limit.format(sessions=4, tokens=5_000_000),
     ]
 
 

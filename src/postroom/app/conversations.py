@@ -111,6 +111,7 @@ async def conversing(
         outbound=outbound,
         clock=asking.clock,
         sessions_per_day=settings.conversations.sessions_per_day,
+        tokens_per_day=settings.conversations.tokens_per_day,
     )
     stopper = ButlersStop(peers={name: await peers.operator(name) for name in able(butlers)})
     commands = TalkCommands(

@@ -112,6 +112,13 @@ class Session:
         return self.status is SessionStatus.FAILED and self.error_message == STOPPED.error_message
 
     @property
+    def tokens(self) -> int:
+        """What its model read and wrote, as far as its program said."""
+        usage = (self.transcript or {}).get("usage")
+        counts = usage.values() if isinstance(usage, Mapping) else ()
+        return sum(one for one in counts if isinstance(one, int))
+
+    @property
     def last_words(self) -> str:
         return str((self.transcript or {}).get("text") or "").strip()
 

@@ -55,7 +55,14 @@ class World:
         return [one for one in self.kept.values() if one.status in open_ones]
 
     async def move(
-        self, kept: KeptMessage, move: InboundMove, now_us: int, *, session_id: str | None = None, reason: str = ""
+        self,
+        kept: KeptMessage,
+        move: InboundMove,
+        now_us: int,
+        *,
+        session_id: str | None = None,
+        reason: str = "",
+        tokens: int = 0,
     ) -> bool:
         now = self.kept[kept.id]
         if now.status is not kept.status:

@@ -41,7 +41,13 @@ def words(text: str | None = "What is on today?", **more: Any) -> InboundMessage
 
 
 def facts(**more: Any) -> InboundFacts:
-    known: dict[str, Any] = {"message": words(), "person": ADA, "butlers": BUTLERS, "sessions_per_day": 5}
+    known: dict[str, Any] = {
+        "message": words(),
+        "person": ADA,
+        "butlers": BUTLERS,
+        "sessions_per_day": 5,
+        "tokens_per_day": 9,
+    }
     return InboundFacts(**known | more)
 
 
@@ -111,6 +117,8 @@ ANYTHING = st.builds(
     butlers=st.dictionaries(st.sampled_from(["general", "health", "home"]), st.booleans()),
     sessions_today=st.integers(0, 3),
     sessions_per_day=st.integers(1, 3),
+    tokens_today=st.integers(0, 3),
+    tokens_per_day=st.integers(1, 3),
 )
 
 
@@ -122,7 +130,7 @@ def test_a_session_is_only_for_a_verified_persons_own_words_to_us(known: Inbound
         assert known.person is not None and not message.flags and not known.open_questions
         assert message.alone or message.addressed or known.thread
         assert known.butlers[routed.target or ""] and routed.words.strip()
-        assert known.sessions_today < known.sessions_per_day
+        assert known.sessions_today < known.sessions_per_day and known.tokens_today < known.tokens_per_day
 
 
 @given(ANYTHING)

@@ -57,6 +57,9 @@ class Book:
     async def sessions_since(self, person: str, since_us: int) -> int:
         return 0
 
+    async def tokens_since(self, person: str, since_us: int) -> int:
+        return 0
+
     async def at(self, channel: str, address: str) -> Person | None:
         return None
 
@@ -66,7 +69,16 @@ class Book:
 
 def talk(post: Post, clock: Clock, book: Book | None = None) -> Talk:
     book = book or Book()
-    return Talk(kept=book, people=book, threads=book, butlers={}, outbound=post, clock=clock, sessions_per_day=1)
+    return Talk(
+        kept=book,
+        people=book,
+        threads=book,
+        butlers={},
+        outbound=post,
+        clock=clock,
+        sessions_per_day=1,
+        tokens_per_day=1,
+    )
 
 
 def written(message_id: str = "9", *, alone: bool = True) -> InboundMessage:

@@ -19,12 +19,16 @@ from postroom.work.conversations.texts import ENGLISH, GERMAN
 class KnowsAda(Book):
     person = ADA
     sessions = 0
+    tokens = 0
 
     async def at(self, channel: str, address: str) -> Person | None:
         return self.person
 
     async def sessions_since(self, person: str, since_us: int) -> int:
         return self.sessions
+
+    async def tokens_since(self, person: str, since_us: int) -> int:
+        return self.tokens
 
 
 @pytest.fixture
@@ -37,7 +41,14 @@ async def heard(
 ) -> str:
     post = Post()
     talk = Talk(
-        kept=book, people=book, threads=book, butlers=butlers, outbound=post, clock=FakeClock(), sessions_per_day=3
+        kept=book,
+        people=book,
+        threads=book,
+        butlers=butlers,
+        outbound=post,
+        clock=FakeClock(),
+        sessions_per_day=3,
+        tokens_per_day=1000,
     )
     assert await talk.handle(replace(written(), sender="77", text=text, flags=flags))
     return "".join(one["delivery"]["message"] for one in post.sent)
@@ -62,7 +73,15 @@ async def test_a_name_without_words_is_asked_what_it_should_do(book: KnowsAda) -
 async def test_the_limit_is_told_in_words(book: KnowsAda) -> None:
     book.sessions = 3
 
-    assert await heard(book, {"general": True}) == ENGLISH.limit.format(most=3)
+    assert await heard(book, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
+
+
+@pytest.mark.requirement("talk:limit")
+async def test_tokens_are_limited_as_well(book: KnowsAda) -> None:
+    book.tokens = 1000
+
+    assert await heard(book, {"general": True}) == ENGLISH.limit.format(sessions=3, tokens=1000)
+    assert "tokens" in book.decided[0].reason
 
 
 @pytest.mark.requirement("talk:strangers")

@@ -57,6 +57,8 @@ class ConversationSettings(SettingsSection):
 
     sessions_per_day: Positive = 100
     """Messages of one person that butlers answer within 24 hours; each is a session of a model."""
+    tokens_per_day: Positive = 5_000_000
+    """Tokens that butlers' models may read and write for one person within 24 hours, as their programs count."""
 
 
 class RetrySettings(SettingsSection):

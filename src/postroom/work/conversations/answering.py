@@ -38,7 +38,14 @@ class OpenMessages(Protocol):
     async def with_butlers(self) -> Sequence[KeptMessage]: ...
 
     async def move(
-        self, kept: KeptMessage, move: InboundMove, now_us: int, *, session_id: str | None = None, reason: str = ""
+        self,
+        kept: KeptMessage,
+        move: InboundMove,
+        now_us: int,
+        *,
+        session_id: str | None = None,
+        reason: str = "",
+        tokens: int = 0,
     ) -> bool: ...
 
 
@@ -143,22 +150,24 @@ class Answering:
 
     async def _settle(self, kept: KeptMessage, session: Session) -> None:
         if session.is_stopped:
-            await self.kept.move(kept, InboundMove.STOP, self.clock.now_us())
+            await self.kept.move(kept, InboundMove.STOP, self.clock.now_us(), tokens=session.tokens)
         elif await self.said.replied(kept.id):
-            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us())
+            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us(), tokens=session.tokens)
         elif session.status is SessionStatus.DONE:
             await self._say(kept, session.last_words[:MOST_SAID] or await self._silent(kept))
-            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us())
+            await self.kept.move(kept, InboundMove.ANSWER, self.clock.now_us(), tokens=session.tokens)
         else:
             texts = await self._texts(kept)
             timed_out = session.status is SessionStatus.TIMED_OUT
-            await self._fail(kept, texts.timed_out if timed_out else texts.failed, session.error_message or "")
+            words = texts.timed_out if timed_out else texts.failed
+            await self._fail(kept, words, session.error_message or "", tokens=session.tokens)
         self._shown.pop(kept.conversation, None)
         self.wake.ring()
 
-    async def _fail(self, kept: KeptMessage, words: str, reason: str) -> None:
+    async def _fail(self, kept: KeptMessage, words: str, reason: str, tokens: int = 0) -> None:
         await self._say(kept, words.format(butler=kept.target))
-        await self.kept.move(kept, InboundMove.FAIL, self.clock.now_us(), reason=f"{kept.reason}; {reason}"[:500])
+        why = f"{kept.reason}; {reason}"[:500]
+        await self.kept.move(kept, InboundMove.FAIL, self.clock.now_us(), reason=why, tokens=tokens)
 
     async def _say(self, kept: KeptMessage, words: str) -> None:
         """Raises when it is not in the ledger and may be tried again; what can never be sent is not."""

@@ -38,6 +38,8 @@ class InboundFacts:
     butlers: Mapping[str, bool] = field(default_factory=dict)
     sessions_today: int = 0
     sessions_per_day: int = 1
+    tokens_today: int = 0
+    tokens_per_day: int = 1
 
 
 def route(facts: InboundFacts) -> RoutedMessage:
@@ -49,10 +51,17 @@ def route(facts: InboundFacts) -> RoutedMessage:
     chosen = _chosen(facts)
     if chosen.kind is RouteKind.BUTLER and not facts.butlers[chosen.target or ""]:
         return RoutedMessage(kind=RouteKind.NO_MODEL, target=chosen.target, reason=f"{chosen.target} has no model")
-    if chosen.kind is RouteKind.BUTLER and facts.sessions_today >= facts.sessions_per_day:
-        reason = f"{facts.sessions_today} sessions within a day are the most for one person"
-        return RoutedMessage(kind=RouteKind.LIMIT, target=chosen.target, reason=reason)
+    if chosen.kind is RouteKind.BUTLER and (spent := _spent(facts)):
+        return RoutedMessage(kind=RouteKind.LIMIT, target=chosen.target, reason=spent)
     return chosen
+
+
+def _spent(facts: InboundFacts) -> str:
+    if facts.sessions_today >= facts.sessions_per_day:
+        return f"{facts.sessions_per_day} sessions within a day are the most for one person"
+    if facts.tokens_today >= facts.tokens_per_day:
+        return f"{facts.tokens_per_day} tokens within a day are the most for one person"
+    return ""
 
 
 def _refused(facts: InboundFacts) -> RoutedMessage | None:

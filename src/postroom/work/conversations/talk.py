@@ -30,6 +30,8 @@ _log = structlog.get_logger("postroom.inbound")
 class CountsSessions(KeepsMessages, Protocol):
     async def sessions_since(self, person: str, since_us: int) -> int: ...
 
+    async def tokens_since(self, person: str, since_us: int) -> int: ...
+
 
 class KnowsThreads(Protocol):
     async def whose(self, message: InboundMessage) -> str | None:
@@ -46,6 +48,7 @@ class Talk:
     outbound: Outbound
     clock: Clock
     sessions_per_day: int
+    tokens_per_day: int
     wake: Signal = field(default_factory=Signal)
 
     async def handle(self, message: InboundMessage) -> bool:
@@ -70,6 +73,8 @@ class Talk:
             butlers=self.butlers,
             sessions_today=await self.kept.sessions_since(person.id, since_us) if person else 0,
             sessions_per_day=self.sessions_per_day,
+            tokens_today=await self.kept.tokens_since(person.id, since_us) if person else 0,
+            tokens_per_day=self.tokens_per_day,
         )
 
     def _said(self, kept: KeptMessage, person: Person | None, routed: RoutedMessage) -> Outgoing | None:
@@ -91,7 +96,7 @@ class Talk:
     def _words(self, texts: Texts, routed: RoutedMessage) -> str:
         butler = routed.target
         if routed.kind is RouteKind.LIMIT:
-            return texts.limit.format(most=self.sessions_per_day)
+            return texts.limit.format(sessions=self.sessions_per_day, tokens=self.tokens_per_day)
         if routed.kind is RouteKind.NO_MODEL:
             return texts.butler_without_model.format(butler=butler) if butler else texts.no_model
         if butler:

@@ -46,7 +46,10 @@ ENGLISH: Final = Texts(
     nothing_asked="Write what {butler} should do after its name: /{butler} …",
     no_model="No butler of this household has a model, so none can answer. Commands still work: /help",
     butler_without_model="{butler} has no model, so it cannot answer.",
-    limit="This was not handed on: butlers answer one person {most} times within 24 hours. Please try again later.",
+    limit=(
+        "This was not handed on: within 24 hours butlers answer one person {sessions} times, "
+        "with {tokens} tokens at the most. Please try again later."
+    ),
     failed="{butler} could not answer this. Please try again.",
     timed_out="{butler} did not finish in time and was ended. Please try again.",
     unreachable="{butler} could not be reached, so this is not answered. Please try again.",
@@ -86,8 +89,8 @@ GERMAN: Final = Texts(
     no_model="Kein Butler dieses Haushalts hat ein Modell, darum kann keiner antworten. Befehle gehen trotzdem: /help",
     butler_without_model="{butler} hat kein Modell und kann nicht antworten.",
     limit=(
-        "Das wurde nicht weitergegeben: Butler antworten einer Person {most} Mal in 24 Stunden. "
-        "Bitte versuch es später noch einmal."
+        "Das wurde nicht weitergegeben: In 24 Stunden antworten Butler einer Person {sessions} Mal, "
+        "mit höchstens {tokens} Tokens. Bitte versuch es später noch einmal."
     ),
     failed="{butler} konnte das nicht beantworten. Bitte versuch es noch einmal.",
     timed_out="{butler} ist nicht rechtzeitig fertig geworden und wurde beendet. Bitte versuch es noch einmal.",

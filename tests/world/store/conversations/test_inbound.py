@@ -72,6 +72,10 @@ async def test_a_decision_is_made_once(store: StoredInbound) -> None:
     assert not await store.move(decided, InboundMove.STOP, START_US)
     found = await store.get(kept.id)
     assert found is not None and (found.status, found.session_id) == (InboundStatus.WAITING, "s")
+    assert await store.tokens_since("p1", START_US) == 0
+    assert await store.move(found, InboundMove.ANSWER, START_US, tokens=41)
+    assert await store.tokens_since("p1", START_US) == 41
+    assert await store.tokens_since("p1", START_US + 1) == 0
 
 
 @pytest.mark.requirement("talk:words-go")

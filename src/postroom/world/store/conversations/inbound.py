@@ -70,11 +70,18 @@ class StoredInbound:
         )
 
     async def move(
-        self, kept: KeptMessage, move: InboundMove, now_us: int, *, session_id: str | None = None, reason: str = ""
+        self,
+        kept: KeptMessage,
+        move: InboundMove,
+        now_us: int,
+        *,
+        session_id: str | None = None,
+        reason: str = "",
+        tokens: int = 0,
     ) -> bool:
         """False when it has moved on meanwhile."""
-        values = {"session_id": session_id} if session_id else {}
-        return await self._move(kept, move, {**values, **({"reason": reason} if reason else {})}, now_us)
+        values = {"session_id": session_id, "reason": reason, "tokens": tokens}
+        return await self._move(kept, move, {name: one for name, one in values.items() if one}, now_us)
 
     async def get(self, message_id: str) -> KeptMessage | None:
         found = await self._listed(select(inbound_messages).where(_c.id == message_id))
@@ -102,6 +109,11 @@ class StoredInbound:
     async def sessions_since(self, person: str, since_us: int) -> int:
         mine = (_c.person == person, _c.kind == str(RouteKind.BUTLER), _c.received_at >= since_us)
         asked = select(func.count()).select_from(inbound_messages).where(*mine)
+        return int(await self._database.read(lambda connection: connection.execute(asked).scalar_one()))
+
+    async def tokens_since(self, person: str, since_us: int) -> int:
+        mine = (_c.person == person, _c.kind == str(RouteKind.BUTLER), _c.received_at >= since_us)
+        asked = select(func.coalesce(func.sum(_c.tokens), 0)).where(*mine)
         return int(await self._database.read(lambda connection: connection.execute(asked).scalar_one()))
 
     async def last(self, person: str, channel: str, place: str) -> KeptMessage | None:

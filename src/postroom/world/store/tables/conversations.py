@@ -37,6 +37,7 @@ inbound_messages = Table(
     Column("target", Text),
     Column("reason", Text, nullable=False),
     Column("session_id", Text),
+    Column("tokens", BigInteger, nullable=False, server_default="0"),
     Column("changed_at", BigInteger, nullable=False),
     UniqueConstraint("channel", "event_id"),
     CheckConstraint(one_of("status", InboundStatus), name="status"),

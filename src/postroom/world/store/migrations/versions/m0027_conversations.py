@@ -35,6 +35,7 @@ _TABLES = [
         target TEXT,
         reason TEXT NOT NULL,
         session_id TEXT,
+        tokens BIGINT NOT NULL DEFAULT 0,
         changed_at BIGINT NOT NULL,
         CONSTRAINT pk_inbound_messages PRIMARY KEY (id),
         CONSTRAINT uq_inbound_messages_channel_event_id UNIQUE (channel, event_id),
