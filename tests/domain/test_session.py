@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -89,3 +90,10 @@ def test_any_other_session_stands_for_itself_when_it_sends(intent: object, has_c
 
 def test_what_was_asked_is_in_no_representation() -> None:
     assert "canary" not in repr(session({"request_id": "canary"}))
+
+
+def test_tokens_are_what_its_program_counted() -> None:
+    counted = {"usage": {"input_tokens": 10, "output_tokens": 5}}
+
+    assert replace(session(None), transcript=counted).tokens == 15
+    assert session(None).tokens == 0
