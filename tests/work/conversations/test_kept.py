@@ -43,7 +43,7 @@ async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(clock: 
         seen.append(store.kept.status)
         return True
 
-    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question")]
+    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question", Known())]
     for _ in range(2):
         await hand_over(WORDS, handlers, "telegram")
 
@@ -57,7 +57,7 @@ async def test_what_a_handler_leaves_is_undecided_and_a_press_is_no_message(cloc
     async def leaves(event: InboundEvent) -> bool:
         return isinstance(event, Press)
 
-    handlers = [keeping_handler(store, clock), commanding(store, clock, leaves, "it is a command")]
+    handlers = [keeping_handler(store, clock), commanding(store, clock, leaves, "it is a command", Known())]
     await hand_over(WORDS, handlers, "telegram")
     await hand_over(PRESS, handlers, "telegram")
 
