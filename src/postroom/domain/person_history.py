@@ -95,7 +95,7 @@ class PersonHistory:
 
 
 def merged(parts: Iterable[HistoryPart], limit: int) -> tuple[Sequence[HistoryEntry], str | None]:
-    """All sources in one order; below the highest floor one of them may still have something, so the page ends there."""
+    """All sources in one order; below the highest floor a source may have more, so the page ends there."""
     known = list(parts)
     floor = max((one.floor for one in known if one.floor is not None), default=None)
     found = [one for part in known for one in part.entries if floor is None or one.id >= floor]

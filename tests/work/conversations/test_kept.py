@@ -10,11 +10,17 @@ from tests.clock import FakeClock
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
+from postroom.domain.person import Person
 from postroom.work.conversations.inbound import hand_over
 from postroom.work.conversations.kept import answering, commanding, keeping_handler
 
 WORDS = InboundMessage(channel="telegram", number=1, message_id="9", places=("77",), text="yes")
 PRESS = Press(channel="telegram", event_id="e", callback_id="c", places=("77",), sender="77", token="t")
+
+
+class Known:
+    async def at(self, channel: str, address: str) -> Person | None:
+        return None
 
 
 class Store:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, assert_never
 
@@ -38,6 +38,19 @@ class Histories:
     async def of(self, person: Person, wanted: HistoryQuery) -> PersonHistory:
         found, before = merged(await self.store.parts(person, wanted), wanted.limit)
         return PersonHistory(lines=[line_of(one) for one in found], before=before)
+
+
+class LatelyStore(Protocol):
+    async def last(self, limit: int) -> Mapping[str, HistoryEntry]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lately:
+    store: LatelyStore
+
+    async def last(self, limit: int) -> Mapping[str, HistoryLine]:
+        """The last that was said with each person, the newest first."""
+        return {person: line_of(entry) for person, entry in (await self.store.last(limit)).items()}
 
 
 def line_of(entry: HistoryEntry) -> HistoryLine:

@@ -23,6 +23,7 @@ LOOKED_AT: Final = 20_000
 _MOST_PLACES: Final = 100
 _MOST_TEXT: Final = 2_000
 _MOST_REPLIES: Final = 500
+_OF_CARD: Final = "ask:"
 _in, _out, _asks, _cards = inbound_messages.c, delivery_requests.c, question_people.c, presentations.c
 
 
@@ -78,11 +79,17 @@ def _sent(connection: Connection, person: Person, wanted: HistoryQuery) -> Histo
     one, asked = newest.c, _in.id == newest.c.request_id
     theirs = one.order_key.in_([f"{each.channel}:{folded(each.address)}" for each in person.addresses])
     here = exists().where(asked, _in.person == person.id, _in.channel == one.channel, _in.place == one.address)
-    filters = [or_(theirs, here), ~exists().where(_cards.delivery_id == one.id)]
+    filters = [or_(theirs, here), ~_is_card(newest)]
     if wanted.butler is not None:
         filters.append(or_(one.origin_butler == wanted.butler, exists().where(asked, _in.target == wanted.butler)))
     ids, floor = _ids(connection, newest, filters, wanted)
     return HistoryPart(entries=deliveries_of(connection, ids), floor=floor)
+
+
+def _is_card(newest: Subquery) -> ColumnElement[bool]:
+    """The card of a question, or what it was changed into."""
+    request_id = newest.c.request_id
+    return exists().where(request_id.startswith(_OF_CARD), _cards.id == func.substr(request_id, len(_OF_CARD) + 1))
 
 
 def _asked(connection: Connection, person: str, wanted: HistoryQuery) -> HistoryPart:

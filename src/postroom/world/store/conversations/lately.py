@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table, func, select
 
 from postroom.domain.person_history import HistoryEntry
 from postroom.world.store.conversations.history import deliveries_of, messages_of, questions_of
@@ -45,21 +45,21 @@ def _entries(connection: Connection, ids: list[str]) -> dict[str, HistoryEntry]:
     return {one.id: one for one in found}
 
 
-def _newest(table: Table, *columns: ColumnElement[Any]) -> Any:
+def _newest(table: Table, *columns: ColumnElement[Any]) -> Subquery:
     return select(table.c.id, *columns).order_by(table.c.id.desc()).limit(_LOOKED_AT).subquery("newest")
 
 
 def _written(connection: Connection) -> dict[str, str]:
     newest = _newest(inbound_messages, inbound_messages.c.person)
     asked = select(newest.c.person, func.max(newest.c.id)).where(newest.c.person.is_not(None))
-    return {person: last for person, last in connection.execute(asked.group_by(newest.c.person))}
+    return _pairs(connection, asked.group_by(newest.c.person))
 
 
 def _sent(connection: Connection, book: str) -> dict[str, str]:
     """Whose the addresses are is looked up by the index of addresses, with the channel compared afterwards."""
     newest = _newest(delivery_requests, delivery_requests.c.order_key)
     asked = select(newest.c.order_key, func.max(newest.c.id)).group_by(newest.c.order_key)
-    lasts: dict[str, str] = {key: last for key, last in connection.execute(asked)}
+    lasts = _pairs(connection, asked)
     theirs = person_addresses.c
     owned = select(theirs.person_id, theirs.channel, theirs.folded).where(
         theirs.owner_agent == book, theirs.folded.in_([key.partition(":")[2] for key in lasts])
@@ -76,4 +76,8 @@ def _asked(connection: Connection) -> dict[str, str]:
     asked = select(asks.person_id, func.max(asks.question_id)).join_from(
         newest, question_people, asks.question_id == newest.c.id
     )
-    return {person: last for person, last in connection.execute(asked.group_by(asks.person_id))}
+    return _pairs(connection, asked.group_by(asks.person_id))
+
+
+def _pairs(connection: Connection, asked: Select[Any]) -> dict[str, str]:
+    return {row[0]: row[1] for row in connection.execute(asked)}
