@@ -11,7 +11,7 @@ from postroom.domain.person import PersonRole
 from postroom.domain.person_history import HistoryQuery
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller, ReservedId, allowing
-from postroom.doors.guard.json_body import Done
+from postroom.doors.guard.json_body import Done, Text
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.people.parts import REFUSALS, Limit
 from postroom.doors.people.person_models import (
@@ -26,10 +26,10 @@ from postroom.doors.people.person_models import (
 from postroom.work.people.people import People
 
 PersonId = Annotated[str, Path(min_length=1, max_length=128, description="`owner` is the owner.")]
-Cursor = Annotated[str | None, Query(max_length=128, description="`next_cursor` of the page before.")]
+Cursor = Annotated[Text | None, Query(max_length=128, description="`next_cursor` of the page before.")]
 Begins = Annotated[str | None, Query(max_length=255, description="A name or an alias, or how it begins.")]
-OnlyOf = Annotated[str | None, Query(max_length=64, description="Only what this butler said, asked or was given.")]
-OnlyOn = Annotated[str | None, Query(max_length=64, description="Only what was said on this channel.")]
+OnlyOf = Annotated[Text | None, Query(max_length=64, description="Only what this butler said, asked or was given.")]
+OnlyOn = Annotated[Text | None, Query(max_length=64, description="Only what was said on this channel.")]
 OWN_FIELDS: Final = frozenset({"zone", "language", "default_butler"})  # what persons may change of themselves
 
 
