@@ -30,7 +30,7 @@ from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.conversations.history import Histories, Lately
 from postroom.work.people.normalise import keys_of
-from postroom.world.store.conversations.history import StoredHistory
+from postroom.world.store.conversations.history import StoredPersonHistory
 from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.conversations.lately import StoredLately
 from postroom.world.store.engine.database import Database
@@ -69,7 +69,7 @@ def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> 
     pages = TalkPages(
         people=store.people,
         search=StoredContactSearch(store.database, keys_of),
-        history=Histories(store=StoredHistory(store.database)),
+        history=Histories(store=StoredPersonHistory(store.database)),
         lately=Lately(store=StoredLately(store.database, HOUSEHOLD_OWNER)),
         sessions=_sessions_today(settings, store.database, mint),
         channels=sorted(known_channels(settings)),

@@ -21,7 +21,7 @@ from postroom.system.settings import Settings
 from postroom.work.conversations.history import Histories
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.people import People
-from postroom.world.store.conversations.history import StoredHistory
+from postroom.world.store.conversations.history import StoredPersonHistory
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.engine.migrate import newest, revision
 from postroom.world.store.engine.sole_worker import sqlite_path
@@ -33,7 +33,7 @@ def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> Pe
     return People(
         store=store.people,
         search=StoredPeopleSearch(store.database, keys_of),
-        history=Histories(store=StoredHistory(store.database)),
+        history=Histories(store=StoredPersonHistory(store.database)),
         forms=address_forms(settings),
         clock=clock,
     )

@@ -24,7 +24,7 @@ from postroom.domain.presentation import PlannedPresentation
 from postroom.domain.question import AskedPerson
 from postroom.system.seal import Seal
 from postroom.world.store.conversations import history
-from postroom.world.store.conversations.history import StoredHistory
+from postroom.world.store.conversations.history import StoredPersonHistory
 from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.engine.database import Database
 from postroom.world.store.questions.presentations import StoredPresentations
@@ -96,7 +96,7 @@ class Said:
 
     async def history(self, **wanted: Any) -> list[str]:
         """All pages of it."""
-        store, found, before = StoredHistory(self.database), list[str](), None
+        store, found, before = StoredPersonHistory(self.database), list[str](), None
         for _ in range(50):
             query = HistoryQuery(**{"before": before, **wanted})
             page, before = merged(await store.parts(ADA, query), query.limit)
@@ -155,7 +155,7 @@ async def test_an_answer_in_a_group_is_the_persons_and_what_it_sent_to_others_is
     await said.sent(address="-100")
 
     assert await said.history() == [answer, asked.id]
-    [part, *_] = await StoredHistory(said.database).parts(ADA, HistoryQuery())
+    [part, *_] = await StoredPersonHistory(said.database).parts(ADA, HistoryQuery())
     assert part.entries[0].replies == (answer,)
 
 
@@ -178,7 +178,7 @@ async def test_a_filter_that_fits_nothing_reads_so_many_rows_and_goes_on(
         await said.sent("email", "bob@example.org")
     query = HistoryQuery(butler="health", limit=2)
 
-    page, before = merged(await StoredHistory(said.database).parts(ADA, query), 2)
+    page, before = merged(await StoredPersonHistory(said.database).parts(ADA, query), 2)
 
     assert page == [] and before is not None
     assert await said.history(butler="health", limit=2) == [old.id]

@@ -27,7 +27,7 @@ _OF_CARD: Final = "ask:"
 _in, _out, _asks, _cards = inbound_messages.c, delivery_requests.c, question_people.c, presentations.c
 
 
-class StoredHistory:
+class StoredPersonHistory:
     def __init__(self, database: Database) -> None:
         self._database = database
 
