@@ -778,6 +778,12 @@ TALK: Sections = {
         "default-butler": "A person's default butler is set over HTTP and the command line; a wrong name is refused.",
         "why": "`postroom why` tells what was decided about a message of a person, and why.",
     },
+    "Shown": {
+        "history": "Everything said with a person, both ways, in pages; by butler and channel; gone words say so.",
+        "history-own": "The owner reads everybody's history, a person their own, and no other caller any.",
+        "console": "The console shows conversations by person, with where each message went and why.",
+        "sessions-shown": "A person's page shows their default butler and today's sessions beside the ceiling.",
+    },
     "Answered": {
         "answered-in-thread": "The session's own reply goes to the thread, and the household adds nothing to it.",
         "last-words": "A session that ends without a reply answers with its last words.",

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
-from postroom.app.console_sections import approvals_desk, inbox_desk, people_desk
+from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.policy import breaker_policy, retry_policy
@@ -49,6 +49,7 @@ from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
 from postroom.world.peers.sandbox import HttpSandboxDoor
+from postroom.world.store.conversations.pulse import TalkPulse
 from postroom.world.store.deliveries.console_readers import (
     ConsoleDeadLetters,
     ConsoleDeliveries,
@@ -86,7 +87,7 @@ class Console:
 @asynccontextmanager
 async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Console]:
     database = world.store.database
-    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database))
+    pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database), TalkPulse(database))
     changes = Changes(pulse, world.clock)
     sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
@@ -122,6 +123,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         today_section(ConsoleOverview(database, channels, breaker), waiting, questions, held),
         questions_section(questions),
         inbox_desk(database, world.inbox, questions),
+        conversations_desk(settings, world.store, world.mint),
         attention_section(
             world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
         ),
@@ -135,7 +137,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools, held),
-        people_desk(world.settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring),
+        people_desk(settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

@@ -8,11 +8,14 @@ from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing
 from postroom.app.store import OpenedStore
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock, FileContents
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
 from postroom.doors.console.contacts_page import ContactPages, contacts_section
+from postroom.doors.console.conversations_page import TalkPages, conversations_section
 from postroom.doors.console.decisions import OwnDecisions
 from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
@@ -20,11 +23,16 @@ from postroom.doors.console.inbox_preferences_page import PreferencePages, prefe
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.rules_page import RulePages, approvals_section
+from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.guard.tool_policy import approver
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.conversations.history import Histories, Lately
 from postroom.work.people.normalise import keys_of
+from postroom.world.store.conversations.history import StoredPersonHistory
+from postroom.world.store.conversations.inbound import StoredInbound
+from postroom.world.store.conversations.lately import StoredLately
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.views import StoredShelves
 from postroom.world.store.people.contacts_memory import StoredMemory
@@ -57,8 +65,30 @@ def approvals_desk(
     return approvals_section(pages, rules, may_decide)
 
 
+def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> ConsoleSection:
+    pages = TalkPages(
+        people=store.people,
+        search=StoredContactSearch(store.database, keys_of),
+        history=Histories(store=StoredPersonHistory(store.database)),
+        lately=Lately(store=StoredLately(store.database, HOUSEHOLD_OWNER)),
+        sessions=_sessions_today(settings, store.database, mint),
+        channels=sorted(known_channels(settings)),
+    )
+    return conversations_section(pages)
+
+
+def _sessions_today(settings: Settings, database: Database, mint: IdMint) -> SessionsToday:
+    most = settings.conversations.sessions_per_day
+    return SessionsToday(counted=StoredInbound(database, mint.mint), per_day=most)
+
+
 def people_desk(
-    settings: Settings, store: OpenedStore, clock: Clock, bulk: Bulk, links_due: Callable[[], object]
+    settings: Settings,
+    store: OpenedStore,
+    clock: Clock,
+    bulk: Bulk,
+    links_due: Callable[[], object],
+    mint: IdMint,
 ) -> ConsoleSection:
     pairing = build_pairing(settings, store, clock, links_due)
     pages = ContactPages(
@@ -66,5 +96,6 @@ def people_desk(
         pairing=pairing,
         search=StoredContactSearch(store.database, keys_of),
         choices=StoredMemory(store.database, keys_of),
+        sessions=_sessions_today(settings, store.database, mint),
     )
     return contacts_section(pages, import_pages(ImportPages(store.people, bulk)))

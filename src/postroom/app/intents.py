@@ -13,6 +13,7 @@ from postroom.app.address_book import Approvers
 from postroom.app.conversations import TalkEars
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing, pairing_handlers
+from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
 from postroom.domain.ids import IdMint
@@ -266,7 +267,7 @@ async def listening(
     async with AsyncExitStack() as stack:
         ear = await stack.enter_async_context(questions)
         talk = await stack.enter_async_context(talking)
-        kept, clock = talk.kept, world.clock
+        kept, clock, people = talk.kept, world.clock, HouseholdAsked(book=world.store.people)
         pairing = pairing_handlers(world.settings, world.store, outbound, clock)
         handlers = [
             keeping_handler(kept, clock),
@@ -274,11 +275,11 @@ async def listening(
             hearing_handler(StoredConversations(world.store.database), world.clock),
             originals_handler(StoredReplies(world.store.database), world.clock),
             reopening_handler(StoredClosedAddresses(world.store.database)),
-            *(commanding(kept, clock, one, "it is about the sender's own address") for one in pairing),
-            commanding(kept, clock, notices, "it is about a notice"),
-            commanding(kept, clock, talk.commands, "it is a command"),
-            answering(kept, clock, ear.handle, "a question"),
-            answering(kept, clock, reply_handler(replies), "a message that waits for a reply"),
+            *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
+            commanding(kept, clock, notices, "it is about a notice", people),
+            commanding(kept, clock, talk.commands, "it is a command", people),
+            answering(kept, clock, ear.handle, "a question", people),
+            answering(kept, clock, reply_handler(replies), "a message that waits for a reply", people),
             talk.talk,
         ]
         forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from postroom.app.address_forms import address_forms
 from postroom.app.known_channels import usable_channels
@@ -13,19 +12,17 @@ from postroom.app.people_seeds import keep_in_step, seeds
 from postroom.app.store import OpenedStore, connect_store, open_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.closed_address import ClosedAddress
-from postroom.domain.enquiry import DeliveryQuery, RowPage
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.person import Overruled, Person
-from postroom.domain.person_history import PersonHistory, SentToPerson
+from postroom.domain.person import Overruled
 from postroom.domain.ports import Clock
 from postroom.domain.principal import OWNER
 from postroom.system.clock import SystemClock
 from postroom.system.settings import Settings
+from postroom.work.conversations.history import Histories
 from postroom.work.people.normalise import keys_of
 from postroom.work.people.people import People
+from postroom.world.store.conversations.history import StoredPersonHistory
 from postroom.world.store.conversations.troubles import StoredTroubles
-from postroom.world.store.deliveries.lookup import lookup
-from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.migrate import newest, revision
 from postroom.world.store.engine.sole_worker import sqlite_path
 from postroom.world.store.people.closed_addresses import StoredClosedAddresses
@@ -36,7 +33,7 @@ def household_people(settings: Settings, store: OpenedStore, clock: Clock) -> Pe
     return People(
         store=store.people,
         search=StoredPeopleSearch(store.database, keys_of),
-        history=LedgerHistory(store.database),
+        history=Histories(store=StoredPersonHistory(store.database)),
         forms=address_forms(settings),
         clock=clock,
     )
@@ -92,19 +89,3 @@ async def look_through_people(settings: Settings, most: int) -> PeopleFindings |
         )
     finally:
         await store.database.close()
-
-
-class LedgerHistory:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def sent_to(self, person: Person, *, before: str | None, limit: int) -> PersonHistory:
-        places = tuple((one.channel, one.address) for one in person.addresses)
-        if not places:
-            return PersonHistory(sent=(), before=None)
-        query = DeliveryQuery(page=RowPage(limit=limit, before=before), places=places)
-        found = await self._database.read(partial(lookup, query=query, words=None))
-        return PersonHistory(
-            sent=[SentToPerson(**{name: row[name] for name in SentToPerson.__slots__}) for row in found.rows],
-            before=found.before,
-        )

@@ -145,22 +145,24 @@ def remove(
 @app.command("history")
 def history(
     who: Who,
+    butler: Annotated[str | None, typer.Option("--butler", help="Only what this butler said or was given.")] = None,
+    channel: Annotated[str | None, typer.Option("--channel", help="Only what was said there.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="The newest so many.")] = 20,
     home: Home = None,
     database: Database = None,
     json: Json = False,
 ) -> None:
-    """What was sent to a person's addresses, newest first."""
+    """Everything said with a person, both ways, newest first."""
     book = _book(home, database)
     person = one_called(book, who)
-    found = book.history(person["person_id"], limit)
+    found = book.history(person["person_id"], limit, butler=butler or None, channel=channel or None)
     if json:
         say_json(found)
         return
     for one in found:
-        say(history_line(one))
+        say(history_line(one, person["name"]))
     if not found:
-        say(plain(f"Nothing was sent to {person['name']}."))
+        say(plain(f"Nothing was said with {person['name']}."))
 
 
 @app.command("import")

@@ -13,6 +13,7 @@ from postroom.cli.people_words import person_line
 from postroom.cli.progress import bar
 from postroom.domain.errors import Refused, UserError
 from postroom.domain.person_draft import DraftAddress, PersonDraft
+from postroom.domain.person_history import HistoryQuery
 from postroom.domain.principal import OWNER
 from postroom.system.settings import Settings
 
@@ -42,7 +43,9 @@ class PeopleBook(Protocol):
 
     def remove(self, person_id: str) -> None: ...
 
-    def history(self, person_id: str, most: int) -> list[Document]: ...
+    def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
+        """As `GET /v1/people/{id}/history` shows it."""
+        ...
 
     def pair(self, person_id: str, channel: str) -> Document:
         """As `POST /v1/people/{id}/pair` answers."""
@@ -100,20 +103,22 @@ class Here:
     def remove(self, person_id: str) -> None:
         self._with(lambda people: people.delete(person_id))
 
-    def history(self, person_id: str, most: int) -> list[Document]:
-        from postroom.doors.people.person_models import SentBody
+    def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
+        from postroom.doors.people.person_models import HistoryBody
 
-        async def sent(people: People) -> list[Document]:
+        async def said(people: People) -> list[Document]:
             person, before = await people.get(person_id), None
             found: list[Document] = []
             while len(found) < most:
-                page = await people.history.sent_to(person, before=before, limit=min(most - len(found), _AT_ONCE))
-                found += [SentBody.of(one).model_dump() for one in page.sent]
+                limit = min(most - len(found), _AT_ONCE)
+                wanted = HistoryQuery(limit=limit, before=before, butler=butler, channel=channel)
+                page = await people.history.of(person, wanted)
+                found += [HistoryBody.of(one).model_dump(mode="json") for one in page.lines]
                 if (before := page.before) is None:
                     break
             return found
 
-        return self._with(sent)
+        return self._with(said)
 
     def pair(self, person_id: str, channel: str) -> Document:
         from postroom.app.pairing import opened_pairing
@@ -165,8 +170,9 @@ class There:
     def remove(self, person_id: str) -> None:
         self._household.delete(path_of("people", person_id))
 
-    def history(self, person_id: str, most: int) -> list[Document]:
-        return list(islice(self._pages(path_of("people", person_id, "history"), "history"), most))
+    def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
+        pages = self._pages(path_of("people", person_id, "history"), "history", butler=butler, channel=channel)
+        return list(islice(pages, most))
 
     def pair(self, person_id: str, channel: str) -> Document:
         answer = self._household.post(path_of("people", person_id, "pair"), {"channel": channel})

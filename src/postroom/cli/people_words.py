@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+_GONE: Final = {"erased": "[words erased]", "not_kept": "[words not kept]"}
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]+")
 
 
@@ -53,11 +54,32 @@ def _closed(one: dict[str, Any]) -> Iterator[str]:
         yield f"{closed['reason']} {closed['at'][:10]}{said}; --reopen writes to it again"
 
 
-def history_line(sent: dict[str, Any]) -> str:
-    """One line each, whatever the message holds."""
-    text = " ".join(plain(str(sent["subject"] or sent["excerpt"])).split())
-    at = sent["at"][:16].replace("T", " ")
-    return f"{at}  {sent['channel']}  {sent['status']}  {sent['origin_butler']}: {text}  {sent['delivery_id']}"
+def history_line(one: dict[str, Any], name: str) -> str:
+    """One line each, whatever the message holds; `name` is the person's."""
+    at = one["at"][:16].replace("T", " ")
+    where = one["channel"] or "question"
+    return f"{at}  {where}  {one['status']}  {_one_line(_speaker(one, name))}: {_one_line(_said(one))}  {one['id']}"
+
+
+def _speaker(one: dict[str, Any], name: str) -> str:
+    match one["kind"]:
+        case "message":
+            return f"{name} to {one['origin_butler']}" if one["origin_butler"] else name
+        case "question":
+            return f"{one['origin_butler']} asks"
+        case _:
+            return str(one["origin_butler"])
+
+
+def _said(one: dict[str, Any]) -> str:
+    said = _GONE.get(one["words"]) or str(one["subject"] or one["excerpt"])
+    if one["answer"]:
+        return f"{said} → {one['answered_by']}: {one['answer']}"
+    return f"{said} ({one['reason']})" if one["reason"] else said
+
+
+def _one_line(text: str) -> str:
+    return " ".join(plain(text).split())
 
 
 def pairing_lines(name: str, channel: str, started: dict[str, Any]) -> Iterator[str]:

@@ -40,7 +40,6 @@ class DeliveryQuery:
     status: Status | None = None
     since_us: int | None = None
     until_us: int | None = None
-    places: tuple[tuple[str, str], ...] = ()  # channel and address; none: wherever it went
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import json
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from tests.doors.console.attended import ALWAYS_QUIET, attention_of, say, wish
 from tests.doors.console.browser import Site, console_site
 from tests.doors.console.payloads import PAYLOADS, WATCH
 from tests.doors.console.routes import pattern, routes
+from tests.world.store.delivery_rows import NOON_US, new_id
 
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.principal import OPERATOR
@@ -80,6 +82,7 @@ async def fill(home: Living) -> None:
     await _inbox(home)
     await _questions(home)
     await _errors(home)
+    await _talk(home)
     await _notices(home)
 
 
@@ -174,6 +177,27 @@ async def _errors(home: Living) -> None:
     await home.call("messenger", "messenger_dead_letter_discard", asked, caller="operator")
 
 
+async def _talk(home: Living) -> None:
+    """What the owner wrote, as if butlers had been given it, with hostile reasons and names beside it."""
+    rows = [
+        {
+            **dict.fromkeys(("text", "reason", "target", "place", "thread", "message_id"), text),
+            "event_id": f"payload {number}",
+            "id": new_id(NOON_US + number * 1000),
+            "places": json.dumps([text]),
+        }
+        for number, text in enumerate(PAYLOADS)
+    ]
+    fixed = {"channel": "telegram", "number": 0, "sender": "1000", "assurance": "channel", "flags": "[]"}
+    fixed |= {"alone": 1, "addressed": 1, "received_at": NOON_US, "status": "answered", "person": "owner"}
+    fixed |= {"kind": "butler", "changed_at": NOON_US}
+    with sqlite3.connect(home.settings.home / "postroom.db", timeout=20) as connection:
+        names = [*rows[0], *fixed]
+        places = ", ".join(f":{name}" for name in names)
+        insert = f"INSERT INTO inbound_messages ({', '.join(names)}) VALUES ({places})"
+        connection.executemany(insert, [row | fixed for row in rows])
+
+
 async def _notices(home: Living) -> None:
     """At the end: from now on everything is held."""
     await wish(home, "owner", {**ALWAYS_QUIET, "agents": {text[:200]: {"ceiling": "normal"} for text in PAYLOADS[:3]}})
@@ -258,7 +282,8 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
     assert dialogs == []
     assert site.mishaps == []
     assert {kind for kind in walk.unvisited if not kind.startswith(_PROGRESS)} == _FILES
-    for kind in ("/inbox", "/attention", "/sandbox", "/contacts", "/deliveries/{id}", "/dead-letters/{id}"):
+    whole = ("/inbox", "/attention", "/sandbox", "/contacts", "/deliveries/{id}", "/dead-letters/{id}")
+    for kind in (*whole, "/conversations/{id}"):
         assert [text for text in PAYLOADS if text not in walk.texts[kind]] == [], kind
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []
     assert [text for text in PAYLOADS if _named(text) not in walk.texts["/approvals/rules"]] == []

@@ -10,11 +10,17 @@ from tests.clock import FakeClock
 from postroom.domain.conversation_states import InboundStatus
 from postroom.domain.inbound_message import InboundEvent, InboundMessage, Press
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
+from postroom.domain.person import Person
 from postroom.work.conversations.inbound import hand_over
 from postroom.work.conversations.kept import answering, commanding, keeping_handler
 
 WORDS = InboundMessage(channel="telegram", number=1, message_id="9", places=("77",), text="yes")
 PRESS = Press(channel="telegram", event_id="e", callback_id="c", places=("77",), sender="77", token="t")
+
+
+class Known:
+    async def at(self, channel: str, address: str) -> Person | None:
+        return None
 
 
 class Store:
@@ -43,7 +49,7 @@ async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(clock: 
         seen.append(store.kept.status)
         return True
 
-    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question")]
+    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question", Known())]
     for _ in range(2):
         await hand_over(WORDS, handlers, "telegram")
 
@@ -57,7 +63,7 @@ async def test_what_a_handler_leaves_is_undecided_and_a_press_is_no_message(cloc
     async def leaves(event: InboundEvent) -> bool:
         return isinstance(event, Press)
 
-    handlers = [keeping_handler(store, clock), commanding(store, clock, leaves, "it is a command")]
+    handlers = [keeping_handler(store, clock), commanding(store, clock, leaves, "it is a command", Known())]
     await hand_over(WORDS, handlers, "telegram")
     await hand_over(PRESS, handlers, "telegram")
 

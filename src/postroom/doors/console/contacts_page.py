@@ -17,6 +17,7 @@ from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
+from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.people.pairing import Pairing
 from postroom.work.people.people import People
@@ -42,6 +43,7 @@ class ContactPages:
     pairing: Pairing
     search: WordSearch
     choices: RememberedChoices
+    sessions: SessionsToday
 
     async def show(self, visit: Visit) -> Response:
         book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
@@ -58,19 +60,19 @@ class ContactPages:
         )
 
     async def blank(self, visit: Visit) -> Response:
-        return self._form(visit, None, shown(None, self._channels))
+        return await self._form(visit, None, shown(None, self._channels))
 
     async def add(self, visit: Visit) -> Response:
         form = typed(visit.form, None, self._channels)
         try:
             made = await self._of(visit).create(_written(visit, form, None), source="console")
         except Refused as error:
-            return self._form(visit, None, form, error)
+            return await self._form(visit, None, form, error)
         return visit.go(f"/contacts/{made.id}", "Added.")
 
     async def one(self, visit: Visit) -> Response:
         person = await self._person(visit)
-        return self._form(visit, person, shown(person, self._channels))
+        return await self._form(visit, person, shown(person, self._channels))
 
     async def change(self, visit: Visit) -> Response:
         person = await self._person(visit)
@@ -78,7 +80,7 @@ class ContactPages:
         try:
             await self._of(visit).edit(person.id, lambda _: _written(visit, form, person))
         except Refused as error:
-            return self._form(visit, person, form, error)
+            return await self._form(visit, person, form, error)
         return visit.go(f"/contacts/{person.id}", "Saved.")
 
     async def pair(self, visit: Visit) -> Response:
@@ -119,7 +121,9 @@ class ContactPages:
                 raise HTTPException(404) from None
             raise
 
-    def _form(self, visit: Visit, person: Person | None, form: PersonForm, error: Refused | None = None) -> Response:
+    async def _form(
+        self, visit: Visit, person: Person | None, form: PersonForm, error: Refused | None = None
+    ) -> Response:
         return visit.show(
             "contact.html",
             status=422 if error else 200,
@@ -132,6 +136,8 @@ class ContactPages:
             is_household=book_of(visit.principal) == HOUSEHOLD_OWNER,
             is_owner=person is not None and person.id == OWNER and person.owner_agent == HOUSEHOLD_OWNER,
             pairing_channels=list(self.pairing.channels),
+            sessions=await self.sessions.of(person.id, visit.now_us) if person else 0,
+            per_day=self.sessions.per_day,
             is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
         )
 

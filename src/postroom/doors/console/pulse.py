@@ -15,7 +15,7 @@ class LedgerPulse(Protocol):
     async def pulse(self) -> dict[str, tuple[Any, ...]]: ...
 
 
-class QuestionsPulse(Protocol):
+class OnePulse(Protocol):
     async def pulse(self) -> tuple[Any, ...]: ...
 
 
@@ -23,10 +23,11 @@ class QuestionsPulse(Protocol):
 class HouseholdPulse:
     record: LedgerPulse
     notes: Notes
-    questions: QuestionsPulse
+    questions: OnePulse
+    talk: OnePulse
 
     async def look(self, user_ids: Collection[str], now_us: int) -> Mapping[str, tuple[Any, ...]]:
         inboxes = await self.notes.pulses(user_ids, now_us - _OVERLAP_US, now_us)
         quiet: dict[str, tuple[Any, ...]] = {f"inbox:{user_id}": () for user_id in user_ids}
-        quiet |= {"questions": await self.questions.pulse()}
+        quiet |= {"questions": await self.questions.pulse(), "conversations": await self.talk.pulse()}
         return await self.record.pulse() | quiet | {f"inbox:{name}": pulse for name, pulse in inboxes.items()}

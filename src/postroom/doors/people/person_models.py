@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, Field, SerializerFunctionWrapHandler, model_serializer
 
 from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.person import MAX_ADDRESSES, Person, PersonAddress
 from postroom.domain.person_draft import DraftAddress, PersonDraft
-from postroom.domain.person_history import PersonHistory, SentToPerson
+from postroom.domain.person_history import HistoryLine, LineKind, PersonHistory, WordsKept
 from postroom.domain.time import to_text
 from postroom.doors.guard.json_body import Strict, Text
 
@@ -17,6 +17,7 @@ RoleName = Literal["owner", "approver", "member", "contact"]
 Name = Annotated[Text, Field(min_length=1, max_length=255)]
 Names = Annotated[list[Name], Field(max_length=50)]
 Short = Annotated[Text, Field(max_length=64)]
+_EXCERPT: Final = 160
 
 
 class PlaceRequest(Strict):
@@ -159,35 +160,55 @@ class PeoplePage(BaseModel):
     next_cursor: str | None
 
 
-class SentBody(BaseModel):
-    delivery_id: str
-    channel: str
-    address: str
+class HistoryBody(BaseModel):
+    kind: LineKind = Field(description="`message`: the person wrote it. `delivery`: it was sent to them.")
+    direction: Literal["in", "out"]
+    id: str = Field(description="Of the message, the delivery or the question; `postroom why ID` explains it.")
+    delivery_id: str | None
+    question_id: str | None
+    channel: str | None
+    address: str | None
     status: str
-    origin_butler: str
+    origin_butler: str | None = Field(description="Who said it, asked it or was given it.")
     subject: str | None
     excerpt: str
+    words: WordsKept = Field(description="`not_kept`: no butler was given them.")
+    reason: str = Field(description="Why a message went where it went, or how a question ended.")
+    answer: str
+    answered_by: str
+    session_id: str | None
+    replies: list[str] = Field(description="The deliveries that answered a message.")
     at: str
 
     @classmethod
-    def of(cls, one: SentToPerson) -> SentBody:
+    def of(cls, one: HistoryLine) -> HistoryBody:
         return cls(
-            delivery_id=one.delivery_id,
+            kind=one.kind,
+            direction="in" if one.is_from_person else "out",
+            id=one.id,
+            delivery_id=one.id if one.kind is LineKind.DELIVERY else None,
+            question_id=one.id if one.kind is LineKind.QUESTION else None,
             channel=one.channel,
             address=one.address,
             status=one.status,
-            origin_butler=one.origin_butler,
+            origin_butler=one.butler,
             subject=one.subject,
-            excerpt=one.excerpt,
-            at=one.created_at,
+            excerpt=one.words[:_EXCERPT],
+            words=one.words_kept,
+            reason=one.reason,
+            answer=one.answer,
+            answered_by=one.answered_by,
+            session_id=one.session_id,
+            replies=list(one.replies),
+            at=to_text(one.at_us),
         )
 
 
 class HistoryPage(BaseModel):
     ok: bool
-    history: list[SentBody]
+    history: list[HistoryBody]
     next_cursor: str | None = Field(description="A page may be short, or empty, and still have one.")
 
     @classmethod
     def of(cls, found: PersonHistory) -> HistoryPage:
-        return cls(ok=True, history=[SentBody.of(one) for one in found.sent], next_cursor=found.before)
+        return cls(ok=True, history=[HistoryBody.of(one) for one in found.lines], next_cursor=found.before)

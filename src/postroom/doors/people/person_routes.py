@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import PersonRole
+from postroom.domain.person_history import HistoryQuery
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.depends import Caller, ReservedId, allowing
-from postroom.doors.guard.json_body import Done
+from postroom.doors.guard.json_body import Done, Text
 from postroom.doors.guard.json_door import JsonRoute
 from postroom.doors.people.parts import REFUSALS, Limit
 from postroom.doors.people.person_models import (
@@ -25,8 +26,10 @@ from postroom.doors.people.person_models import (
 from postroom.work.people.people import People
 
 PersonId = Annotated[str, Path(min_length=1, max_length=128, description="`owner` is the owner.")]
-Cursor = Annotated[str | None, Query(max_length=128, description="`next_cursor` of the page before.")]
+Cursor = Annotated[Text | None, Query(max_length=128, description="`next_cursor` of the page before.")]
 Begins = Annotated[str | None, Query(max_length=255, description="A name or an alias, or how it begins.")]
+OnlyOf = Annotated[Text | None, Query(max_length=64, description="Only what this butler said, asked or was given.")]
+OnlyOn = Annotated[Text | None, Query(max_length=64, description="Only what was said on this channel.")]
 OWN_FIELDS: Final = frozenset({"zone", "language", "default_butler"})  # what persons may change of themselves
 
 
@@ -58,12 +61,19 @@ def _add_listing(router: APIRouter, people: People) -> None:
     @router.get(
         "/v1/people/{person_id}/history",
         operation_id="listSentToPerson",
-        summary="What was sent to a person's addresses, newest first",
-        dependencies=ByOwner,
+        summary="Everything said with a person, both ways, newest first; a person may read their own",
     )
-    async def history(person_id: PersonId, cursor: Cursor = None, limit: Limit = 50) -> HistoryPage:
-        person = await people.get(person_id)
-        return HistoryPage.of(await people.history.sent_to(person, before=cursor, limit=limit))
+    async def history(
+        person_id: PersonId,
+        caller: Caller,
+        cursor: Cursor = None,
+        limit: Limit = 50,
+        butler: OnlyOf = None,
+        channel: OnlyOn = None,
+    ) -> HistoryPage:
+        check_own(caller, person_id)
+        wanted = HistoryQuery(limit=limit, before=cursor, butler=butler or None, channel=channel or None)
+        return HistoryPage.of(await people.history.of(await people.get(person_id), wanted))
 
 
 def _add_writing(router: APIRouter, people: People) -> None:

@@ -9,6 +9,7 @@ from postroom.domain.inbound_message import InboundEvent, InboundMessage
 from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.ports import Clock
 from postroom.work.conversations.inbound import Handler, of_messages
+from postroom.work.conversations.notice_ear import ProvedPeople
 from postroom.work.conversations.routing import InboundFacts, route
 
 
@@ -33,23 +34,26 @@ def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:
     return of_messages(handle)
 
 
-def answering(kept: KeepsMessages, clock: Clock, handler: Handler, what: str) -> Handler:
+def answering(kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople) -> Handler:
     """A handler that takes answers; `what` they answer."""
-    return _noting(kept, clock, handler, lambda message: route(InboundFacts(message=message, open_questions=(what,))))
+    return _noting(
+        kept, clock, handler, lambda message: route(InboundFacts(message=message, open_questions=(what,))), people
+    )
 
 
-def commanding(kept: KeepsMessages, clock: Clock, handler: Handler, what: str) -> Handler:
+def commanding(kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople) -> Handler:
     """A handler that takes what needs no butler."""
-    return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what))
+    return _noting(kept, clock, handler, lambda _: RoutedMessage(kind=RouteKind.COMMAND, reason=what), people)
 
 
-def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: DecidesOn) -> Handler:
+def _noting(kept: KeepsMessages, clock: Clock, handler: Handler, decision: DecidesOn, people: ProvedPeople) -> Handler:
     async def handle(event: InboundEvent) -> bool:
         if not await handler(event):
             return False
         if isinstance(event, InboundMessage):
             now_us = clock.now_us()
-            await kept.decide(await kept.keep(event, now_us), decision(event), None, now_us)
+            person = await people.at(event.channel, event.sender) if event.sender is not None else None
+            await kept.decide(await kept.keep(event, now_us), decision(event), person.id if person else None, now_us)
         return True
 
     return handle

@@ -12,7 +12,7 @@ from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import Code, FieldError, Refused
 from postroom.domain.person import SIGN_IN, NewPerson, Person, PersonAddress, PersonRole
 from postroom.domain.person_draft import PersonDraft, draft_of
-from postroom.domain.person_history import PersonHistory
+from postroom.domain.person_history import HistoryQuery, PersonHistory
 from postroom.domain.ports import Clock
 from postroom.work.people.new_person import AddressForms, new_person
 
@@ -50,7 +50,7 @@ class PersonSearch(Protocol):
 
 
 class PersonRecords(Protocol):
-    async def sent_to(self, person: Person, *, before: str | None, limit: int) -> PersonHistory: ...
+    async def of(self, person: Person, wanted: HistoryQuery) -> PersonHistory: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

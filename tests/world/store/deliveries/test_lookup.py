@@ -186,20 +186,3 @@ async def test_a_channel_that_is_no_longer_set_up_keeps_its_deliveries(database:
 
 async def test_where_nothing_is_stored_nothing_is_found(database: Database) -> None:
     assert numbers(await find(database, status=Status.FAILED)) == []
-
-
-async def test_what_went_to_some_places_is_found_whatever_the_case(database: Database) -> None:
-    made = [
-        row(0, channel="email", address="Ann@example.org", order_key="email:ann@example.org"),
-        row(1, channel="telegram", address="2001", order_key="telegram:2001"),
-        row(2, channel="email", address="bob@example.org", order_key="email:bob@example.org"),
-        row(3, channel="telegram", address="1000", order_key="telegram:1000"),
-    ]
-    await write(database, made, [])
-
-    found = await find(database, places=(("email", "ANN@example.org"), ("telegram", "2001")))
-    elsewhere = await find(database, places=(("telegram", "ann@example.org"),))
-
-    assert numbers(found) == ["r1", "r0"]
-    assert [one["address"] for one in found.rows] == ["2001", "Ann@example.org"]
-    assert numbers(elsewhere) == []

@@ -39,7 +39,7 @@ class StoredInbound:
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             connection.execute(dialect.insert(inbound_messages).values(row).on_conflict_do_nothing())
             named = (_c.channel == message.channel, _c.event_id == message.event_id)
-            return _kept(connection.execute(select(inbound_messages).where(*named)).one())
+            return kept_of(connection.execute(select(inbound_messages).where(*named)).one())
 
         return await self._database.write(work)
 
@@ -129,7 +129,7 @@ class StoredInbound:
         return await self._database.write(lambda connection: connection.execute(statement).rowcount == 1)
 
     async def _listed(self, asked: Select[Any]) -> list[KeptMessage]:
-        return await self._database.read(lambda connection: [_kept(row) for row in connection.execute(asked)])
+        return await self._database.read(lambda connection: [kept_of(row) for row in connection.execute(asked)])
 
 
 def _with_butlers() -> Select[Any]:
@@ -162,7 +162,7 @@ def _columns(message: InboundMessage, new_id: str, now_us: int) -> dict[str, Any
     }
 
 
-def _kept(row: Row[Any]) -> KeptMessage:
+def kept_of(row: Row[Any]) -> KeptMessage:
     message = InboundMessage(
         channel=row.channel,
         number=row.number,

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, select, union_all
 
-from postroom.domain.address_folding import folded
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
 from postroom.world.store.deliveries.archive import archived, archived_of
@@ -39,7 +38,7 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> F
     So a word that stands nowhere costs one bounded look, and the person decides
     whether to look further back.
     """
-    needs_reading = bool(words or query.origin_butler or query.intent or query.places)
+    needs_reading = bool(words or query.origin_butler or query.intent)
     most = LOOKED_AT if needs_reading else query.page.limit + 1
     candidates = _candidates(connection, query, most).subquery("candidates")
     wanted = (
@@ -104,7 +103,7 @@ def _next_channel(found: Sequence[str]) -> Select[Any]:
 
 
 def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[Any]:
-    more = (_requests.subject, _requests.address, _requests.order_key, _requests.message_content)
+    more = (_requests.subject, _requests.address, _requests.message_content)
     found = select(*SUMMARY, *more).order_by(_requests.id.desc()).limit(most)
     if channel is not None:
         found = found.where(_requests.channel == channel)
@@ -125,8 +124,6 @@ def _remaining(rows: Subquery, query: DeliveryQuery, words: str | None) -> list[
         rest.append(rows.c.origin_butler == query.origin_butler)
     if query.intent is not None:
         rest.append(rows.c.intent == str(query.intent))
-    if query.places:
-        rest.append(rows.c.order_key.in_([f"{channel}:{folded(address)}" for channel, address in query.places]))
     for word in (words or "").split()[:_MOST_WORDS]:
         texts = (rows.c.target_identity, rows.c.subject, rows.c.message_content)
         rest.append(or_(*(text.icontains(word, autoescape=True) for text in texts)))

@@ -1,0 +1,146 @@
+"""Conversations by person: everything said both ways, where each message went, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import urlencode
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from postroom.domain.agent_address import HOUSEHOLD_OWNER
+from postroom.domain.conversation_states import InboundStatus
+from postroom.domain.person import Person
+from postroom.domain.person_history import HistoryLine, HistoryQuery, LineKind
+from postroom.domain.question_states import QuestionStatus
+from postroom.doors.console.attention_people import is_somebody, own_id
+from postroom.doors.console.root import ROOT
+from postroom.doors.console.sessions_today import SessionsToday
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.doors.console.words import state_tone, state_word
+from postroom.work.people.people import PersonRecords
+
+_PAGE_SIZE: Final = 50
+_MOST_PEOPLE: Final = 50
+_MOST_FOUND: Final = 20
+_LONGEST: Final = 128
+_TONES: Final[Mapping[str, str]] = {
+    InboundStatus.RECEIVED: "wait",
+    InboundStatus.ROUTED: "wait",
+    InboundStatus.WAITING: "wait",
+    InboundStatus.RUNNING: "wait",
+    InboundStatus.ANSWERED: "good",
+    InboundStatus.FAILED: "bad",
+    QuestionStatus.OPEN: "ask",
+}
+
+
+class TalkPeople(Protocol):
+    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
+
+
+class NameSearch(Protocol):
+    async def listed(self, owner_agent: str, words: str, *, after: str | None, limit: int) -> Sequence[Person]: ...
+
+
+class LatelySaid(Protocol):
+    async def last(self, limit: int) -> Mapping[str, HistoryLine]:
+        """By person, the newest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkPages:
+    people: TalkPeople
+    search: NameSearch
+    history: PersonRecords
+    lately: LatelySaid
+    sessions: SessionsToday
+    channels: Sequence[str]
+
+    async def show(self, visit: Visit) -> Response:
+        """The owner sees with whom something was said; everybody else goes to their own."""
+        if not visit.principal.is_owner:
+            return visit.go(f"/conversations/{own_id(visit)}")
+        words = visit.query.get("q", "")[:255].strip()
+        lasts = await self.lately.last(_MOST_PEOPLE)
+        return visit.show("conversations.html", words=words, people=await self._listed(words, lasts), state=_state)
+
+    async def one(self, visit: Visit) -> Response:
+        person = await self._person(visit)
+        asked = {name: visit.query.get(name, "").strip()[:_LONGEST] for name in ("butler", "channel")}
+        before = visit.query.get("cursor", "")[:_LONGEST] or None
+        found = await self.history.of(
+            person,
+            HistoryQuery(
+                limit=_PAGE_SIZE, before=before, butler=asked["butler"] or None, channel=asked["channel"] or None
+            ),
+        )
+        return visit.show(
+            "conversation.html",
+            person=person,
+            asked=asked,
+            lines=found.lines,
+            link=_link,
+            state=_state,
+            channels=[(one, one) for one in self.channels],
+            sessions=await self.sessions.of(person.id, visit.now_us),
+            per_day=self.sessions.per_day,
+            sees_everybody=visit.principal.is_owner,
+            is_first=before is None,
+            more=_more(person, asked, found.before),
+        )
+
+    async def _listed(self, words: str, lasts: Mapping[str, HistoryLine]) -> list[tuple[Person, HistoryLine | None]]:
+        if words:
+            found = await self.search.listed(HOUSEHOLD_OWNER, words, after=None, limit=_MOST_FOUND)
+            return [(one, lasts.get(one.id)) for one in found]
+        known = await self.people.people(HOUSEHOLD_OWNER, list(lasts))
+        return [(known[one], last) for one, last in lasts.items() if one in known]
+
+    async def _person(self, visit: Visit) -> Person:
+        """404 for another person's, unless the owner asks."""
+        wanted = visit.path["id"]
+        if wanted != own_id(visit) and not visit.principal.is_owner:
+            raise HTTPException(404)
+        person = (await self.people.people(HOUSEHOLD_OWNER, [wanted])).get(wanted)
+        if person is None:
+            raise HTTPException(404)
+        return person
+
+
+def _link(line: HistoryLine) -> str:
+    """The page that says more; what a person wrote has none of its own."""
+    match line.kind:
+        case LineKind.DELIVERY:
+            return f"{ROOT}/deliveries/{line.id}"
+        case LineKind.QUESTION:
+            return f"{ROOT}/questions/{line.id}"
+        case LineKind.MESSAGE:
+            return ""
+
+
+def _state(line: HistoryLine) -> tuple[str, str]:
+    """The word and its tone; of deliveries as everywhere."""
+    if line.kind is LineKind.DELIVERY:
+        return state_word(line.status), state_tone(line.status)
+    return line.status.capitalize(), _TONES.get(line.status, "plain")
+
+
+def _more(person: Person, asked: Mapping[str, str], before: str | None) -> str | None:
+    if before is None:
+        return None
+    kept = {name: value for name, value in asked.items() if value}
+    return f"{ROOT}/conversations/{person.id}?" + urlencode({**kept, "cursor": before})
+
+
+def conversations_section(pages: TalkPages) -> ConsoleSection:
+    return ConsoleSection(
+        name="Conversations",
+        pages=(
+            ConsolePage("/conversations", pages.show, open_to=is_somebody),
+            ConsolePage("/conversations/{id}", pages.one, open_to=is_somebody),
+        ),
+    )
