@@ -770,6 +770,9 @@ DRIVERS: Sections = {
 TALK: Sections = {
     "Kept": {
         "stored-first": "A message of a person is stored, once for each message of the provider, before it is handled.",
+        "webhook": "With `webhook` set, Telegram brings updates to the API port; they are stored, and handled as ever.",
+        "webhook-secret": "Who does not send the webhook's secret is refused, and nothing is stored.",
+        "webhook-once": "An update is handled once, however often it is brought, and over a change of mode.",
         "states": "One table of moves: code, database and drawing agree.",
         "words-go": "Words that no butler is given are not kept; the others are erased when they are old.",
     },

@@ -38,6 +38,7 @@ inbound_messages = Table(
     Column("reason", Text, nullable=False),
     Column("session_id", Text),
     Column("changed_at", BigInteger, nullable=False),
+    Column("subject", Text),
     UniqueConstraint("channel", "event_id"),
     CheckConstraint(one_of("status", InboundStatus), name="status"),
     Index("ix_inbound_messages_conversation", "person", "channel", "place", "id"),
