@@ -787,6 +787,7 @@ TALK: Sections = {
         "in-order": "One session at a time for a person in one place, in the order they wrote.",
         "turns": "The last turns are given to the session as data, bounded.",
         "typing": "While a session runs the person sees that it does, where the channel can show it.",
+        "subject": "An answer by mail carries the mail's subject, made one bounded line, and names the mail.",
         "failure-in-words": "A session that fails, runs out of time or cannot be reached is explained in plain words.",
         "stop": "/stop ends what runs and what waits in this conversation.",
         "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",

@@ -56,7 +56,7 @@ from postroom.world.channels.telegram_files import (
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
 from postroom.world.channels.telegram_updates import is_in_group, listened
-from postroom.world.channels.telegram_webhook import TelegramHook, Webhook, took_away_own
+from postroom.world.channels.telegram_webhook import HookInfo, TelegramHook, Webhook, took_away_own
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
@@ -295,6 +295,10 @@ class Telegram:
         if not self._hook.is_ours(info):
             raise AnotherReader("another program's webhook gets this bot's messages")
         return info.state
+
+    async def push_report(self, timeout_seconds: float) -> tuple[HookInfo, str] | None:
+        """What Telegram says about its webhook, and the address that ours has; None where we ask for updates."""
+        return (await self._hook.info(timeout_seconds), self._hook.url) if self._hook else None
 
     async def pushed(self, updates: Sequence[Mapping[str, Any]]) -> Listened:
         return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)

@@ -69,6 +69,10 @@ class Webhook:
         self._kinds = kinds
         self._is_set = False
 
+    @property
+    def url(self) -> str:
+        return self._hook.url
+
     async def info(self, timeout_seconds: float) -> HookInfo:
         return hook_info(await self._ask("getWebhookInfo", {}, timeout_seconds), [self._hook.secret])
 
