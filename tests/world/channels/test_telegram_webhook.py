@@ -8,7 +8,7 @@ import pytest
 
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.push_state import PushState
-from postroom.world.channels.telegram_webhook import TelegramHook, Webhook, hook_info, hook_url, took_away_own
+from postroom.world.channels.telegram_webhook import HookKeeper, TelegramHook, hook_info, hook_url, took_away_own
 
 URL = "https://post.example.org/channels/telegram/webhook"
 
@@ -29,7 +29,7 @@ class BotApi:
 @pytest.mark.requirement("talk:webhook")
 async def test_the_webhook_is_set_once_with_its_secret_and_again_when_it_was_taken_away() -> None:
     api = BotApi(getWebhookInfo={"url": URL, "pending_update_count": 0})
-    hook = Webhook(TelegramHook(url=URL, secret="s3cret"), api.ask, ["message", "callback_query"])
+    hook = HookKeeper(TelegramHook(url=URL, secret="s3cret"), api.ask, ["message", "callback_query"])
 
     await hook.kept(5.0)
     await hook.kept(5.0)

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
+from postroom.system.settings.shipped import SHIPPED
+
 if TYPE_CHECKING:
     from postroom.system.settings.model import Settings
 
@@ -41,7 +43,7 @@ WebhookBase = Annotated[str, AfterValidator(_checked)]
 
 def webhook_bases(settings: Settings) -> dict[str, str]:
     """By account, of those that have one; in the sandbox no credentials are needed for it."""
-    named = {"telegram": settings.telegram, **settings.channels}
+    named = {**{name: getattr(settings, name) for name in SHIPPED}, **settings.channels}
     found = {name: getattr(options, "webhook", "") for name, options in named.items()}
     return {name: base for name, base in found.items() if base}
 

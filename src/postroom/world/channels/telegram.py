@@ -56,7 +56,7 @@ from postroom.world.channels.telegram_files import (
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
 from postroom.world.channels.telegram_updates import is_in_group, listened
-from postroom.world.channels.telegram_webhook import HookInfo, TelegramHook, Webhook, took_away_own
+from postroom.world.channels.telegram_webhook import HookInfo, HookKeeper, TelegramHook, took_away_own
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
@@ -221,7 +221,7 @@ class Telegram:
         self._now = now
         self._username: str | None = None
         self._http = HttpCall("Telegram")
-        self._hook = Webhook(hook, self._ask, UPDATE_KINDS) if hook else None
+        self._hook = HookKeeper(hook, self._ask, UPDATE_KINDS) if hook else None
 
     def __repr__(self) -> str:
         return f"Telegram(api_base_url={self._base_url!r}, token=***)"

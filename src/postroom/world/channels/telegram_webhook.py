@@ -60,7 +60,7 @@ def hook_info(told: Mapping[str, Any], secrets: Sequence[str] = ()) -> HookInfo:
     return HookInfo(url=url if isinstance(url, str) else "", state=state)
 
 
-class Webhook:
+class HookKeeper:
     """Of one bot; `ask` makes a call of the Bot API."""
 
     def __init__(self, hook: TelegramHook, ask: Ask, kinds: Sequence[str]) -> None:
