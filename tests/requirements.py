@@ -770,6 +770,9 @@ DRIVERS: Sections = {
 TALK: Sections = {
     "Kept": {
         "stored-first": "A message of a person is stored, once for each message of the provider, before it is handled.",
+        "webhook": "With `webhook` set, Telegram brings updates to the API port; they are stored, and handled as ever.",
+        "webhook-secret": "Who does not send the webhook's secret is refused, and nothing is stored.",
+        "webhook-once": "An update is handled once, however often it is brought, and over a change of mode.",
         "states": "One table of moves: code, database and drawing agree.",
         "words-go": "Words that no butler is given are not kept; the others are erased when they are old.",
     },
@@ -790,6 +793,7 @@ TALK: Sections = {
         "in-order": "One session at a time for a person in one place, in the order they wrote.",
         "turns": "The last turns are given to the session as data, bounded.",
         "typing": "While a session runs the person sees that it does, where the channel can show it.",
+        "subject": "An answer by mail carries the mail's subject, made one bounded line, and names the mail.",
         "failure-in-words": "A session that fails, runs out of time or cannot be reached is explained in plain words.",
         "stop": "/stop ends what runs and what waits in this conversation.",
         "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",

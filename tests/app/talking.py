@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ PEOPLE = {
     "contacts": [
         *({"name": f"Person {chat}", "telegram_chat_id": str(chat)} for chat in range(2001, 2021)),
         ELSEWHERE,
+        {"name": "Finn", "email": "finn@example.org"},
     ]
 }
 
@@ -87,6 +88,16 @@ class Talking(Living):
         async with self.http.get(f"{self.household.addresses['sandbox']}telegram/actions") as response:
             actions: list[dict[str, Any]] = (await response.json())["actions"]
             return actions
+
+    async def statuses(self, seen_so: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+        """What people saw of the app in Slack, as soon as it is so."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                async with self.http.get(f"{self.household.addresses['sandbox']}slack/statuses") as response:
+                    seen: list[dict[str, Any]] = (await response.json())["statuses"]
+                if seen and seen_so(seen):
+                    return seen
+                await asyncio.sleep(0.05)
 
     async def kept(self, chat: int, *statuses: str) -> list[dict[str, Any]]:
         """The stored messages of a chat, as soon as they are in these states."""

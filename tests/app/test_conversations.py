@@ -12,6 +12,7 @@ from postroom.cli.trace import timeline
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.conversations.strangers import SENTENCE
 from postroom.work.conversations.texts import ENGLISH, GERMAN
+from postroom.world.channels.slack.work_sign import WORDS
 from tests.app.asked_household import ask, parts, phone, write
 from tests.app.talking import Talking, reply, script, talking
 from tests.world.runtimes.installed import MeetingPlace, meeting_place
@@ -239,6 +240,36 @@ async def test_a_butler_answers_in_a_direct_message_elsewhere(house: Talking, ch
     await house.post(f"{channel}/inbound", {"place": place, "text": "/general " + script(answer)})
 
     await house.arrived(channel, f"Over {channel}.")
+
+
+@pytest.mark.requirement("talk:typing")
+async def test_slack_shows_that_an_answer_is_worked_on_and_no_longer_afterwards(
+    house: Talking, place: MeetingPlace
+) -> None:
+    words = script(meet(place, "slack"), say="By the way.")
+    await house.post("slack/inbound", {"place": "U7", "text": "/general " + words})
+    await place.came("slack")
+    await house.statuses(lambda seen: WORDS in {one["status"] for one in seen})
+    place.let_go("slack")
+
+    answer = await house.arrived("slack", "By the way.")
+    shown = await house.statuses(lambda seen: seen[-1]["status"] == "")
+
+    assert {one["thread_ts"] for one in shown} >= {answer["thread"]}
+
+
+@pytest.mark.requirement("talk:subject")
+@pytest.mark.parametrize("by_butler", [True, False], ids=["its own reply", "its last words"])
+async def test_an_answer_by_mail_carries_the_subject_and_names_the_mail(house: Talking, by_butler: bool) -> None:
+    mark = f"Answered {by_butler}."
+    steps = [reply(mark, channel="email")] if by_butler else []
+    mail = {"from": "finn@example.org", "to": "postroom@sandbox.example", "subject": "AW: Re: Grüße von gestern"}
+    await house.post("email/inbound", mail | {"body": "/general " + script(*steps, say=mark)})
+
+    letter = await house.arrived("email", mark)
+
+    assert letter["subject"] == "Re: Grüße von gestern"
+    assert letter["in_reply_to"] and letter["in_reply_to"] in letter["references"]
 
 
 @pytest.mark.requirement("talk:channels")

@@ -35,6 +35,7 @@ from postroom.world.channels.mailbox import mailbox
 from postroom.world.channels.ntfy.channel import Ntfy
 from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
+from postroom.world.channels.telegram_webhook import TelegramHook, hook_url
 from postroom.world.channels.webhook.channel import Webhook
 
 
@@ -57,13 +58,23 @@ def answers_topic(home: Path, name: str) -> str:
     return f"postroom-{hmac.digest(key, name.encode(), 'sha256').hex()[:24]}"
 
 
+def telegram_hook(home: Path, name: str, base: str) -> TelegramHook | None:
+    """The secret is the household's own and stays the same, so that every process of it knows it."""
+    return TelegramHook(url=hook_url(base, name), secret=hook_secret(home, name)) if base else None
+
+
+def hook_secret(home: Path, name: str) -> str:
+    return hmac.digest(household_key(home, "webhook"), name.encode(), "sha256").hex()
+
+
 def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
     name, options = account.name, account.options
     match options:
         case ChannelSettings():
             return own_channel(name, options, files)
         case TelegramSettings() | TelegramAccount():
-            return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files)
+            hook = telegram_hook(home, name, options.webhook)
+            return Telegram(options.token.reveal(), options.api_base_url, name=name, files=files, hook=hook)
         case EmailSettings() | EmailAccount():
             return _email(name, options, home, files)
         case NtfyAccount():

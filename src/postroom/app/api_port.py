@@ -18,6 +18,7 @@ from postroom.app.mcp_transport import McpTransport
 from postroom.domain.ports import Clock
 from postroom.doors.assistants.llms_text import PATH as LLMS
 from postroom.doors.assistants.llms_text import llms_text
+from postroom.doors.channels.webhook_route import PATH as CHANNELS
 from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
 from postroom.doors.guard.http import Guard, Verifier
@@ -39,7 +40,7 @@ OWN_KEY: Final = frozenset(
 )  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise
-_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE, MESSAGES)
+_OWN_DOORS: Final[tuple[str, ...]] = (CONFIRM, ASK_LINK, UNSUBSCRIBE, MESSAGES, CHANNELS)
 NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/preview")
 
 

@@ -9,6 +9,7 @@ from postroom.app.known_channels import account_kinds, configured_channels
 from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
 from postroom.domain.ports import Channel, FileContents
 from postroom.system.settings import Owner, Settings
+from postroom.system.settings.webhook_base import webhook_bases
 
 SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", email="owner@sandbox.example")
 
@@ -19,9 +20,9 @@ def build_channels(
     """Raises SettingsError for credentials that cannot be any."""
     if sandbox is None:
         return {account.name: account_channel(account, settings.home, files) for account in settings.accounts}
-    kinds = account_kinds(settings)
+    kinds, webhooks = account_kinds(settings), webhook_bases(settings)
     return {
-        name: sandbox_channel(name, kinds[name], sandbox, settings.home, files)
+        name: sandbox_channel(name, kinds[name], sandbox, settings.home, files, webhooks.get(name, ""))
         for name in configured_channels(settings)
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import APIRouter
 
@@ -13,6 +13,7 @@ from postroom.app.address_book import Approvers
 from postroom.app.conversations import TalkEars
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing, pairing_handlers
+from postroom.app.pushes import left_pushes, pushes_router, reading_pushes
 from postroom.app.question_people import HouseholdAsked
 from postroom.app.questions import AskingParts, QuestionEar, following
 from postroom.app.store import OpenedStore
@@ -86,6 +87,7 @@ class Correspondence:
     replies: IntentReplies
     pairing: Pairing
     subscribers: StoredWebhooks
+    pushes: APIRouter
 
     def news(self, asking: AskingParts) -> QuestionNews:
         """What happens to questions, for those who subscribed to it."""
@@ -116,6 +118,7 @@ class Correspondence:
             intent_router(self.gateway),
             inbox_router(self.gateway),
             webhook_router(self.gateway),
+            self.pushes,
         ]
 
 
@@ -130,6 +133,7 @@ class World:
     mint: IdMint
     butlers: frozenset[str]
     links_due: Callable[[], object] = lambda: None  # wakes those who send links that prove an address
+    pushed: Signal = field(default_factory=Signal)  # rung when a provider brought what people wrote
 
 
 def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes, asking: AskingParts) -> Correspondence:
@@ -186,6 +190,7 @@ def build_correspondence(world: World, outbound: Outbound, routes: ButlerRoutes,
         ),
         pairing=build_pairing(world.settings, world.store, clock, world.links_due),
         subscribers=webhooks,
+        pushes=pushes_router(world.settings, world.store, clock, world.pushed),
         replies=_replies(world, intents, directory, outbound, signal),
     )
 
@@ -287,15 +292,18 @@ async def listening(
         for name, channel in channels.items():
             if isinstance(channel, Listen):
                 ear.watch.expect(name)
+                pushed = reading_pushes(name, channel, world.store, clock, world.pushed)
                 inbound = Inbound(
                     source=name,
-                    bot=channel,
-                    offsets=offsets,
+                    bot=pushed or channel,
+                    offsets=pushed or offsets,
                     handlers=handlers,
                     clock=world.clock,
                     watch=ear.watch,
                     troubles=StoredTroubles(world.store.database),
                 )
+                if left := left_pushes(name, channel, world.store, handlers, clock):
+                    await stack.enter_async_context(loops.running(f"inbound:{name}:left", left.look))
                 # A poll may wait for half a minute; what it would have fetched is fetched next time.
                 await stack.enter_async_context(loops.running(f"inbound:{name}", inbound.look, cut_off=True))
         yield

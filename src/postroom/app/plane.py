@@ -36,6 +36,7 @@ from postroom.work.delivery.recovery import Recovery
 from postroom.work.delivery.settled_elsewhere import SettledElsewhere
 from postroom.work.delivery.unsubscribing import ForStrangers
 from postroom.work.people.household_people import HouseholdPeople
+from postroom.world.store.conversations.inbound import StoredInbound
 from postroom.world.store.deliveries.sent import StoredSent
 from postroom.world.store.deliveries.terminal_ids import settled_among
 from postroom.world.store.engine.database import Database
@@ -103,6 +104,7 @@ def build_plane(
         files=carried_files(store, clock),
         gate=build_gate(settings, store.database, people, channels, mint, StoredPreferences(store.database)),
         closed=StoredClosedAddresses(store.database),
+        letters=StoredInbound(store.database, mint.mint),
         strangers=ForStrangers(people=people, links=unsubscribe_links(settings), base_url=_open_url(settings)),
     )
     return Plane(acceptance=acceptance, dispatcher=dispatcher, outcomes=outcomes, known_channels=known)

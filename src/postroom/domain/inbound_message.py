@@ -39,6 +39,9 @@ class InboundMessage:
     original: str | None = field(default=None, repr=False)
     """As it was written, with the quotes and signatures that `text` is without; where the channel cuts any."""
 
+    subject: str | None = field(default=None, repr=False)
+    """Of a letter, without what marks it as an answer; one line."""
+
     @property
     def author(self) -> str | None:
         """The person whose own words these are; None for bots, forwarded words and those who hide behind a chat."""

@@ -19,6 +19,7 @@ from postroom.domain.ledger import Claim, Inserted, Lease, NewDelivery, Refusal,
 from postroom.domain.limits import Admission, AdmissionDecision
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
+from postroom.domain.push_state import PushState
 
 
 class Clock(Protocol):
@@ -107,11 +108,38 @@ class Listen(Protocol):
 
 
 @runtime_checkable
+class TakesPushes(Protocol):
+    """A channel whose provider can bring us by itself what people do."""
+
+    @property
+    def is_pushed(self) -> bool:
+        """The settings name an address for that; otherwise the provider is asked."""
+        ...
+
+    async def push_state(self, timeout_seconds: float) -> PushState:
+        """Sees to it that the provider knows our address; raises one of our errors."""
+        ...
+
+    async def pushed(self, updates: Sequence[Mapping[str, Any]]) -> Listened:
+        """What came, read as if it had been asked for."""
+        ...
+
+
+@runtime_checkable
 class ShowsWork(Protocol):
     """A channel on which people can see for a moment that an answer is being worked on."""
 
-    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         """Shown for some seconds; False when it could not be, which matters to no message."""
+        ...
+
+
+@runtime_checkable
+class HidesWork(Protocol):
+    """One on which that does not go away by itself."""
+
+    async def hide_work(self, place: str, message_id: str, timeout_seconds: float) -> None:
+        """It is over; what cannot be taken away stays, which matters to no message."""
         ...
 
 

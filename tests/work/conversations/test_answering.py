@@ -97,7 +97,7 @@ class World:
         self.said.append(outgoing)
         return Outcome(status=AnswerStatus.ACCEPTED, request_id=request_id)
 
-    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         self.shown.append(place)
         return True
 

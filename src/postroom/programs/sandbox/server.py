@@ -81,6 +81,7 @@ class Sandbox:
         self._stopping = asyncio.Event()
         self._news = Signal()
         self.faces = self._made_faces()
+        self._bot_api = self._made_bot_api()
         self._runner = self._http()
         self._smtp = self._mail()
         self._imap = ImapServer(self.ledger.email, self._news)
@@ -111,6 +112,7 @@ class Sandbox:
         """Long polls, delays and hanging calls end at once."""
         self._stopping.set()
         self._news.ring()
+        await self._bot_api.close()
         await self._smtp.stop()
         await self._imap.stop()
         await self._runner.cleanup()
@@ -132,18 +134,21 @@ class Sandbox:
             ledger=ledger, files=self.ledger.files, faults=self.faults, clock=self._clock, stopping=self._stopping
         )
 
+    def _made_bot_api(self) -> BotApi:
+        return BotApi(
+            ledger=self.ledger.telegram,
+            files=self.ledger.files,
+            faults=self.faults,
+            clock=self._clock,
+            news=self._news,
+            stopping=self._stopping,
+            token=self.options.token,
+        )
+
     def _http(self) -> web.AppRunner:
         options = self.options
         application = build_application(
-            bot_api=BotApi(
-                ledger=self.ledger.telegram,
-                files=self.ledger.files,
-                faults=self.faults,
-                clock=self._clock,
-                news=self._news,
-                stopping=self._stopping,
-                token=options.token,
-            ),
+            bot_api=self._bot_api,
             control=Control(
                 ledger=self.ledger,
                 faults=self.faults,

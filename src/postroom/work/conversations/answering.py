@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -11,7 +11,7 @@ from postroom.domain.conversation_states import InboundMove, InboundStatus
 from postroom.domain.errors import PostroomError, TargetUnavailable
 from postroom.domain.kept_message import KeptMessage, SpokenTurn
 from postroom.domain.person import Person
-from postroom.domain.ports import Clock, Outbound, ShowsWork
+from postroom.domain.ports import Clock, HidesWork, Outbound, ShowsWork
 from postroom.domain.route import Route, Routed
 from postroom.domain.said_back import said_back
 from postroom.domain.session import TERMINAL, Session, SessionStatus
@@ -78,6 +78,14 @@ class KnownPeople(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownWork:
+    """The message whose answer is seen to be worked on, and since when."""
+
+    kept: KeptMessage
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:
     """`channels` show that an answer is being worked on."""
 
@@ -91,19 +99,19 @@ class Answering:
     channels: Mapping[str, ShowsWork]
     clock: Clock
     wake: Signal
-    _shown: dict[Conversation, int] = field(default_factory=dict)
+    _shown: dict[Conversation, ShownWork] = field(default_factory=dict)
 
     async def look(self) -> int | None:
         """The first of each conversation; the others wait for it."""
         first: dict[Conversation, KeptMessage] = {}
         for one in await self.kept.with_butlers():
             first.setdefault(one.conversation, one)
+        await self._hide_ended({one.id for one in first.values()})
         ended = await asyncio.gather(*map(self._advance, first.values()), return_exceptions=True)
         errors = [one for one in ended if one is not None]
         if bugs := [one for one in errors if not isinstance(one, PostroomError)]:
             raise bugs[0]
         if not first:
-            self._shown.clear()
             return None
         return self.clock.now_us() + seconds(_AGAIN_SECONDS if errors else _PAUSE_SECONDS)
 
@@ -161,7 +169,6 @@ class Answering:
             timed_out = session.status is SessionStatus.TIMED_OUT
             words = texts.timed_out if timed_out else texts.failed
             await self._fail(kept, words, session.error_message or "", tokens=session.tokens)
-        self._shown.pop(kept.conversation, None)
         self.wake.ring()
 
     async def _fail(self, kept: KeptMessage, words: str, reason: str, tokens: int = 0) -> None:
@@ -181,10 +188,19 @@ class Answering:
 
     async def _show_work(self, kept: KeptMessage) -> None:
         channel, now_us = self.channels.get(kept.message.channel), self.clock.now_us()
-        if channel is None or now_us - self._shown.get(kept.conversation, 0) < seconds(_SHOWN_SECONDS):
+        before = self._shown.get(kept.conversation)
+        if channel is None or (before and now_us - before.at_us < seconds(_SHOWN_SECONDS)):
             return
-        self._shown[kept.conversation] = now_us
-        await channel.show_work(kept.message.places[0], _SHOW_TIMEOUT_SECONDS)
+        self._shown[kept.conversation] = ShownWork(kept=kept, at_us=now_us)
+        await channel.show_work(kept.message.places[0], kept.message.message_id, _SHOW_TIMEOUT_SECONDS)
+
+    async def _hide_ended(self, open_ids: Set[str]) -> None:
+        """Answered, failed or stopped, by this process or by a command."""
+        for conversation, shown in [one for one in self._shown.items() if one[1].kept.id not in open_ids]:
+            message, channel = shown.kept.message, self.channels.get(shown.kept.message.channel)
+            del self._shown[conversation]
+            if isinstance(channel, HidesWork):
+                await channel.hide_work(message.places[0], message.message_id, _SHOW_TIMEOUT_SECONDS)
 
     async def _texts(self, kept: KeptMessage) -> Texts:
         person = await self._person(kept)

@@ -51,6 +51,7 @@ from postroom.work.delivery.own_order import in_own_order
 from postroom.work.delivery.pipeline import Ready
 from postroom.work.delivery.policy import DeliveryPolicy
 from postroom.work.delivery.prepared import prepared
+from postroom.work.delivery.reply_subject import Letters, titled
 from postroom.work.delivery.revision import resolve_revision, revision_target
 from postroom.work.delivery.signature import signed
 from postroom.work.delivery.target import Target, resolve_target
@@ -117,6 +118,7 @@ class Acceptance:
     files: MessageFiles | None = None
     closed: ClosedAddresses | None = None
     strangers: ForStrangers | None = None
+    letters: Letters | None = None
     _arriving: dict[str, Arrival[Accepted]] = field(default_factory=dict)
 
     async def accept(self, outgoing: Outgoing, *, request_id: str) -> Accepted:
@@ -187,6 +189,7 @@ class Acceptance:
         new = self._new(outgoing, channel, target, identity, request_id, revises)
         if self.strangers is not None and channel.capabilities.comes_back:
             new = await self.strangers.marked(new)
+        new = await titled(new, channel, self.letters)
         return DeliveryDraft(new=new, identity=identity, parts=self._prepared(channel, new))
 
     async def _target(self, outgoing: Outgoing, channel: Channel) -> tuple[Target, Revision | None]:

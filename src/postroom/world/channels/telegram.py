@@ -28,6 +28,7 @@ from postroom.domain.fields import text_problem
 from postroom.domain.inbound_message import Listened
 from postroom.domain.patience import LONGEST_SECONDS, shortened
 from postroom.domain.ports import FileContents
+from postroom.domain.push_state import PushState
 from postroom.world.channels.carried_files import check_files, read_file
 from postroom.world.channels.graphemes import is_emoji
 from postroom.world.channels.kinds import TELEGRAM
@@ -55,6 +56,7 @@ from postroom.world.channels.telegram_files import (
 from postroom.world.channels.telegram_keyboard import reply_markup, with_links
 from postroom.world.channels.telegram_text import TEXT_LIMIT, cut, marked, split
 from postroom.world.channels.telegram_updates import is_in_group, listened
+from postroom.world.channels.telegram_webhook import HookInfo, HookKeeper, TelegramHook, took_away_own
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.retry_after import asked_seconds
 
@@ -204,6 +206,7 @@ class Telegram:
         *,
         name: str = "telegram",
         files: FileContents | None = None,
+        hook: TelegramHook | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         if not _TOKEN.fullmatch(token):
@@ -218,6 +221,7 @@ class Telegram:
         self._now = now
         self._username: str | None = None
         self._http = HttpCall("Telegram")
+        self._hook = HookKeeper(hook, self._ask, UPDATE_KINDS) if hook else None
 
     def __repr__(self) -> str:
         return f"Telegram(api_base_url={self._base_url!r}, token=***)"
@@ -257,7 +261,7 @@ class Telegram:
             return False
         return True
 
-    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         """Typing, as Telegram shows it for five seconds."""
         try:
             await self._ask("sendChatAction", {"chat_id": place, "action": "typing"}, timeout_seconds)
@@ -271,7 +275,32 @@ class Telegram:
         return f"@{provider_words(name, secrets=[self._token])}"
 
     async def listen(self, position: int | None, timeout_seconds: float) -> Listened:
-        updates = await self.updates(position, timeout_seconds)
+        """A webhook of ours may be left from before; then Telegram refuses until it is gone."""
+        try:
+            updates = await self.updates(position, timeout_seconds)
+        except AnotherReader:
+            if not await took_away_own(self.name, self._ask, POLL_MARGIN_SECONDS):
+                raise
+            updates = await self.updates(position, timeout_seconds)
+        return await self.pushed(updates)
+
+    @property
+    def is_pushed(self) -> bool:
+        return self._hook is not None
+
+    async def push_state(self, timeout_seconds: float) -> PushState:
+        if self._hook is None:
+            raise TargetUnavailable("no webhook is set up for this bot")
+        info = await self._hook.kept(timeout_seconds)
+        if not self._hook.is_ours(info):
+            raise AnotherReader("another program's webhook gets this bot's messages")
+        return info.state
+
+    async def push_report(self, timeout_seconds: float) -> tuple[HookInfo, str] | None:
+        """What Telegram says about its webhook, and the address that ours has; None where we ask for updates."""
+        return (await self._hook.info(timeout_seconds), self._hook.url) if self._hook else None
+
+    async def pushed(self, updates: Sequence[Mapping[str, Any]]) -> Listened:
         return listened(self.name, updates, await self._own_name() if any(map(is_in_group, updates)) else None)
 
     async def _own_name(self) -> str | None:

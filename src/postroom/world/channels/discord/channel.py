@@ -130,7 +130,7 @@ class Discord:
         _log.info("discord.press_unanswered", error_class=str(error.error_class))
         return False
 
-    async def show_work(self, place: str, timeout_seconds: float) -> bool:
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
         """Typing, as Discord shows it for ten seconds."""
         try:
             channel_id = await self._channel_id(place, timeout_seconds)

@@ -26,6 +26,7 @@ from postroom.world.channels.mail_listening.marks import marks
 from postroom.world.channels.mail_listening.own_words import LONGEST, own_words, unflowed
 from postroom.world.channels.mail_listening.parts import is_text, parsed, parts_of, text_of
 from postroom.world.channels.mail_listening.sender import MailSender, sender_of
+from postroom.world.channels.mail_listening.subject import subject_of
 from postroom.world.channels.mail_service_headers import SUBJECT
 from postroom.world.channels.mailbox import domain_of
 
@@ -88,6 +89,7 @@ class MailReading:
             sender=sender.address if proved else None,
             text=text,
             original=written or None,
+            subject=subject_of(message),
             replies_to=self._provider_id(answered),
             answers=answered,
             alone=answered is not None and not flags,

@@ -32,6 +32,7 @@ from postroom.world.channels.slack.text import PART_LIMIT, shortened
 from postroom.world.channels.slack.threads import SlackThreads
 from postroom.world.channels.slack.uploads import SlackUploads
 from postroom.world.channels.slack.web_api import SlackWebApi, Told, blameless
+from postroom.world.channels.slack.work_sign import SlackWorkSign
 
 API_BASE_URL: Final = "https://slack.com/api"
 _BOT_TOKEN = re.compile(r"(xoxe\.)?xoxb-[A-Za-z0-9-]+")
@@ -63,6 +64,7 @@ class Slack:
         self._uploads = SlackUploads(api=self._api)
         self._finding = SlackSearch(api=self._api)
         self._threads = SlackThreads()
+        self._sign = SlackWorkSign(self._api)
         self._direct: dict[str, str] = {}
         self._secrets = [bot_token, *([app_token] if app_token else [])]
         self._sockets = SocketMode(self._socket_url)
@@ -122,6 +124,12 @@ class Slack:
             _log.info("slack.press_unanswered", error_class=str(error.error_class))
             return False
         return True
+
+    async def show_work(self, place: str, message_id: str, timeout_seconds: float) -> bool:
+        return await self._sign.show(place, message_id, self._threads.root(place, message_id), timeout_seconds)
+
+    async def hide_work(self, place: str, message_id: str, timeout_seconds: float) -> None:
+        await self._sign.hide(place, message_id, self._threads.root(place, message_id), timeout_seconds)
 
     async def probe(self, timeout_seconds: float) -> str:
         told = await blameless(self._api.ask("auth.test", {}, timeout_seconds))

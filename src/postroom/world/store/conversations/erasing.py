@@ -11,4 +11,4 @@ from postroom.world.store.tables.conversations import inbound_messages
 def erase_written(connection: Connection, person_id: str) -> int:
     table = inbound_messages.c
     over = (table.person == person_id, table.status.in_(sorted(map(str, SETTLED))))
-    return connection.execute(update(inbound_messages).where(*over).values(text=None)).rowcount
+    return connection.execute(update(inbound_messages).where(*over).values(text=None, subject=None)).rowcount

@@ -55,6 +55,7 @@ class StoredInbound:
             "reason": routed.reason,
             "person": person,
             "text": words,
+            **({} if routed.kind is RouteKind.BUTLER else {"subject": None}),
         }
         if not await self._move(kept, move, values, now_us):
             return None
@@ -86,6 +87,12 @@ class StoredInbound:
     async def get(self, message_id: str) -> KeptMessage | None:
         found = await self._listed(select(inbound_messages).where(_c.id == message_id))
         return found[0] if found else None
+
+    async def subject(self, channel: str, address: str, message_id: str) -> str | None:
+        """Of a letter that came from this very address."""
+        named = (_c.channel == channel, _c.event_id == f"message:{address}:{message_id}")
+        asked = select(_c.subject).where(*named)
+        return await self._database.read(lambda connection: connection.execute(asked).scalar())
 
     async def with_name(self, message_id: str) -> tuple[KeptMessage | None, str | None]:
         """The message and the name of who wrote it, where both are known."""
@@ -154,6 +161,7 @@ def _columns(message: InboundMessage, new_id: str, now_us: int) -> dict[str, Any
         "replies_to": message.replies_to,
         "answers": message.answers,
         "text": None if message.text is None else storable(message.text),
+        "subject": None if message.subject is None else storable(message.subject),
         "said_at": message.said_at_us,
         "received_at": now_us,
         "status": str(InboundStatus.RECEIVED),
@@ -172,6 +180,7 @@ def kept_of(row: Row[Any]) -> KeptMessage:
         text=row.text,
         replies_to=row.replies_to,
         answers=DeliveryId(row.answers) if row.answers else None,
+        subject=row.subject,
         alone=row.alone,
         addressed=row.addressed,
         said_at_us=row.said_at,

@@ -72,7 +72,7 @@ class InboundWords(Stale):
     def remove(self, connection: Connection, retention: Retention, limit: int) -> int:
         found = select(inbound_messages.c.id).where(self.condition(retention)).limit(limit)
         ids = connection.execute(found.with_for_update(skip_locked=True)).scalars().all()
-        erased = update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(text=None)
+        erased = update(inbound_messages).where(inbound_messages.c.id.in_(ids)).values(text=None, subject=None)
         connection.execute(erased)
         return len(ids)
 

@@ -39,6 +39,7 @@ inbound_messages = Table(
     Column("session_id", Text),
     Column("tokens", BigInteger, nullable=False, server_default="0"),
     Column("changed_at", BigInteger, nullable=False),
+    Column("subject", Text),
     UniqueConstraint("channel", "event_id"),
     CheckConstraint(one_of("status", InboundStatus), name="status"),
     Index("ix_inbound_messages_conversation", "person", "channel", "place", "id"),

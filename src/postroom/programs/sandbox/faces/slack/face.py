@@ -45,12 +45,13 @@ class SlackFace:
         self._envelopes = SlackEnvelopes()
         self._socket = SlackSocket(self._envelopes, parts.clock, parts.stopping)
         self._uploads = OpenUploads(parts)
-        methods = SlackMethods(parts.ledger, parts.clock)
+        self._methods = methods = SlackMethods(parts.ledger, parts.clock)
         self._reading: dict[str, Method] = {
             "auth.test": methods.auth_test,
             "conversations.open": methods.open_conversation,
             "conversations.history": methods.history,
             "conversations.replies": methods.replies,
+            "assistant.threads.setStatus": methods.set_status,  # shows for a moment, and leaves nothing
         }
         self._sending: dict[str, Method] = {
             "chat.postMessage": methods.post,
@@ -68,7 +69,8 @@ class SlackFace:
 
     def routes(self) -> Sequence[web.RouteDef]:
         calls = [web.route(verb, "/api/{method}", self.call) for verb in ("GET", "POST")]
-        return (*calls, web.get("/slack/socket", self._socket.serve), web.post(ROUTE, self._uploads.take))
+        seen = web.get("/sandbox/slack/statuses", self.statuses)
+        return (*calls, seen, web.get("/slack/socket", self._socket.serve), web.post(ROUTE, self._uploads.take))
 
     def buttons(self, message: FaceMessage) -> Sequence[FaceButton]:
         return () if message.from_person or message.is_deleted else buttons(message.body.get("blocks") or ())
@@ -81,6 +83,11 @@ class SlackFace:
             return await self._answer(request, method, arguments)
         except SlackError as error:
             return refused(error.code)
+
+    async def statuses(self, _: web.Request) -> web.StreamResponse:
+        """What people saw of the app for a moment: that it works on an answer."""
+        seen = list(self._methods.statuses)
+        return web.json_response({"statuses": seen, "count": len(seen)})
 
     async def written(self, wrote: Wrote) -> FaceMessage:
         """A mention is announced twice, as it is at Slack."""

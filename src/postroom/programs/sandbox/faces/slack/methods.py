@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from postroom.programs.sandbox.faces.slack.workspace import (
 
 _LONGEST_TEXT: Final = 40_000
 _MOST_LISTED: Final = 999
+_MOST_STATUSES: Final = 100
 _EMOJI = re.compile(r"[a-z0-9_+'-]{1,100}(::skin-tone-[2-6])?")
 _STAMP = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?")
 
@@ -41,6 +43,7 @@ class SlackMethods:
     def __init__(self, ledger: FaceLedger, clock: Clock) -> None:
         self._ledger = ledger
         self._clock = clock
+        self.statuses: deque[Told] = deque(maxlen=_MOST_STATUSES)  # what people saw of the app, for a moment
 
     def auth_test(self, _: SlackArguments) -> Told:
         named = {"url": "https://sandbox.slack.com/", "team": "Sandbox", "user": BOT_NAME}
@@ -111,6 +114,14 @@ class SlackMethods:
         if name not in message.reactions:
             raise SlackError("no_reaction")
         self._ledger.react(message, [one for one in message.reactions if one != name])
+        return {}
+
+    def set_status(self, given: SlackArguments) -> Told:
+        """Shown for a moment in a thread; an empty one takes it away."""
+        place, thread, words = conversation(given.text("channel_id")), given.text("thread_ts"), given.text("status")
+        if not _STAMP.fullmatch(thread):
+            raise SlackError("invalid_thread_ts")
+        self.statuses.append({"channel_id": place, "thread_ts": thread, "status": words})
         return {}
 
     def _keep(self, place: str, content: Mapping[str, Any], *, thread: str | None) -> FaceMessage:
