@@ -24,6 +24,7 @@ from chaos.scenarios import (
     random_kills,
     redis_faults,
     signals,
+    talk_kills,
 )
 
 SCENARIOS: Final[list[Scenario]] = [
@@ -45,4 +46,5 @@ SCENARIOS: Final[list[Scenario]] = [
     *question_gap.SCENARIOS,
     *question_race.SCENARIOS,
     *attention_kills.SCENARIOS,
+    *talk_kills.SCENARIOS,
 ]

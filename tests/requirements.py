@@ -789,6 +789,7 @@ TALK: Sections = {
         "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",
         "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
         "limit": "Sessions of one person within a day have a ceiling, which is said when it is reached.",
+        "chaos": "Killed at any step, a message of a person is not lost, not answered twice unmarked, nor out of order.",
     },
     "Whose words": {
         "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",
