@@ -10,6 +10,7 @@ from chaos.scenarios import (
     certain_kills,
     certain_links,
     clock_jumps,
+    content_kills,
     database_link,
     database_restart,
     disk_full,
@@ -47,4 +48,5 @@ SCENARIOS: Final[list[Scenario]] = [
     *question_race.SCENARIOS,
     *attention_kills.SCENARIOS,
     *talk_kills.SCENARIOS,
+    *content_kills.SCENARIOS,
 ]

@@ -23,7 +23,7 @@ _OWN = (
     "chaos.household_process",
     "chaos.questions.rival_process",
     "chaos.attention.keeper_process",
-    "chaos.talks.house_process",
+    "chaos.mortal_process",
 )
 
 for name in (*_OWN, *_LATE):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chaos.attention.accounts import Accounts
+from chaos.content.posted import Contents
 from chaos.job import Job
 from chaos.ledger_compare import Comparison
 from chaos.processes import Child, Overdue, Processes
@@ -43,7 +44,7 @@ class World:
 class Result:
     """`note` is for the table; `complaints` are what this scenario expected beside the comparison."""
 
-    comparison: Comparison | WayBack | Accounts | Talks
+    comparison: Comparison | WayBack | Accounts | Talks | Contents
     note: str = ""
     complaints: tuple[str, ...] = field(default=())
 
@@ -61,6 +62,7 @@ class About(StrEnum):
     QUESTIONS = "questions"
     ATTENTION = "attention"
     TALKS = "talks"
+    CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -624,6 +624,7 @@ CONTENT: Sections = {
         "too-late-is-said": "Where nothing can be done, the answer is too_late and says why.",
         "being-sent-is-waited-for": "What is being sent is waited for, then corrected as it came out.",
         "a-correction-is-made-once": "The same call has the same answer; a key stands for one correction.",
+        "chaos": "Killed at any step, a file or a correction is not lost, nor sent or made twice unmarked.",
         "the-last-accepted-text-stands": "Of several revisions the last accepted one stands at the end.",
         "only-its-sender-corrects-a-message": "Its sender, the owner and the operator correct a message; for others it "
         "does not exist.",

@@ -12,11 +12,11 @@ from typing import Final
 
 from chaos.class_points import SENDING
 from chaos.crash_points import CrashPlan, Point
+from chaos.mortal_house import MortalHouse
 from chaos.questions.phone import CHAT
 from chaos.questions.steps import after, before
 from chaos.rig import Rig
 from chaos.scenario import About, Result, Scenario, World
-from chaos.talks.mortal_house import MortalHouse
 from chaos.talks.reading import STRANGER, Written, open_work, talks
 from chaos.tokens import token_in
 from postroom.app.store import OpenedStore, connect_store

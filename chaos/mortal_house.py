@@ -12,12 +12,13 @@ from typing import Final
 
 from tests.services.ports import free_port
 
+from chaos import mortal_process
 from chaos.crash_points import CrashPlan
-from chaos.processes import Child
+from chaos.mortal_process import HouseJob
+from chaos.processes import Child, Overdue
 from chaos.rig import Rig
 from chaos.scenario import LEASES_OVER_SECONDS
-from chaos.talks import house_process, model_program
-from chaos.talks.house_process import HouseJob
+from chaos.talks import model_program
 
 _START_SECONDS: Final = 60.0
 _END_SECONDS: Final = 30.0
@@ -40,11 +41,13 @@ class MortalHouse:
         }
         self._offset_seconds = 0.0
         self._child: Child | None = None
+        self._plan: CrashPlan | None = None
         self.kills = 0
         self.starts = 0
 
     async def start(self, plan: CrashPlan | None = None) -> None:
         self.starts += 1
+        self._plan = plan
         self._offset_seconds += LEASES_OVER_SECONDS
         self._rig.provider.set_clock(self._offset_seconds)
         job = HouseJob(
@@ -54,7 +57,7 @@ class MortalHouse:
             crash=plan,
             clock_offset_seconds=self._offset_seconds,
         )
-        self._child = self._rig.processes.start(house_process.main, job)
+        self._child = self._rig.processes.start(mortal_process.main, job)
         async with asyncio.timeout(_START_SECONDS):
             while _READY not in self.said() and self._child.alive:
                 await asyncio.sleep(_LOOK_SECONDS)
@@ -63,9 +66,12 @@ class MortalHouse:
 
     async def died(self) -> None:
         assert self._child is not None
-        code = await self._child.ended(_END_SECONDS)
+        try:
+            code = await self._child.ended(_END_SECONDS)
+        except Overdue:
+            raise RuntimeError(f"it did not die at {self._plan}\n{self.said()[-2_000:]}") from None
         if code != -signal.SIGKILL:
-            raise RuntimeError(f"it did not die: it ended with {code}\n{self.said()[-2_000:]}")
+            raise RuntimeError(f"it ended with {code}, not at {self._plan}\n{self.said()[-2_000:]}")
         self.kills += 1
 
     async def kill(self) -> None:
