@@ -14,7 +14,7 @@ from postroom.world.store.deliveries.ledger_postgres import PostgresLedger
 from postroom.world.store.deliveries.ledger_sqlite import SqliteLedger
 
 NO_TOKEN = "-"
-Named = Callable[..., tuple[str, str]]  # of the arguments of a call: the point's name and the message's token
+Named = Callable[..., tuple[str, str | list[str]]]  # of a call's arguments: the point's name and the tokens it is about
 _meant: ContextVar[str] = ContextVar("meant", default=NO_TOKEN)
 
 
@@ -23,10 +23,13 @@ def around(owner: type, call: str, crash: Crash, named: Named) -> None:
     inner: Callable[..., Awaitable[Any]] = getattr(owner, call)
 
     async def passing(self: object, *arguments: Any, **more: Any) -> Any:
-        name, token = named(*arguments, **more)
-        crash.at(before(name), token)
+        name, given = named(*arguments, **more)
+        tokens = [given] if isinstance(given, str) else given
+        for token in tokens:
+            crash.at(before(name), token)
         found = await inner(self, *arguments, **more)
-        crash.at(after(name), token)
+        for token in tokens:
+            crash.at(after(name), token)
         return found
 
     setattr(owner, call, passing)

@@ -790,11 +790,12 @@ TALK: Sections = {
         "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",
         "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
         "limit": "Sessions of one person within a day have a ceiling, which is said when it is reached.",
-        "chaos": "Killed at any step, a message of a person is not lost, not answered twice unmarked, nor out of order.",
+        "chaos": "Killed at any step, a message is not lost, nor answered twice unmarked, nor out of order.",
     },
     "Whose words": {
         "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",
         "approvals": "What a session sends to others waits for consent; its answer to who wrote needs none.",
+        "injections": "Orders in a mail, forward, quote, file, calendar entry or earlier turn send and change nothing.",
         "groups": "In a group only known people are answered, when they name the bot or reply to it.",
         "commands": "/help /status /inbox /asks /stop /why /pair work without a model, in the person's language.",
     },

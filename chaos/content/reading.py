@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select
 
@@ -20,6 +20,7 @@ from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.uploads import uploads
 
 Rows = Sequence[Row[Any]]
+_ALL_US: Final = 2**62
 
 
 async def contents(rig: Rig, store: OpenedStore, sent: Mapping[str, Act]) -> Contents:
@@ -34,7 +35,8 @@ async def contents(rig: Rig, store: OpenedStore, sent: Mapping[str, Act]) -> Con
         _posted(token, act, by_token[token], [made[key] for key in carried.get(token, ()) if key in made], phone)
         for token, act in sent.items()
     ]
-    missing = [f"{sha[:12]}" for sha in sorted(names) if not (store.files.root / sha[:2] / sha[2:]).exists()]
+    kept = {one.sha256 for one in await store.files.kept_before(_ALL_US)}
+    missing = [sha[:12] for sha in sorted(names - kept)]
     return judged(posted, missing)
 
 
@@ -67,7 +69,7 @@ def _rows(connection: Connection) -> tuple[Rows, dict[str, list[str]], set[str]]
     """Deliveries, the keys of those that carry corrections by the token of what they correct, and the files named."""
     way, correction = delivery_requests.c, delivery_corrections.c
     wanted = (way.message_content, way.status, way.possible_duplicate, way.revises, way.attachments)
-    rows = connection.execute(select(way.idempotency_key, *wanted)).all()
+    rows: list[Row[Any]] = list(connection.execute(select(way.idempotency_key, *wanted)))
     joined = select(way.message_content, correction.carried_key).join_from(delivery_corrections, delivery_requests)
     carried: dict[str, list[str]] = defaultdict(list)
     for text, key in connection.execute(joined):
