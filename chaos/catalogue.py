@@ -10,6 +10,7 @@ from chaos.scenarios import (
     certain_kills,
     certain_links,
     clock_jumps,
+    content_kills,
     database_link,
     database_restart,
     disk_full,
@@ -24,6 +25,7 @@ from chaos.scenarios import (
     random_kills,
     redis_faults,
     signals,
+    talk_kills,
 )
 
 SCENARIOS: Final[list[Scenario]] = [
@@ -45,4 +47,6 @@ SCENARIOS: Final[list[Scenario]] = [
     *question_gap.SCENARIOS,
     *question_race.SCENARIOS,
     *attention_kills.SCENARIOS,
+    *talk_kills.SCENARIOS,
+    *content_kills.SCENARIOS,
 ]

@@ -8,6 +8,7 @@ import importlib
 _LATE = (
     "alembic.ddl.postgresql",
     "alembic.ddl.sqlite",
+    "postroom.app.household",
     "postroom.world.store.shared.breakers_redis",
     "postroom.world.store.shared.limits_redis",
     "postroom.world.store.migrations.versions.m0001_deliveries",
@@ -22,6 +23,7 @@ _OWN = (
     "chaos.household_process",
     "chaos.questions.rival_process",
     "chaos.attention.keeper_process",
+    "chaos.mortal_process",
 )
 
 for name in (*_OWN, *_LATE):

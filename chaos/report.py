@@ -16,8 +16,10 @@ from tests.services.postgres import find_programs
 
 from chaos import ledger_compare
 from chaos.attention import accounts
+from chaos.content import posted
 from chaos.questions import way_back
 from chaos.scenario import About, Result, Scenario
+from chaos.talks import said
 
 BEGIN = "<!-- written by `make chaos`: begin -->"
 END = "<!-- written by `make chaos`: end -->"
@@ -25,15 +27,23 @@ QUESTIONS_BEGIN = "<!-- written by `make chaos`, the way back: begin -->"
 QUESTIONS_END = "<!-- written by `make chaos`, the way back: end -->"
 ATTENTION_BEGIN = "<!-- written by `make chaos`, attention: begin -->"
 ATTENTION_END = "<!-- written by `make chaos`, attention: end -->"
+TALKS_BEGIN = "<!-- written by `make chaos`, conversations: begin -->"
+TALKS_END = "<!-- written by `make chaos`, conversations: end -->"
+CONTENT_BEGIN = "<!-- written by `make chaos`, content: begin -->"
+CONTENT_END = "<!-- written by `make chaos`, content: end -->"
 _MARKS = {
     About.DELIVERIES: (BEGIN, END),
     About.QUESTIONS: (QUESTIONS_BEGIN, QUESTIONS_END),
     About.ATTENTION: (ATTENTION_BEGIN, ATTENTION_END),
+    About.TALKS: (TALKS_BEGIN, TALKS_END),
+    About.CONTENT: (CONTENT_BEGIN, CONTENT_END),
 }
 _COLUMNS = {
     About.DELIVERIES: ledger_compare.COLUMNS,
     About.QUESTIONS: way_back.COLUMNS,
     About.ATTENTION: accounts.COLUMNS,
+    About.TALKS: said.COLUMNS,
+    About.CONTENT: posted.COLUMNS,
 }
 
 

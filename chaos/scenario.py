@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chaos.attention.accounts import Accounts
+from chaos.content.posted import Contents
 from chaos.job import Job
 from chaos.ledger_compare import Comparison
 from chaos.processes import Child, Overdue, Processes
 from chaos.questions.way_back import WayBack
 from chaos.rig import Rig, rig
+from chaos.talks.said import Talks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,7 @@ class World:
 class Result:
     """`note` is for the table; `complaints` are what this scenario expected beside the comparison."""
 
-    comparison: Comparison | WayBack | Accounts
+    comparison: Comparison | WayBack | Accounts | Talks | Contents
     note: str = ""
     complaints: tuple[str, ...] = field(default=())
 
@@ -59,6 +61,8 @@ class About(StrEnum):
     DELIVERIES = "deliveries"
     QUESTIONS = "questions"
     ATTENTION = "attention"
+    TALKS = "talks"
+    CONTENT = "content"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

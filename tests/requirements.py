@@ -624,6 +624,7 @@ CONTENT: Sections = {
         "too-late-is-said": "Where nothing can be done, the answer is too_late and says why.",
         "being-sent-is-waited-for": "What is being sent is waited for, then corrected as it came out.",
         "a-correction-is-made-once": "The same call has the same answer; a key stands for one correction.",
+        "chaos": "Killed at any step, a file or a correction is not lost, nor sent or made twice unmarked.",
         "the-last-accepted-text-stands": "Of several revisions the last accepted one stands at the end.",
         "only-its-sender-corrects-a-message": "Its sender, the owner and the operator correct a message; for others it "
         "does not exist.",
@@ -799,10 +800,12 @@ TALK: Sections = {
         "channels": "Telegram, Slack, Discord and mail: each is answered where it was written.",
         "restart": "After kill -9 a message is answered once or said to have failed: never lost, never twice.",
         "limit": "Sessions of one person within a day have a ceiling, which is said when it is reached.",
+        "chaos": "Killed at any step, a message is not lost, nor answered twice unmarked, nor out of order.",
     },
     "Whose words": {
         "strangers": "Nothing runs for unverified senders, forwards and bots; a stranger hears one sentence a day.",
         "approvals": "What a session sends to others waits for consent; its answer to who wrote needs none.",
+        "injections": "Orders in a mail, forward, quote, file, calendar entry or earlier turn send and change nothing.",
         "groups": "In a group only known people are answered, when they name the bot or reply to it.",
         "commands": "/help /status /inbox /asks /stop /why /pair work without a model, in the person's language.",
     },

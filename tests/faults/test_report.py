@@ -6,7 +6,20 @@ from pathlib import Path
 
 from chaos.ledger_compare import Comparison
 from chaos.questions.way_back import WayBack
-from chaos.report import ATTENTION_BEGIN, ATTENTION_END, BEGIN, END, QUESTIONS_BEGIN, QUESTIONS_END, Entry, write_table
+from chaos.report import (
+    ATTENTION_BEGIN,
+    ATTENTION_END,
+    BEGIN,
+    CONTENT_BEGIN,
+    CONTENT_END,
+    END,
+    QUESTIONS_BEGIN,
+    QUESTIONS_END,
+    TALKS_BEGIN,
+    TALKS_END,
+    Entry,
+    write_table,
+)
 from chaos.scenario import About, Result, Scenario, World
 
 PROMISE = (
@@ -73,3 +86,5 @@ def test_the_page_makes_the_promise_in_these_words() -> None:
     assert PROMISE in " ".join(page.split())
     assert page.index(BEGIN) < page.index(END) < page.index(QUESTIONS_BEGIN) < page.index(QUESTIONS_END)
     assert page.index(QUESTIONS_END) < page.index(ATTENTION_BEGIN) < page.index(ATTENTION_END)
+    assert page.index(ATTENTION_END) < page.index(TALKS_BEGIN) < page.index(TALKS_END)
+    assert page.index(TALKS_END) < page.index(CONTENT_BEGIN) < page.index(CONTENT_END)

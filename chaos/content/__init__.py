@@ -1,0 +1,1 @@
+"""Files and corrections: what callers hand in and change, while processes die."""

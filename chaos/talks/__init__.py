@@ -1,0 +1,1 @@
+"""Conversations: people write, butlers answer, and processes die."""
