@@ -12,8 +12,10 @@ import pytest
 import pytest_asyncio
 
 from postroom.app.account_channel import hook_secret
+from postroom.domain.question_states import QuestionStatus
 from postroom.doors.channels.webhook_route import SECRET_HEADER
 from postroom.programs.sandbox.bot_name import sandbox_token
+from tests.app.asked_household import ask, labels, parts, phone, press
 from tests.app.talking import SECONDS, Talking, reply, script, talking
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -81,6 +83,19 @@ async def test_what_a_person_writes_is_brought_stored_and_answered(house: Talkin
         while [row["content"] for row in pushes(house) if row["handled_at"] is None]:
             await asyncio.sleep(0.02)
     assert {row["content"] for row in pushes(house)} == {"{}"}  # the words are gone with the handling
+
+
+@pytest.mark.requirement("talk:webhook")
+async def test_a_pressed_button_is_brought_and_answers_the_question(house: Talking) -> None:
+    view = await ask(house, question="Ship it by webhook?")
+    card = await phone(house, "Ship it by webhook?")
+
+    await press(house, card, labels(card)[0])
+
+    async with asyncio.timeout(SECONDS):
+        while (found := await parts(house).store.get(view.question.id)) is None or found.answer is None:
+            await asyncio.sleep(0.02)
+    assert found.status is QuestionStatus.ANSWERED
 
 
 @pytest.mark.requirement("talk:webhook-secret")
