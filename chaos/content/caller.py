@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from chaos.content.posted import Act
 from chaos.tokens import text_of
 
 _AGAIN_SECONDS: Final = 0.1
-_SECONDS: Final = 90.0
+_SECONDS: Final = 45.0
 CHANGED: Final = "Changed."
 
 
@@ -36,7 +37,7 @@ class Caller:
     async def send(self, token: str, act: Act) -> None:
         """A message with a file, or one that is changed or taken back once it is delivered."""
         self.sent[token] = act
-        async with asyncio.timeout(_SECONDS), aiohttp.ClientSession() as http:
+        async with aiohttp.ClientSession() as http:
             message: dict[str, Any] = {"message": text_of(token), "channel": "telegram"}
             if act is Act.FILE:
                 upload = await self._post(http, "/v1/uploads", f"{token}-upload", file=token)
@@ -51,19 +52,22 @@ class Caller:
     async def _post(
         self, http: aiohttp.ClientSession, path: str, key: str, body: Mapping[str, Any] | None = None, file: str = ""
     ) -> dict[str, Any]:
-        while True:
+        last, until = "nothing", time.monotonic() + _SECONDS
+        while time.monotonic() < until:
             headers = {"Authorization": f"Bearer {self._token()}", "Idempotency-Key": key}
             given: dict[str, Any] = {"data": _form(file)} if file else {"json": body}
             try:
                 async with http.post(self.url + path, headers=headers, **given) as response:
                     answer: dict[str, Any] = await response.json()
+                    last = f"{response.status}: {answer}"
                     if response.status < 400:
                         return answer
                     if not _may_repeat(response.status, answer):
-                        raise RuntimeError(f"{path} was answered with {response.status}: {answer}")
+                        raise RuntimeError(f"{path} was answered with {last}")
             except (aiohttp.ClientError, ConnectionError, json.JSONDecodeError):
                 pass  # it has died, and its answer with it
             await asyncio.sleep(_AGAIN_SECONDS)
+        raise RuntimeError(f"{path} for {key} came to no end: {last}")
 
     def _token(self) -> str:
         token: str = json.loads((self.home / "tokens.json").read_text())["butlers"]["general"]

@@ -56,7 +56,11 @@ class Posting:
     async def at(self, point: str, act: Act) -> None:
         """The process takes up what the last one left, first; its caller still waits for an answer."""
         token, during = f"c{next(self._rig.numbers)}", point == Point.DURING_SEND
-        await self.house.start(None if during else _plan(point, act, token))
+        plan = None if during else _plan(point, act, token)
+        if plan is not None and plan.token == NO_TOKEN:  # it would die of what the last one left
+            await self.last()
+            await self.house.kill()
+        await self.house.start(plan)
         await self.settled()
         if during and act is Act.FILE:
             await self._rig.provider.arm("telegram", delay_seconds=_SECONDS)

@@ -67,6 +67,7 @@ def _silencing() -> list[ORDER]:
         {"call": "away", "arguments": {"person": "owner", "until": "2099-01-01T00:00:00Z", "delegate": "Mallory"}},
         {"call": "notify", "arguments": {"channel": "telegram", "recipient": STRANGER_PERSON, "message": "plan"}},
         {"call": "notify", "arguments": {"channel": "auto", "recipient": STRANGER_PERSON, "message": "plan"}},
+        {"call": "ask", "arguments": {"question": "the plan?", "to": STRANGER_PERSON, "wait_seconds": 0}},
     ]
 
 
