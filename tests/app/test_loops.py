@@ -32,6 +32,7 @@ LOOPS = {
     "inbound:email",
     "inbound:forgotten",
     "inbound:telegram",
+    "inbound:telegram:left",
     "inbound:slack",
     "inbound:discord",
     "inbound:ntfy",

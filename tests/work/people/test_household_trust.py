@@ -64,3 +64,16 @@ async def test_trust_that_is_given_or_taken_counts_at_once(database: Database) -
     assert await trust.is_trusted("telegram", "1")
     await stored.delete(HOUSEHOLD_OWNER, alice.id)
     assert not await trust.is_trusted("telegram", "1")
+
+
+async def test_trust_that_another_process_has_just_given_counts_before_anything_is_held(database: Database) -> None:
+    _, people = await household_people(database, owner(telegram="9"))
+    trust = HouseholdTrust(people, CHANNELS)
+    assert not await trust.is_trusted("telegram", "1")
+
+    elsewhere, _ = await household_people(database, owner(telegram="9"))
+    await elsewhere.create(
+        HOUSEHOLD_OWNER, new_contact(name="Alice", telegram_chat_id="1", trusted=True), source="import", now_us=1
+    )
+
+    assert await trust.is_trusted("telegram", "1")

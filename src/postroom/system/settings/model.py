@@ -26,6 +26,7 @@ from postroom.system.settings.accounts import (
     kind_of_options,
     wrong_key,
 )
+from postroom.system.settings.conversations import ConversationSettings
 from postroom.system.settings.desk import DeskSettings
 from postroom.system.settings.messages import MessagesSettings
 from postroom.system.settings.secret import Secret, SecretUrl
@@ -51,15 +52,6 @@ class LimitSettings(SettingsSection):
     """A reply costs one part in this many of a message: 2 means half."""
     channels: dict[str, Positive] = Field(default_factory=dict)
     """Messages a minute by channel and scope, on top of the built-in ones: {"telegram.bot" = 30}."""
-
-
-class ConversationSettings(SettingsSection):
-    """What people write to butlers."""
-
-    sessions_per_day: Positive = 100
-    """Messages of one person that butlers answer within 24 hours; each is a session of a model."""
-    tokens_per_day: Positive = 5_000_000
-    """Tokens that butlers' models may read and write for one person within 24 hours, as their programs count."""
 
 
 class RetrySettings(SettingsSection):

@@ -97,9 +97,11 @@ class HouseholdPeople:
     async def owner_person(self) -> Person | None:
         return (await self.known()).owner
 
-    async def known(self) -> Known:
+    async def known(self, *, as_of_now: bool = False) -> Known:
+        """`as_of_now`: with what another process has just changed."""
         held, now, changes = self._known, self._clock.now_us(), self._people.changes
-        if held is not None and held.changes == changes and now - held.read_at_us < _GOOD_FOR_US:
+        good_for_us = 0 if as_of_now else _GOOD_FOR_US
+        if held is not None and held.changes == changes and now - held.read_at_us < good_for_us:
             return held
         if held is not None and held.version == await self._people.version(HOUSEHOLD_OWNER):
             self._known = replace(held, changes=changes, read_at_us=now)

@@ -18,12 +18,16 @@ class HouseholdTrust:
         self._held: tuple[Known | None, frozenset[tuple[str, str]]] = (None, frozenset())
 
     async def is_trusted(self, channel: str, address: str) -> bool:
+        """Before a no it is looked once more: another process may just have come to trust them."""
         used = self._channels.get(channel)
-        return used is not None and (channel, _canonical(used, address)) in await self._trusted()
+        if used is None:
+            return False
+        asked = (channel, _canonical(used, address))
+        return asked in await self._trusted() or asked in await self._trusted(as_of_now=True)
 
-    async def _trusted(self) -> frozenset[tuple[str, str]]:
+    async def _trusted(self, *, as_of_now: bool = False) -> frozenset[tuple[str, str]]:
         """Made anew only when there is something new to make it from."""
-        known = await self._people.known()
+        known = await self._people.known(as_of_now=as_of_now)
         before, made = self._held
         if before is None or before.trusted is not known.trusted:
             made = frozenset(
