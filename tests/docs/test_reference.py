@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,13 +16,14 @@ from postroom.system.roster.config import ButlerConfig
 from postroom.system.settings import Settings
 from postroom.world.channels.kinds import KINDS
 from tests.architecture.tree import ROOT
+from tests.services import warm_process
 
-SCRIPT = ROOT / "scripts" / "generate-reference.py"
+SCRIPT = "scripts.generate-reference"
 
 
 def checked(*options: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, SCRIPT, "--check", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return warm_process.run(environment, "--check", *map(str, options), seconds=100, module=SCRIPT)
 
 
 @pytest.fixture(scope="module")

@@ -67,10 +67,12 @@ class WarmProcess:
         return self.returncode
 
 
-def run(environment: Mapping[str, str], *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+def run(
+    environment: Mapping[str, str], *words: str, seconds: float = 60, module: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """A command to its end, as `subprocess.run` with captured output."""
     with tempfile.TemporaryFile("w+") as errors:
-        process = WarmProcess(environment, *words, errors=errors.fileno())
+        process = WarmProcess(environment, *words, errors=errors.fileno(), module=module)
         stop = threading.Timer(seconds, process.kill)
         stop.start()
         with process.stdout:
