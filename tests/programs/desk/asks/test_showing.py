@@ -197,6 +197,7 @@ def test_a_call_of_notify_takes_the_screen_and_the_question_comes_back(
     ask = house.ask("Which name?")
     screen.window(TITLE)
     screen.type("Will")
+    until(lambda: any("Will" in one.read_text() for one in desk.home.rglob("*.json")), "the words to be kept")
     call = desk.call("First this?", title="Call")
     screen.window("Call")
     assert house.open(ask)
