@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.programs.desk import requirements_popup
 from tests.requirements_connect import CONNECT
+from tests.requirements_side import SIDE
 
 ENFORCE_COMPLETE = True  # True: a full run fails while an id has no test
 
@@ -827,6 +828,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_listed("chan", "decisions, Channels", CHANNELS),
     *_listed("content", "decisions, Content", CONTENT),
     *_listed("connect", "decisions, Connect", CONNECT),
+    *_listed("side", "the person's side", SIDE),
     *_listed("attention", "decisions, Attention", ATTENTION),
     *_listed("drivers", "decisions, Connect: drivers", DRIVERS),
     *_listed("talk", "decisions, Conversations", TALK),

@@ -23,6 +23,7 @@ PREFIXES = {
     "decisions, Channels": "chan",
     "decisions, Content": "content",
     "decisions, Connect": "connect",
+    "the person's side": "side",
     "decisions, Attention": "attention",
     "decisions, Connect: drivers": "drivers",
     "decisions, Conversations": "talk",
