@@ -14,6 +14,7 @@ from benchmarks.raw import raw_per_second
 from postroom.domain.ids import IdMint
 from postroom.domain.notify import parse_notify
 from postroom.doors.messenger.deliver_envelope import deliver_envelope
+from postroom.work.delivery.together import together
 
 WARM_UP = 100  # connections are opened and statements prepared once, not once a run
 
@@ -49,6 +50,33 @@ async def throughput(url: str, *, count: int, submitters: int) -> Throughput:
         await asyncio.gather(*(one() for _ in range(WARM_UP)))
         began, cpu = time.perf_counter(), cpu_seconds()
         await asyncio.gather(*(submit() for _ in range(submitters)))
+        took = time.perf_counter() - began
+        return Throughput(count / took, (cpu_seconds() - cpu) / count * 1e6)
+
+
+async def batched(url: str, *, count: int, at_once: int, batch: int) -> Throughput:
+    """The same, so many in each call: a call waits for the outcomes of all that it handed in."""
+    mint = IdMint()
+
+    def new_id() -> str:
+        return mint.mint(time.time_ns() // 1000)
+
+    async with running(url, NoChannel(), slots=at_once * batch) as plane:
+        left = count // batch
+
+        async def one() -> dict[str, object]:
+            return await deliver_envelope(plane, envelope(next(_numbers)), request_id=new_id(), wait_seconds=60)
+
+        async def submit() -> None:
+            nonlocal left
+            while left > 0:
+                left -= 1
+                answers = await together([one] * batch, new_id)
+                assert all(answer["status"] == "ok" for answer in answers), answers
+
+        await asyncio.gather(*(one() for _ in range(WARM_UP)))
+        began, cpu = time.perf_counter(), cpu_seconds()
+        await asyncio.gather(*(submit() for _ in range(at_once)))
         took = time.perf_counter() - began
         return Throughput(count / took, (cpu_seconds() - cpu) / count * 1e6)
 

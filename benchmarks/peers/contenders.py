@@ -35,9 +35,8 @@ CONTENDERS = (
         package="",
         jobs=10_000,
         ours=True,
-        measures=("callers", "latency"),
         how="the whole plane: validation, limits, breaker, key, lease, mark before sending, attempt, receipt; every "
-        "caller waits for its own outcome, not only for its acceptance",
+        "caller waits for its outcomes, not only for their acceptance; 100 at a time as `notify_many` hands them in",
     ),
     Contender(
         name="PgQueuer",

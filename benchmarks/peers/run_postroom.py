@@ -1,4 +1,4 @@
-"""Postroom's own plane, every check on: 200 callers, each handing in one envelope and waiting for its own outcome."""
+"""Postroom's own plane, every check on: each caller waits for the outcomes of what it handed in, one or a hundred."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import uvloop
 
 from benchmarks import delivery
-from benchmarks.peers.child import CALLERS, PER_SECOND, asked_for
+from benchmarks.peers.child import BATCHES, CALLERS, PER_SECOND, asked_for
 from postroom.system.garbage import collect_less_often
 from postroom.system.telemetry import log, trace
 
@@ -15,6 +15,10 @@ from postroom.system.telemetry import log, trace
 async def measured(what: str, url: str, count: int, seconds: int) -> dict[str, object]:
     if what == "callers":
         made = await delivery.throughput(url, count=count, submitters=CALLERS[0])
+        return {"per_second": made.per_second, "cpu_us": made.cpu_us}
+    if what == "batches":
+        at_once, batch = BATCHES
+        made = await delivery.batched(url, count=count, at_once=at_once, batch=batch)
         return {"per_second": made.per_second, "cpu_us": made.cpu_us}
     taken = await delivery.latency(url, per_second=PER_SECOND, seconds=seconds)
     return {"milliseconds": taken["accept→provider"]}

@@ -25,6 +25,7 @@ from postroom.doors.guard.http import Guard, Verifier
 from postroom.doors.guard.json_door import answer_in_one_shape
 from postroom.doors.ma2h.discovery import WELL_KNOWN
 from postroom.doors.ma2h.routes import MESSAGES
+from postroom.doors.scripts.batch_routes import BATCH
 from postroom.doors.scripts.upload_body import MOST_UPLOAD_BYTES
 from postroom.doors.scripts.upload_routes import UPLOADS
 from postroom.system.mcp_sessions import McpSessions, SessionBounds
@@ -36,7 +37,7 @@ from postroom.work.questions.links import PATH as ASK_LINK
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS, WELL_KNOWN)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
 OWN_KEY: Final = frozenset(
-    {"/v1/asks", "/v1/intents", MESSAGES, "/v1/notify", UPLOADS}
+    {"/v1/asks", "/v1/intents", MESSAGES, "/v1/notify", BATCH, UPLOADS}
 )  # the key becomes the key of what is made
 _PAIR: Final = re.compile(r"/v1/people/[^/]+/pair")  # likewise: its answer, a code, is never kept
 _CORRECTION: Final = re.compile(r"/v1/deliveries/[^/]+/(revise|recall)")  # likewise

@@ -189,9 +189,10 @@ class Ledger(Protocol):
 
     async def get(self, delivery_id: DeliveryId) -> Snapshot | None: ...
 
-    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
         """
         Leased to the caller when asked for and nothing to the same address is ahead of it.
+        Rows of one group that come together are one commit.
 
         A lease to send at once is the mark as well, so its claim says `sending`; a row found
         again after its answer was lost is never claimed that way, for who knows how old it is.

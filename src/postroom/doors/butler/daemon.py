@@ -84,9 +84,11 @@ class Butler:
     def name(self) -> str:
         return self.config.name
 
+    def new_id(self) -> str:
+        return self.mint(self.clock.now_us())
+
     async def notify(self, arguments: NotifyArguments) -> dict[str, Any]:
-        request_id = self.mint(self.clock.now_us())
-        return await self.notifier.notify(arguments, origin_butler=self.name, request_id=request_id)
+        return await self.notifier.notify(arguments, origin_butler=self.name, request_id=self.new_id())
 
     async def notify_status(self, delivery_id: object, notice_id: object = None) -> dict[str, Any]:
         return await notify_status(delivery_id, notice_id, switchboard=self.notifier.switchboard)

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from postroom.domain.attention_wish import WISH_SCHEMAS
 from postroom.domain.errors import FieldError, ValidationError
-from postroom.domain.fields import printable
-from postroom.domain.nearest import did_you_mean
+from postroom.doors.butler.known_fields import known_fields
 from postroom.system.settings.shipped import SPOKEN
 
 _TEXT: Final = {"type": "string"}
@@ -43,7 +42,6 @@ PROPERTIES: Final[dict[str, dict[str, Any]]] = {
     "format": {"type": "string", "enum": ["plain", "markdown"], "description": "Of the message; plain by default."},
     **WISH_SCHEMAS,
 }
-_MOST_UNKNOWN: Final = 20
 
 
 def read_request(body: bytes, key: str | None) -> dict[str, Any]:
@@ -54,19 +52,7 @@ def read_request(body: bytes, key: str | None) -> dict[str, Any]:
         raise ValidationError("The body is not JSON.") from None
     if not isinstance(asked, dict):
         raise ValidationError('The body must be an object such as {"message": "Hello"}.')
-    _refuse_unknown(asked)
-    return {name: value for name, value in asked.items() if value is not None} | _key(asked, key)
-
-
-def _refuse_unknown(asked: Mapping[str, Any]) -> None:
-    unknown = [name for name in asked if name not in PROPERTIES][:_MOST_UNKNOWN]
-    if unknown:
-        raise ValidationError.of(
-            [
-                FieldError(printable(name), f"unknown field{did_you_mean(name, PROPERTIES)}", "unknown_field")
-                for name in unknown
-            ]
-        )
+    return known_fields(asked, PROPERTIES) | _key(asked, key)
 
 
 def _key(asked: Mapping[str, Any], header: str | None) -> dict[str, str]:

@@ -29,12 +29,15 @@ class Sending:
 
     async def notify(self, caller: Principal, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Through the same switchboard; the sender is the token's, whatever was asked."""
-        request_id = self.mint.mint(self.clock.now_us())
+        request_id = self.new_id()
         try:
             arguments = await self._arguments(caller, dict(asked))
         except PostroomError as error:
             return notify_error(error, request_id=request_id)
         return await self.notifier.notify(arguments, origin_butler=sender_of(caller) or "", request_id=request_id)
+
+    def new_id(self) -> str:
+        return self.mint.mint(self.clock.now_us())
 
     async def _arguments(self, caller: Principal, asked: dict[str, Any]) -> NotifyArguments:
         recipient = recipient_of(caller, asked.pop("to", None))

@@ -11,6 +11,7 @@ from postroom.domain.ports import Clock, Ledger
 from postroom.domain.time import SECOND_US
 from postroom.work.delivery.dispatcher import Dispatcher
 from postroom.work.delivery.pipeline import Pipeline
+from postroom.work.delivery.together import Seat
 
 _MARK_GOOD_FOR_US = 5 * SECOND_US  # what is left of a lease that was asked for earlier may not outlast the call
 
@@ -22,20 +23,20 @@ class FirstWrite:
     pipeline: Pipeline
     clock: Clock
 
-    async def write(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+    async def write(self, new: NewDelivery, seat: Seat | None = None) -> tuple[Inserted, Permit | None]:
         """With a permit the row carries the mark, and the call is the caller's to make."""
         if not self.dispatcher.reserve(new.channel):
-            return await self._insert(new, None), None
+            return await self._insert(new, None, seat), None
         try:
-            return await self._write_ours(new)
+            return await self._write_ours(new, seat)
         finally:
             self.dispatcher.unreserve(new.channel)
 
-    async def _write_ours(self, new: NewDelivery) -> tuple[Inserted, Permit | None]:
+    async def _write_ours(self, new: NewDelivery, seat: Seat | None) -> tuple[Inserted, Permit | None]:
         permit = await self.pipeline.go_ahead(new.channel, new.address)
         marked, asked_at_us = False, self.clock.now_us()
         try:
-            inserted = await self._insert(new, self.dispatcher.lease(new, sending=permit is not None))
+            inserted = await self._insert(new, self.dispatcher.lease(new, sending=permit is not None), seat)
             if self.clock.now_us() - asked_at_us > _MARK_GOOD_FOR_US:
                 inserted = _unmarked(inserted)
             marked = inserted.claim is not None and inserted.claim.sending
@@ -48,9 +49,11 @@ class FirstWrite:
                 await self.pipeline.unused(permit)
         return inserted, permit if marked else None
 
-    async def _insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
+    async def _insert(self, new: NewDelivery, lease: Lease | None, seat: Seat | None) -> Inserted:
+        if seat is not None:
+            await seat.come()
         try:
-            return await self.ledger.insert(new, lease)
+            return await self.ledger.insert(new, lease, group=seat and seat.gathering)
         except StoreUnavailable:  # it may be stored and only the answer lost; the same row cannot be stored twice
             return await self.ledger.insert(new, lease)
 

@@ -246,8 +246,8 @@ class PostgresLedger:
         row = await self._database.hot(lambda connection: connection.fetchrow(_BY_ID, delivery_id))
         return snapshot_of(row) if row else None
 
-    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
-        return await self._inserts.submit((new, lease))
+    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
+        return await self._inserts.submit((new, lease), group=group)
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._refusals.submit(refusal)

@@ -167,8 +167,8 @@ class SqliteLedger:
 
         return await self._database.read(work)
 
-    async def insert(self, new: NewDelivery, lease: Lease | None) -> Inserted:
-        return await self._inserts.submit((new, lease))
+    async def insert(self, new: NewDelivery, lease: Lease | None, *, group: object = None) -> Inserted:
+        return await self._inserts.submit((new, lease), group=group)
 
     async def refuse(self, refusal: Refusal) -> None:
         await self._write(lambda driver: driver.execute(_REFUSE, refusal_values(refusal)))
