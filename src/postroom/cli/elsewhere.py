@@ -25,11 +25,18 @@ _PIECE_BYTES = 256 * 1024
 
 
 class ElsewhereError(UserError):
-    """What the household there, or the way to it, had to say."""
+    """What the household there, or the way to it, had to say; `code` is its own."""
+
+    def __init__(self, said: str, code: str = "refused") -> None:
+        super().__init__(said)
+        self.code = code
 
 
 class NotReached(ElsewhereError):
     """There was no answer at all: it may be starting, or gone."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said, "not_running")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +99,9 @@ class Elsewhere:
         if 200 <= status < 300:
             return answer
         error = answer.get("error")
-        told = error.get("message") if isinstance(error, dict) else error
-        raise ElsewhereError(f"{self.url} answered {status}: {told or 'without a reason'}.")
+        told, code = (error.get("message"), error.get("code")) if isinstance(error, dict) else (error, None)
+        said = f"{self.url} answered {status}: {told or 'without a reason'}."
+        raise ElsewhereError(said, code if isinstance(code, str) else "refused")
 
     def _call(
         self,

@@ -121,7 +121,8 @@ def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, b
 def _here(
     settings: SettingsGlance, overrides: Mapping[str, str | None], butler: str, asked: dict[str, Any], patience: float
 ) -> dict[str, Any]:
-    from postroom.cli.household_peer import NotRunning, call, call_at
+    from postroom.cli.household_peer import call, call_at
+    from postroom.cli.not_running import NotRunning
 
     asked["channel"] = channel = asked["channel"] or DEFAULT_CHANNEL
     if (url := settings.url_of(butler)) is not None and channel in (*settings.channels, AUTO):
