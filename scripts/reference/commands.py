@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scripts.reference.json_shapes import SHAPES, WITHOUT
 from scripts.reference.markdown import code, page, table
 from typer.main import get_command
 
@@ -41,7 +42,14 @@ def _command(command: Any, path: str) -> str:
     rows = [(code((one.metavar or one.name).strip("{}").upper()), "required", one.help or "") for one in arguments]
     rows += [(_flags(one), _default(one), one.help or "") for one in options]
     shown = table(("option", "default", "meaning"), rows) if rows else "No options."
-    return f"## {code(usage)}\n\n{_sentence(command.help or '')}\n\n{shown}"
+    return f"## {code(usage)}\n\n{_sentence(command.help or '')}\n\n{shown}\n\n{_in_json(path)}"
+
+
+def _in_json(path: str) -> str:
+    name = path.removeprefix("postroom ")
+    if name in WITHOUT:
+        return f"No `--json`: {WITHOUT[name]}."
+    return f"`--json` prints {SHAPES[name].words}."
 
 
 def _sentence(text: str) -> str:

@@ -128,7 +128,7 @@ SEEN = [
             "version": "1",
             "sandbox": False,
             "started_at": "2026-01-05T09:00:00Z",
-            "waiting": {name: 2 for name in NOTHING},
+            "waiting": dict.fromkeys(NOTHING, 2),
             "channels_failing": [{"name": "telegram", "reason": "the token is refused"}],
         },
     ),

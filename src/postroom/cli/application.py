@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from postroom.cli.on_demand import Group
 from postroom.cli.failure import failure
+from postroom.cli.on_demand import Group
 from postroom.cli.output import Home, Json, say
 from postroom.domain.errors import PostroomError, UserError
 

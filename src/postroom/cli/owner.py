@@ -87,7 +87,9 @@ async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
 def _chosen(found: list[Sender], yes: bool) -> Sender | None:
     if yes and len(found) > 1:
         raise SettingsError(f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}.")
-    return next((one for one in found if yes or typer.confirm(f"{one} wrote to the bot. Is that the owner?")), None)
+    return next(
+        (one for one in found if yes or typer.confirm(f"{one} wrote to the bot. Is that the owner?", err=True)), None
+    )
 
 
 def _remember(settings: Settings, chat_id: str) -> Path | None:

@@ -173,7 +173,7 @@ def import_file(
     json: Json = False,
 ) -> None:
     """Add the people of a vCard or CSV file; doing it twice changes nothing."""
-    say_imported(_book(home, database).bring(file), json)
+    say_imported(_book(home, database).bring(file, quiet=json), json)
 
 
 def say_imported(done: Document, as_json: bool) -> None:
