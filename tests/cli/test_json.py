@@ -135,4 +135,3 @@ def test_a_word_after_two_dashes_is_not_ours(home: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 1 and done.stderr.startswith("postroom: ")
-

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typer._click import Command, Context
     from typer._click.core import Parameter
     from typer._click.formatting import HelpFormatter
+
+_COMPLETING: Final = "_POSTROOM_COMPLETE"  # set by the shell's script when a person presses Tab
 
 
 class Single(TyperCommand):
@@ -62,7 +65,12 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.imported() if isinstance(command, Listed) else command, rest
+        found = command.imported() if isinstance(command, Listed) else command
+        if found is not None and _COMPLETING in os.environ:
+            from postroom.cli.completion import teach
+
+            teach(f"{ctx.command_path} {name}".partition(" ")[2], found)
+        return name, found, rest
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         rows = [(name, " ".join((command.help or "").split())) for name, command in self.commands.items()]
