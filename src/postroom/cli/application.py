@@ -103,8 +103,19 @@ _LISTED = {
 }
 
 
+_SECTIONS = {
+    "Start": ("up", "init", "login", "connect", "service", "doctor"),
+    "Tell and ask": ("notify", "revise", "recall", "ask", "wait", "answer"),
+    "See and decide": ("asks", "approvals", "attention", "trace", "why", "channels"),
+    "People": ("owner", "people", "contacts", "pair"),
+    "Connect": ("token", "connectors", "login-mail", "desk", "headless", "hook", "bridge"),
+    "Run": ("config", "migrate", "prune", "worker"),
+}
+
+
 class Commands(Group):
     listed = _LISTED
+    sections = _SECTIONS
 
 
 app = typer.Typer(

@@ -55,6 +55,7 @@ class Group(TyperGroup):
     """Says the whole line of each command, and imports a listed one when it is chosen."""
 
     listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    sections: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # titles, and the names below each
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -66,13 +67,19 @@ class Group(TyperGroup):
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         found = command.imported() if isinstance(command, Listed) else command
+        path = f"{ctx.command_path} {name}".partition("postroom ")[2]
         if found is not None and _COMPLETING in os.environ:
             from postroom.cli.completion import teach
 
-            teach(f"{ctx.command_path} {name}".partition(" ")[2], found)
+            teach(path, found)
+        elif found is not None and "--help" in rest:
+            from postroom.cli.examples import epilog_of
+
+            found.epilog = epilog_of(path)
         return name, found, rest
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        rows = [(name, " ".join((command.help or "").split())) for name, command in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        for title, names in (self.sections or {"Commands": tuple(self.commands)}).items():
+            rows = [(name, " ".join((self.commands[name].help or "").split())) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(rows)
