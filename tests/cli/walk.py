@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from typer.main import get_command
@@ -10,6 +11,7 @@ from typer.main import get_command
 from postroom.cli.application import app
 
 
+@cache
 def commands() -> dict[str, Any]:
     return dict(_below(get_command(app), ()))
 

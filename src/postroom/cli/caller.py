@@ -14,10 +14,14 @@ from postroom.system.settings import SettingsError
 
 Person = Annotated[str | None, typer.Option("--person", help="A person, by id; decides and answers.")]
 Program = Annotated[str | None, typer.Option("--program", help="A program that serves one person, by name.")]
-User = Annotated[str | None, typer.Option("--user", help="A person, by id, for the inbox alone.")]
+User = Annotated[
+    str | None, typer.Option("--user", help="A token of an earlier kind: a person, by id, for the inbox alone.")
+]
 Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
 Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
-Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
+Operator = Annotated[
+    bool, typer.Option("--operator", help="The owner, for commands and programs on the household's own machine.")
+]
 
 
 def caller(

@@ -71,7 +71,7 @@ def _correct(
 
 
 def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> dict[str, Any]:
-    """As the operator of this household, or as the caller whose token POSTROOM_TOKEN is."""
+    """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
     settings, _ = from_process({"home": home})
     patience = given.get("wait_seconds", settings.delivery.notify_wait_seconds) + _MARGIN_SECONDS
     if (there := elsewhere(settings, home)) is not None:
