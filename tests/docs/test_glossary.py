@@ -36,37 +36,13 @@ TWINS = {
 FINE = (
     *("your user", "a user of its own", "a user without rights", "same user", "household's user", "only its user"),
     *("other users of the machine", "show its user a form", "thousands of users", "user profile", "User Settings"),
-    *(
-        "Bot User",
-        "A user's token",
-        "names its user",
-        "a user",
-        "USER",
-        "chown it to user ",
-        "check user, password",
-        "must be a chat id",
-        "--user",
-    ),
+    *("Bot User", "A user's token", "names its user", "a user", "USER", "--user", "chown it to user "),
+    *("check user, password", "must be a chat id"),
 )
 # Verbs, and names of things outside: what no glossary has to explain.
 VERBS = {
-    *[
-        "up",
-        "init",
-        "login",
-        "notify",
-        "revise",
-        "recall",
-        "ask",
-        "wait",
-        "asks",
-        "doctor",
-        "config",
-        "migrate",
-        "prune",
-        "pair",
-        "connect",
-    ]
+    *("up", "init", "login", "notify", "revise", "recall", "ask", "wait", "asks", "doctor", "config", "migrate"),
+    *("prune", "pair", "connect"),
 }
 LEFT = {
     "docs/how-to/console.md",  # speaks of the console in the console's own words
@@ -173,6 +149,6 @@ def sentences(file: Path) -> Iterator[str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in silent:
-            if len(node.value.split()) > 2:
-                yield node.value
+        said = node.value if isinstance(node, ast.Constant) and id(node) not in silent else None
+        if isinstance(said, str) and len(said.split()) > 2:
+            yield said

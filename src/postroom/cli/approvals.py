@@ -117,7 +117,7 @@ def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, An
     try:
         answer = call(settings, "messenger", tool, arguments)
     except InternalError:  # a messenger without approvals has no such tool
-        raise SettingsError("The messenger cannot do this; are approvals on ([approvals] enabled = true)?") from None
+        raise SettingsError("The messenger cannot do this; are approvals on? Set [approvals] enabled = true.") from None
     if answer["status"] == "error":
         raise SettingsError(f"{answer['error']['message']}.")
     return answer

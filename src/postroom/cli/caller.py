@@ -63,7 +63,8 @@ def known(held: Iterable[Held], principal: Principal) -> Principal:
     callers = list(dict.fromkeys(one.principal for one in held))
     found = next((one for one in callers if (one.role, one.name) == (principal.role, principal.name)), None)
     if found is None:
-        raise SettingsError(f"{principal} has no token{did_you_mean(str(principal), [str(one) for one in callers])}")
+        near = did_you_mean(str(principal), [str(one) for one in callers])
+        raise SettingsError(f"{principal} has no token{near} `postroom token list` shows who has one.")
     return found
 
 
@@ -76,7 +77,9 @@ def _program(chosen: list[Principal], serves: str) -> Principal:
 def _name(role: Role, text: str) -> str:
     name = text.strip()
     if not name:
-        raise SettingsError(f"The {role}'s name is empty.")
+        raise SettingsError(f"The {role}'s name is empty: give one.")
     if role in (Role.PERSON, Role.USER) and name == OPERATOR.name:
-        raise SettingsError(f"'{name}' is no person's id; the person this household belongs to is '{OWNER}'.")
+        raise SettingsError(
+            f"'{name}' is no person's id; the person this household belongs to is '{OWNER}': write that."
+        )
     return name

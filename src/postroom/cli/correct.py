@@ -82,4 +82,6 @@ def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, h
     try:
         return call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience)
     except InternalError as error:
-        raise SettingsError(f"The messenger cannot do this: {error.message}.") from None
+        raise SettingsError(
+            f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
+        ) from None

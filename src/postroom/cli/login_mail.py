@@ -62,7 +62,9 @@ def _mailbox(settings: Settings, account: str) -> Mailbox:
     known: dict[str, Mailbox] = {name: one for name, one in settings.channels.items() if isinstance(one, EmailAccount)}
     known.setdefault("email", settings.email)
     if account not in known:
-        raise UserError(f"ACCOUNT: there is no mailbox called '{account}'{did_you_mean(account, known)}")
+        raise UserError(
+            f"ACCOUNT: there is no mailbox called '{account}'{did_you_mean(account, known)} See `postroom config`."
+        )
     if not known[account].address:
         raise UserError("address: the account has none; set BUTLER_EMAIL_ADDRESS, or address in its section.")
     return known[account]

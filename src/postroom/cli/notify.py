@@ -81,7 +81,9 @@ def notify(
     patience = (wait_seconds if wait_seconds is not None else settings.notify_wait_seconds) + 20
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
-            raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
+            raise SettingsError(
+                "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
+            )
         answer = there.notify({"to": recipient, **asked, **_uploaded(there, attach, quiet=json)}, patience)
     else:
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}

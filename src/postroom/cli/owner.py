@@ -81,12 +81,16 @@ async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
                 return chosen
     finally:
         await bot.close()
-    raise SettingsError(f"No owner wrote to the bot within {wait_seconds:.0f} s.")
+    raise SettingsError(
+        f"No owner wrote to the bot within {wait_seconds:.0f} s; write to it and try again, with a longer --wait."
+    )
 
 
 def _chosen(found: list[Sender], yes: bool) -> Sender | None:
     if yes and len(found) > 1:
-        raise SettingsError(f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}.")
+        raise SettingsError(
+            f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}. Leave it out."
+        )
     return next(
         (one for one in found if yes or typer.confirm(f"{one} wrote to the bot. Is that the owner?", err=True)), None
     )

@@ -75,7 +75,9 @@ def _program() -> Path:
     beside = Path(sys.executable).with_name("postroom")
     found = str(beside) if beside.exists() else shutil.which("postroom")
     if found is None:
-        raise UserError("The command postroom is not installed where it could be started from.")
+        raise UserError(
+            "The command postroom is not installed where a service could start it: install it with pipx or uv."
+        )
     return Path(found)
 
 
