@@ -13,7 +13,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.notice_states import CELLS
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
-from postroom.domain.standing import FailingChannel, Standing, Waiting
+from postroom.domain.standing import FailingChannel, StandingNow, WhatWaits
 from postroom.system.settings import Settings
 from postroom.system.settings.version import package_version
 from postroom.work.inbox.owner import inbox_of
@@ -35,8 +35,8 @@ class HouseholdStanding:
     mint: IdMint
     started_at_us: int
 
-    async def seen_by(self, who: Principal) -> Standing:
-        return Standing(
+    async def seen_by(self, who: Principal) -> StandingNow:
+        return StandingNow(
             version=package_version(),
             sandbox=self.settings.in_sandbox,
             started_at_us=self.started_at_us,
@@ -44,9 +44,9 @@ class HouseholdStanding:
             failing=[failing for one in await self.accounts.listed() if (failing := failing_channel(one))],
         )
 
-    async def _waiting(self, who: Principal) -> Waiting:
+    async def _waiting(self, who: Principal) -> WhatWaits:
         decides = self.settings.approvals_on and self.may_decide(who)
-        return Waiting(
+        return WhatWaits(
             questions=await _counted(partial(self._questions, who)),
             approvals=await _counted(self._approvals) if decides else None,
             unread=await _counted(partial(self._unread, who)),

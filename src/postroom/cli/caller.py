@@ -64,7 +64,9 @@ def known(held: Iterable[Held], principal: Principal) -> Principal:
     found = next((one for one in callers if (one.role, one.name) == (principal.role, principal.name)), None)
     if found is None:
         near = did_you_mean(str(principal), [str(one) for one in callers])
-        raise SettingsError(f"{principal} has no token{near} `postroom token list` shows who has one.")
+        raise SettingsError(
+            f"{principal} has no token{near if near != '.' else '; `postroom token list` shows who has one.'}"
+        )
     return found
 
 

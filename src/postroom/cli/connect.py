@@ -60,14 +60,16 @@ def connect(
     )
     targets = _targets(chosen, scope, starts, skill=skill or remove)
     keeping = Keeping(home=home_of(os.environ, home), client=chosen.name, scope=scope)
-    work = Work(client=chosen, keeping=keeping, targets=targets, home=home, dry_run=dry_run, yes=yes, as_json=json)
+    work = ClientWork(
+        client=chosen, keeping=keeping, targets=targets, home=home, dry_run=dry_run, yes=yes, as_json=json
+    )
     document = _remove(work) if remove else _connect(work, serves)
     if json:
         say_json({"client": chosen.name, "scope": str(scope), **document})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class ClientWork:
     """What is to be done about one client; with `as_json` people are spoken to beside the answer."""
 
     client: Client
@@ -93,7 +95,7 @@ class Work:
         return False
 
 
-def _connect(work: Work, serves: str) -> Document:
+def _connect(work: ClientWork, serves: str) -> Document:
     client = work.client
     changes = [connected(target, read_text(target.path)) for target in work.targets]
     any_change = work.show(changes, f"{client.title} is connected already; nothing to change.")
@@ -112,7 +114,7 @@ def _connect(work: Work, serves: str) -> Document:
     return _document(changes, written=True, connected=True, problem=wrong)
 
 
-def _remove(work: Work) -> Document:
+def _remove(work: ClientWork) -> Document:
     client, keeping = work.client, work.keeping
     changes = [keeping.removal(target) for target in work.targets]
     any_change = work.show(changes, f"{client.title} is not connected; nothing to remove.")

@@ -11,14 +11,14 @@ from typing import Final, Protocol
 EVERY_SECONDS: Final = 5.0
 
 
-class Shown(Protocol):
+class ShowDone(Protocol):
     """Call it with how much is done, and of how much; None of what is not known."""
 
     def __call__(self, done: int, total: int | None, /) -> None: ...
 
 
 @contextmanager
-def bar(title: str, *, quiet: bool = False) -> Iterator[Shown]:
+def bar(title: str, *, quiet: bool = False) -> Iterator[ShowDone]:
     """`quiet` is for `--json`. Work of which nothing is said shows that it goes on."""
     if quiet:
         yield _nothing
@@ -31,7 +31,7 @@ def bar(title: str, *, quiet: bool = False) -> Iterator[Shown]:
 
 
 @contextmanager
-def lines(title: str, write: Callable[[str], None], every_seconds: float = EVERY_SECONDS) -> Iterator[Shown]:
+def lines(title: str, write: Callable[[str], None], every_seconds: float = EVERY_SECONDS) -> Iterator[ShowDone]:
     """Nothing is written of what is over before the first line is due."""
     now: list[tuple[int, int | None]] = [(0, None)]
     over = Event()
@@ -55,7 +55,7 @@ def lines(title: str, write: Callable[[str], None], every_seconds: float = EVERY
 
 
 @contextmanager
-def _on_terminal(title: str) -> Iterator[Shown]:
+def _on_terminal(title: str) -> Iterator[ShowDone]:
     from rich.console import Console
     from rich.progress import Progress
 

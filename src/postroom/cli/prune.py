@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
-from postroom.cli.progress import Shown, bar
+from postroom.cli.progress import ShowDone, bar
 from postroom.domain.retention import DAY_US, read_span, retention
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.settings.load import from_process
@@ -82,7 +82,7 @@ async def _prune(
 class _Gone:
     """How many rows of all kinds have gone."""
 
-    def __init__(self, show: Shown) -> None:
+    def __init__(self, show: ShowDone) -> None:
         self._show, self._done, self._total = show, 0, 0
 
     def of(self, total: int) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WhatWaits:
     """None is what this person may not see, what is switched off, or what could not be counted: never nothing."""
 
     questions: int | None
@@ -24,9 +24,9 @@ class FailingChannel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StandingNow:
     version: str
     sandbox: bool
     started_at_us: int
-    waiting: Waiting
+    waiting: WhatWaits
     failing: Sequence[FailingChannel]

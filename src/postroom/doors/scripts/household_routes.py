@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
 from postroom.domain.principal import Principal
-from postroom.domain.standing import Standing
+from postroom.domain.standing import StandingNow
 from postroom.domain.time import to_text
 from postroom.doors.guard.depends import allowing
 from postroom.doors.guard.json_door import JsonRoute, failures
@@ -38,7 +38,7 @@ class HouseholdAnswer(BaseModel):
     channels_failing: list[FailingChannelAnswer]
 
 
-def household_router(standing: Callable[[Principal], Awaitable[Standing]]) -> APIRouter:
+def household_router(standing: Callable[[Principal], Awaitable[StandingNow]]) -> APIRouter:
     router = APIRouter(route_class=JsonRoute, tags=["household"], responses=failures(401, 403, 503))
 
     @router.get(
@@ -53,7 +53,7 @@ def household_router(standing: Callable[[Principal], Awaitable[Standing]]) -> AP
     return router
 
 
-def standing_document(one: Standing) -> dict[str, Any]:
+def standing_document(one: StandingNow) -> dict[str, Any]:
     waiting = one.waiting
     return {
         "version": one.version,
