@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from scripts.reference.json_shapes import SHAPES, WITHOUT
 from scripts.reference.markdown import code, page, table
 from typer.main import get_command
 
 from postroom.cli.application import app
+from postroom.cli.examples import EXAMPLES
 
 _INTRODUCTION = """\
-`postroom COMMAND --help` says the same. Every command ends with 0 when all went well, with 1 and one sentence when it
-did not, and with 2 when it was not understood. `--json` prints for scripts; what went wrong is said on standard error.
-Of an id, the beginning is enough while it is unique. `postroom --version` says which Postroom this is.
+`postroom` without arguments says whether a household runs here (or at `POSTROOM_URL`), what waits in it and what to do
+next. `postroom COMMAND --help` says what stands here. Every command ends with 0 when all went well, with 1 and one
+sentence when it did not, and with 2 when it was not understood. Of an id, the beginning is enough while it is unique.
+`postroom --version` says which Postroom this is.
 
-`postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands and options with
-the Tab key."""
+`--json` prints for scripts, in the shape that stands below each command; keys may be added, and none goes away. What
+went wrong is said on standard error, under `--json` as `{"error": {"code", "message", "hint"}}`:
+[Use commands from scripts](../how-to/json.md).
+
+`postroom --install-completion` teaches your shell (bash, zsh, fish, PowerShell) to complete commands, options and,
+from the household that runs, the names of people, channels and butlers and the ids of questions and deliveries."""
 
 
 def commands_page() -> str:
-    return page("Commands", _INTRODUCTION, list(_commands(get_command(app), "postroom")))
+    alone = f"## `postroom`\n\nWhat runs, what waits and what to do next.\n\n{_in_json('')}"
+    return page("Commands", _INTRODUCTION, [alone, *_commands(get_command(app), "postroom")])
 
 
 def _commands(command: Any, path: str) -> Iterator[str]:
@@ -41,7 +49,18 @@ def _command(command: Any, path: str) -> str:
     rows = [(code((one.metavar or one.name).strip("{}").upper()), "required", one.help or "") for one in arguments]
     rows += [(_flags(one), _default(one), one.help or "") for one in options]
     shown = table(("option", "default", "meaning"), rows) if rows else "No options."
-    return f"## {code(usage)}\n\n{_sentence(command.help or '')}\n\n{shown}"
+    return f"## {code(usage)}\n\n{_sentence(command.help or '')}\n\n{_example(path)}\n\n{shown}\n\n{_in_json(path)}"
+
+
+def _example(path: str) -> str:
+    return f"<!-- check: an example -->\n```sh\n{EXAMPLES[path.removeprefix('postroom ')]}\n```"
+
+
+def _in_json(path: str) -> str:
+    name = path.removeprefix("postroom ")
+    if name in WITHOUT:
+        return f"No `--json`: {WITHOUT[name]}."
+    return f"`--json` prints {SHAPES[name].words}."
 
 
 def _sentence(text: str) -> str:

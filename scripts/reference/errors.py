@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from scripts.reference.markdown import code, page, table
 
+from postroom.cli.json_errors import USER_HINTS
 from postroom.domain import errors
 from postroom.domain.errors import WIRE, ErrorClass, PostroomError, Refused
+from postroom.domain.hints import HINTS
 from postroom.work.inbox import answers
 
 _INTRODUCTION = """\
@@ -20,6 +22,9 @@ Contacts, intents and the adapters answer with
 _INTERNAL = """\
 `internal_error` stands in both tables. As a class it is final: such a delivery is not tried again. As the code of a
 request it may pass: the same request may be repeated, under the same key."""
+_TYPED = """\
+A command that fails says in one line what is wrong and what to do. Under `--json` it says it on standard error as
+`{"error": {"code", "message", "hint"}}`; `code` is one of the table above, or one of these."""
 _CLASSES = {
     ErrorClass.VALIDATION: "the request can never succeed as written",
     ErrorClass.OVERLOAD: "our own limits refuse for now; `retry_after_seconds` says for how long",
@@ -42,9 +47,13 @@ def errors_page() -> str:
     )
     raised = table(("error", "`error_class`", "retryable", "meaning"), list(_raised()))
     codes = table(
-        ("`code`", "HTTP", "category", "retryable"),
-        [(code(name), str(wire.status), str(wire.category), _yes(wire.retryable)) for name, wire in WIRE.items()],
+        ("`code`", "HTTP", "category", "retryable", "what to do"),
+        [
+            (code(name), str(wire.status), str(wire.category), _yes(wire.retryable), HINTS[name])
+            for name, wire in WIRE.items()
+        ],
     )
+    typed = table(("`code`", "what to do"), [(code(name), hint) for name, hint in USER_HINTS.items()])
     told = [answers.validation_error(), answers.rate_limited(), answers.failed("…")]
     actions = table(("`action`", "message"), [(code(one["action"]), one["message"]) for one in told])
     return page(
@@ -54,6 +63,7 @@ def errors_page() -> str:
             f"## Classes\n\n{classes}",
             f"## What stands behind them\n\nThe message of an answer says which of these it was.\n\n{raised}",
             f"## Contacts, intents and adapters\n\n{_INTERNAL}\n\n{codes}",
+            f"## On the command line\n\n{_TYPED}\n\n{typed}",
             f"## `send_notification`\n\n{actions}",
             f"## At the gate of every port\n\n{table(('HTTP', 'meaning', 'retryable'), _GATE)}",
         ],

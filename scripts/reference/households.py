@@ -19,7 +19,7 @@ from postroom.system.settings import Settings
 from postroom.system.settings.model import Ports
 
 PEOPLE = {
-    "operator": OPERATOR,
+    "`--operator`": OPERATOR,
     "the owner": Principal(Role.PERSON, "owner"),
     "a person": Principal(Role.PERSON, "ada"),
     "a user": Principal(Role.USER, "ben"),

@@ -24,7 +24,8 @@ from postroom.world.peers.http import HttpPeer
 _DESK = PopupSettings(home=Path("unused"), voicemode=Path("unused"), project_path="unused")
 _INTRODUCTION = """\
 Every server speaks MCP over streamable HTTP at `/mcp` of its port, with a bearer token; the desk speaks it over
-standard input and output. *Who may call* was found by calling every tool with every kind of token."""
+standard input and output. *Who may call* was found by calling every tool with every kind of token;
+`--operator` is the token with which the owner's own commands and programs call, and *a user* one of an earlier kind."""
 
 
 async def tools_page(shown: Shown) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import pty
+import queue
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.command import postroom
+import pytest
 
-MIGRATE = [sys.executable, "-m", "postroom", "migrate"]
+from postroom.cli.progress import lines
+from tests.cli.command import postroom
+from tests.services.ready_file import ready_file
 
 
 def test_a_script_sees_no_bar(home: Path) -> None:
@@ -21,14 +25,9 @@ def test_a_script_sees_no_bar(home: Path) -> None:
 
 
 def test_a_person_at_a_terminal_sees_the_steps_go_by(home: Path) -> None:
-    ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        done = subprocess.Popen(MIGRATE, stdout=subprocess.DEVNULL, stderr=theirs, env=os.environ | {"TERM": "xterm"})
-        os.close(theirs)
-        shown = b"".join(iter(lambda: _read(terminal.fileno()), b""))
-        assert done.wait(60) == 0
+    code, shown = on_terminal("migrate")
 
-    assert b"Migrating" in shown and b"100%" in shown
+    assert code == 0 and b"Migrating" in shown and b"100%" in shown
 
 
 def _read(terminal: int) -> bytes:
@@ -36,3 +35,67 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:  # the other side has hung up
         return b""
+
+
+@pytest.mark.requirement("side:words-progress")
+def test_elsewhere_a_line_comes_now_and_then() -> None:
+    written: queue.Queue[str] = queue.Queue()
+
+    with lines("Migrating", written.put, every_seconds=0.01) as show:
+        assert re.fullmatch(r"Migrating: still at it, \d+ s", written.get(timeout=10))
+        show(12, None)
+        assert _until(written, "12 so far")
+        show(1_200, 3_000)
+        assert _until(written, "1,200 of 3,000")
+    many = written.qsize()
+
+    assert written.qsize() == many, "nothing more once it is over"
+
+
+def test_what_is_over_soon_says_nothing() -> None:
+    written: list[str] = []
+
+    with lines("Migrating", written.append) as show:
+        show(1, 1)
+
+    assert written == []
+
+
+@pytest.mark.requirement("side:words-progress")
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        (["migrate"], b"Migrating"),
+        (["prune"], b"Pruning"),
+        (["contacts", "import", "people.csv"], b"Reading people.csv"),
+        (["attention", "simulate", "--policy", "other.toml"], b"Replaying"),
+    ],
+    ids=["migrate", "prune", "import", "simulate"],
+)
+def test_long_work_shows_a_bar_on_a_terminal_and_none_under_json(
+    arguments: list[str], title: bytes, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ready_file(home / "postroom.db")
+    (tmp_path / "people.csv").write_text("name,email\nBob,bob@example.org\n")
+    (tmp_path / "other.toml").write_text('preset = "calm"\n')
+
+    code, shown = on_terminal(*arguments)
+    assert (code, title in shown) == (0, True), shown
+    code, shown = on_terminal(*arguments, "--json")
+    assert (code, shown) == (0, b"")
+
+
+def on_terminal(*arguments: str) -> tuple[int, bytes]:
+    """What a person sees on standard error."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "postroom", *arguments]
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        done = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=os.environ | {"TERM": "xterm"})
+        os.close(theirs)
+        shown = b"".join(iter(lambda: _read(terminal.fileno()), b""))
+        return done.wait(60), shown
+
+
+def _until(written: queue.Queue[str], words: str) -> bool:
+    return any(words in written.get(timeout=10) for _ in range(1_000))

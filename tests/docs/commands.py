@@ -22,6 +22,8 @@ _ACT_AT_ONCE = frozenset({"--install-completion", "--show-completion", "--help",
 def parse_postroom(arguments: Sequence[str]) -> None:
     """As the command line itself would, without doing anything."""
     command, words = get_command(app), [word for word in arguments if word not in _ACT_AT_ONCE]
+    if words == ["--json"]:  # alone, it says what runs
+        return
     try:
         while hasattr(command, "commands") and words:
             _, command, words = command.resolve_command(command.context_class(command), words)

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from postroom.cli.failure import failure_document
+from postroom.cli.json_errors import USER_HINTS
 from postroom.domain.correction import CorrectionStatus, How
 from postroom.domain.delivery import Intent, Message, Status
 from postroom.domain.ids import DeliveryId
@@ -99,6 +101,12 @@ def _gemini_hook(document: Mapping[str, Any]) -> None:
             check(shlex.split(handler["command"]))
 
 
+def _failed_command(document: Mapping[str, Any]) -> None:
+    error = document["error"]
+    assert document == failure_document(error["code"], error["message"], error["hint"])
+    assert USER_HINTS[error["code"]] == error["hint"]
+
+
 JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "mcp": _mcp,
     "notify answer": _notify_answer,
@@ -108,6 +116,7 @@ JSON_KINDS: dict[str, Callable[[Mapping[str, Any]], None]] = {
     "adapt request": _adapt,
     "webhook message": _webhook_message,
     "gemini hook": _gemini_hook,
+    "failed command": _failed_command,
 }
 
 

@@ -45,7 +45,9 @@ def _read(file: Path) -> ImportedCards:
 def format_of(file: Path) -> str:
     kind = _KINDS.get(file.suffix.lower())
     if kind is None:
-        raise SettingsError(f"{file}: is neither a vCard (.vcf) nor a table (.csv), by its name.")
+        raise SettingsError(
+            f"{file}: is neither a vCard (.vcf) nor a table (.csv), by its name; name a file of either kind."
+        )
     return kind
 
 
@@ -53,4 +55,6 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read ({type(error).__name__}).") from None
+        raise SettingsError(
+            f"{file}: cannot be read ({type(error).__name__}); name a file in UTF-8 that you may read."
+        ) from None

@@ -101,7 +101,7 @@ async def ledger_view(settings: Settings) -> AsyncIterator[LedgerView]:
     store = connect_store(settings)
     try:
         if await store.database.read(known_revision) is None:
-            raise SettingsError("This database is empty: no household has worked on it yet (postroom up).")
+            raise SettingsError("This database is empty: no household has worked on it yet; `postroom up` starts one.")
         yield LedgerView(settings=settings, database=store.database, clock=SystemClock())
     finally:
         await store.database.close()

@@ -61,9 +61,13 @@ def own_channel(name: str, settings: ChannelSettings, files: FileContents | None
     try:
         channel = factory(**given)
     except (TypeError, ValueError) as error:
-        raise SettingsError(f"channels.{name}: {settings.factory} does not take these options ({error}).") from None
+        raise SettingsError(
+            f"channels.{name}: {settings.factory} does not take these options ({error}); correct the section."
+        ) from None
     if getattr(channel, "name", None) != name:
-        raise SettingsError(f"channels.{name}: {settings.factory} makes a channel of another name.")
+        raise SettingsError(
+            f"channels.{name}: {settings.factory} makes a channel of another name; call the section like it."
+        )
     return _declaring(name, channel, said or UNDECLARED)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,11 +15,13 @@ from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.ledger_view import LedgerView
 from postroom.app.parts import SWITCHBOARD
 from postroom.app.peers import Peers
+from postroom.app.standing import HouseholdStanding
 from postroom.app.store import OpenedStore
 from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock, Outbound
+from postroom.domain.principal import Principal
 from postroom.doors.butler.notify import Notifier
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
@@ -27,6 +29,7 @@ from postroom.doors.scripts.batch_routes import batch_router
 from postroom.doors.scripts.channel_routes import channel_router
 from postroom.doors.scripts.correction_routes import correction_router
 from postroom.doors.scripts.delivery_routes import delivery_router
+from postroom.doors.scripts.household_routes import household_router
 from postroom.doors.scripts.notify_routes import notify_router
 from postroom.doors.scripts.sending import Sending
 from postroom.doors.scripts.upload_routes import upload_router
@@ -80,7 +83,19 @@ class ScriptDoor:
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(self._accounts().listed),
+            household_router(self._standing(may_decide).seen_by),
         ]
+
+    def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:
+        return HouseholdStanding(
+            settings=self.settings,
+            database=self.store.database,
+            accounts=self._accounts(),
+            may_decide=may_decide,
+            clock=self.clock,
+            mint=self.mint,
+            started_at_us=self.clock.now_us(),
+        )
 
     def _accounts(self) -> Accounts:
         troubles = StoredTroubles(self.store.database)

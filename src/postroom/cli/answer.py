@@ -55,7 +55,7 @@ def _given(
 def _filled(asked: dict[str, Any], fields: list[str]) -> dict[str, Any]:
     """As lines of text, which the household reads as the form wants them."""
     if asked["kind"] != "form":
-        raise SettingsError("--field: this question is no form.")
+        raise SettingsError("--field: this question is no form; give the answer itself, or --text.")
     named = [one.partition("=") for one in fields]
     if any(not mark for _, mark, _ in named):
         raise SettingsError("--field: write NAME=VALUE.")

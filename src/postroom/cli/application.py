@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Annotated
 
 import typer
 
+from postroom.cli.failure import failure
 from postroom.cli.on_demand import Group
-from postroom.cli.output import say
+from postroom.cli.output import Home, Json, say
 from postroom.domain.errors import PostroomError, UserError
 
 # Where each one is, and what it says of itself: the list of all of them imports none.
@@ -101,15 +103,26 @@ _LISTED = {
 }
 
 
+_SECTIONS = {
+    "Start": ("up", "init", "login", "connect", "service", "doctor"),
+    "Tell and ask": ("notify", "revise", "recall", "ask", "wait", "answer"),
+    "See and decide": ("asks", "approvals", "attention", "trace", "why", "channels"),
+    "People": ("owner", "people", "contacts", "pair"),
+    "Connect": ("token", "connectors", "login-mail", "desk", "headless", "hook", "bridge"),
+    "Run": ("config", "migrate", "prune", "worker"),
+}
+
+
 class Commands(Group):
     listed = _LISTED
+    sections = _SECTIONS
 
 
 app = typer.Typer(
     name="postroom",
     cls=Commands,
-    help="Carries messages between AI agents and people.",
-    no_args_is_help=True,
+    help="Carries messages between AI agents and people. Alone, it says what runs and what waits.",
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # rich takes longer to import than all the rest
 )
@@ -125,16 +138,29 @@ def _say_version(asked: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     _version: Annotated[
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and end.")
     ] = False,
+    home: Home = None,
+    json: Json = False,
 ) -> None:
-    """Carries messages between AI agents and people."""
+    """Carries messages between AI agents and people. Alone, it says what runs and what waits."""
+    if context.invoked_subcommand is None:
+        from postroom.cli.standing import show_standing
+
+        show_standing(home, json)
+    elif home is not None or json:
+        context.fail(f"--home and --json go after the command: postroom {context.invoked_subcommand} …")
 
 
 def main() -> None:
+    if "--json" in itertools.takewhile(lambda word: word != "--", sys.argv):
+        from postroom.cli.json_errors import run
+
+        sys.exit(run(app))
     try:
         app()
     except (UserError, PostroomError) as error:
-        sys.stderr.write(f"postroom: {error}\n")
+        sys.stderr.write(f"postroom: {failure(error)}\n")
         sys.exit(1)

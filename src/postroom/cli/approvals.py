@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
 
 from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
-from postroom.cli.output import Home, Json, say, say_json
+from postroom.cli.output import Home, Json, complain, say, say_json
 from postroom.domain.errors import InternalError
 from postroom.domain.ids import is_uuid
 from postroom.system.settings import SettingsError
@@ -56,8 +56,8 @@ def approve(
     """Send it, once; what was shown is what is sent, to the byte."""
     action = _shown(home, identifier, "pending")
     if not yes:
-        _show(action)
-        typer.confirm("Send this?", abort=True)
+        _show(action, complain if json else say)
+        typer.confirm("Send this?", abort=True, err=json)
     seen = {"action_id": action["action_id"], "content_hash": action["content_hash"], "create_rule": rule}
     answer = _ask(home, "approve_action", seen)
     if json:
@@ -117,7 +117,7 @@ def _ask(home: str | None, tool: str, arguments: dict[str, Any]) -> dict[str, An
     try:
         answer = call(settings, "messenger", tool, arguments)
     except InternalError:  # a messenger without approvals has no such tool
-        raise SettingsError("The messenger cannot do this; are approvals on ([approvals] enabled = true)?") from None
+        raise SettingsError("The messenger cannot do this; are approvals on? Set [approvals] enabled = true.") from None
     if answer["status"] == "error":
         raise SettingsError(f"{answer['error']['message']}.")
     return answer
@@ -142,7 +142,7 @@ def _summary(action: dict[str, Any]) -> str:
     return f"{who} (risk {action['risk_tier']}): {action['preview']}"
 
 
-def _show(action: dict[str, Any]) -> None:
+def _show(action: dict[str, Any], say: Callable[[str], None] = say) -> None:
     visible = action["visible"]
     say(f"{action['origin_butler']} wants to {visible['intent']} over {visible['channel']} to {visible['recipient']}")
     for name in ("subject", "message", "emoji"):

@@ -89,6 +89,6 @@ def _form(text: str | None) -> Any:
     try:
         return documents.loads(Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text)
     except OSError as error:
-        raise SettingsError(f"--form: {text[1:]} cannot be read ({error.strerror}).") from None
+        raise SettingsError(f"--form: {text[1:]} cannot be read ({error.strerror}); name a file after the @.") from None
     except (ValueError, RecursionError):
-        raise SettingsError("--form: this is not JSON.") from None
+        raise SettingsError("--form: this is not JSON; write a JSON Schema, or @FILE with one.") from None

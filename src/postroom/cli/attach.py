@@ -68,4 +68,4 @@ def _readable(file: Path) -> Path:
         with file.open("rb"):
             return file
     except OSError as error:
-        raise CannotAttach(f"--attach {file}: {error.strerror}.") from None
+        raise CannotAttach(f"--attach {file}: {error.strerror}; name a file that you may read.") from None

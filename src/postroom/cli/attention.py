@@ -12,6 +12,7 @@ from postroom.cli.attention_words import figures_line, held_sentence, plan_line,
 from postroom.cli.duration import seconds_of
 from postroom.cli.output import Database, Home, Json, say, say_json
 from postroom.cli.policy_file import quiet_window, read_policy_file, read_toml
+from postroom.cli.progress import bar
 from postroom.system.settings import SettingsError
 from postroom.system.settings.load import from_process
 
@@ -99,7 +100,9 @@ def simulate(
     json: Json = False,
 ) -> None:
     """What would have been different under another policy, over the notices that came; changes nothing."""
-    answer = _desk(home, database).preview(who, read_policy_file(policy), _seconds(replay, "--replay") or 0)
+    other, seconds = read_policy_file(policy), _seconds(replay, "--replay") or 0
+    with bar("Replaying", quiet=json):
+        answer = _desk(home, database).preview(who, other, seconds)
     _say(answer, json, *(answer["difference"] or ["Nothing would have been different."]))
 
 

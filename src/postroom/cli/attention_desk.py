@@ -50,7 +50,7 @@ def attention_desk(settings: Settings, *chosen_here: str | None) -> AttentionDes
 
 
 class AttentionHere:
-    """The same work as behind the API, without one, as the operator."""
+    """The same work as behind the API, without one, as the owner."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

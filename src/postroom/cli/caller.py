@@ -14,10 +14,14 @@ from postroom.system.settings import SettingsError
 
 Person = Annotated[str | None, typer.Option("--person", help="A person, by id; decides and answers.")]
 Program = Annotated[str | None, typer.Option("--program", help="A program that serves one person, by name.")]
-User = Annotated[str | None, typer.Option("--user", help="A person, by id, for the inbox alone.")]
+User = Annotated[
+    str | None, typer.Option("--user", help="A token of an earlier kind: a person, by id, for the inbox alone.")
+]
 Butler = Annotated[str | None, typer.Option("--butler", help="A butler, by name.")]
 Connector = Annotated[str | None, typer.Option("--connector", help="A connector, by name.")]
-Operator = Annotated[bool, typer.Option("--operator", help="The operator of this household.")]
+Operator = Annotated[
+    bool, typer.Option("--operator", help="The owner, for commands and programs on the household's own machine.")
+]
 
 
 def caller(
@@ -59,7 +63,10 @@ def known(held: Iterable[Held], principal: Principal) -> Principal:
     callers = list(dict.fromkeys(one.principal for one in held))
     found = next((one for one in callers if (one.role, one.name) == (principal.role, principal.name)), None)
     if found is None:
-        raise SettingsError(f"{principal} has no token{did_you_mean(str(principal), [str(one) for one in callers])}")
+        near = did_you_mean(str(principal), [str(one) for one in callers])
+        raise SettingsError(
+            f"{principal} has no token{near if near != '.' else '; `postroom token list` shows who has one.'}"
+        )
     return found
 
 
@@ -72,7 +79,9 @@ def _program(chosen: list[Principal], serves: str) -> Principal:
 def _name(role: Role, text: str) -> str:
     name = text.strip()
     if not name:
-        raise SettingsError(f"The {role}'s name is empty.")
+        raise SettingsError(f"The {role}'s name is empty: give one.")
     if role in (Role.PERSON, Role.USER) and name == OPERATOR.name:
-        raise SettingsError(f"'{name}' is no person's id; the person this household belongs to is '{OWNER}'.")
+        raise SettingsError(
+            f"'{name}' is no person's id; the person this household belongs to is '{OWNER}': write that."
+        )
     return name

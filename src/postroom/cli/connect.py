@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from postroom.cli.connect_list import list_clients
-from postroom.cli.output import Home, Json, complain, say
+from postroom.cli.output import Home, Json, complain, say, say_json
 from postroom.cli.own_program import home_options, own_program
 from postroom.cli.program_token import ensure_connection, forget_connection
 from postroom.domain.errors import UserError
@@ -24,6 +25,7 @@ from postroom.programs.connect.live_check import answers
 from postroom.programs.connections import home_of
 from postroom.system.settings.glance import glance_from_process
 
+Document = dict[str, Any]
 Name = Annotated[str | None, typer.Argument(metavar="CLIENT", help=f"One of {', '.join(CLIENTS)}.")]
 
 
@@ -58,60 +60,83 @@ def connect(
     )
     targets = _targets(chosen, scope, starts, skill=skill or remove)
     keeping = Keeping(home=home_of(os.environ, home), client=chosen.name, scope=scope)
-    if remove:
-        _remove(chosen, keeping, targets, home, dry_run=dry_run, yes=yes)
-    else:
-        _connect(chosen, keeping, targets, home, serves, dry_run=dry_run, yes=yes)
+    work = ClientWork(
+        client=chosen, keeping=keeping, targets=targets, home=home, dry_run=dry_run, yes=yes, as_json=json
+    )
+    document = _remove(work) if remove else _connect(work, serves)
+    if json:
+        say_json({"client": chosen.name, "scope": str(scope), **document})
 
 
-def _connect(
-    client: Client,
-    keeping: Keeping,
-    targets: list[ClientFile],
-    home: str | None,
-    serves: str,
-    *,
-    dry_run: bool,
-    yes: bool,
-) -> None:
-    changes = [connected(target, read_text(target.path)) for target in targets]
-    _show(changes, f"{client.title} is connected already; nothing to change.")
-    if dry_run:
-        return
-    if any(not one.is_none for one in changes):
-        _agree(yes)
-    settings = glance_from_process({"home": home})
-    made = ensure_connection(settings, client.name, serves)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientWork:
+    """What is to be done about one client; with `as_json` people are spoken to beside the answer."""
+
+    client: Client
+    keeping: Keeping
+    targets: list[ClientFile]
+    home: str | None
+    dry_run: bool
+    yes: bool
+    as_json: bool
+
+    def say(self, text: str) -> None:
+        complain(text) if self.as_json else say(text)
+
+    def show(self, changes: list[Change], nothing: str) -> bool:
+        """Whether there is anything to write."""
+        for change in changes:
+            if not change.is_none and not (self.as_json and self.yes):
+                self.say(change.shown().rstrip("\n"))
+        if any(not one.is_none for one in changes):
+            return True
+        if not self.as_json:
+            say(nothing)
+        return False
+
+
+def _connect(work: ClientWork, serves: str) -> Document:
+    client = work.client
+    changes = [connected(target, read_text(target.path)) for target in work.targets]
+    any_change = work.show(changes, f"{client.title} is connected already; nothing to change.")
+    if work.dry_run:
+        return _document(changes, written=False)
+    if any_change:
+        _agree(work.yes)
+    made = ensure_connection(glance_from_process({"home": work.home}), client.name, serves)
     for change in changes:
-        keeping.apply(change)
-    if any(not one.is_none for one in changes):
+        work.keeping.apply(change)
+    if any_change and not work.as_json:
         say(f"{client.title} is connected. {client.note}".rstrip())
-    if wrong := answers(made):
+    if (wrong := answers(made)) and not work.as_json:
         complain(f"But {wrong}. `postroom up` starts a household, `postroom service install` keeps one running.")
-        _offer_service(home, yes=yes)
+        _offer_service(work.home, yes=work.yes)
+    return _document(changes, written=True, connected=True, problem=wrong)
 
 
-def _remove(
-    client: Client, keeping: Keeping, targets: list[ClientFile], home: str | None, *, dry_run: bool, yes: bool
-) -> None:
-    changes = [keeping.removal(target) for target in targets]
-    _show(changes, f"{client.title} is not connected; nothing to remove.")
-    if dry_run or all(one.is_none for one in changes):
-        return
-    _agree(yes)
+def _remove(work: ClientWork) -> Document:
+    client, keeping = work.client, work.keeping
+    changes = [keeping.removal(target) for target in work.targets]
+    any_change = work.show(changes, f"{client.title} is not connected; nothing to remove.")
+    if work.dry_run or not any_change:
+        return _document(changes, written=False)
+    _agree(work.yes)
     for change in changes:
         keeping.remove(change)
-    say(f"{client.title} is not connected any more.")
+    if not work.as_json:
+        say(f"{client.title} is not connected any more.")
     if not keeping.is_elsewhere():
-        forget_connection(glance_from_process({"home": home}), client.name)
+        forget_connection(glance_from_process({"home": work.home}), client.name)
+    return _document(changes, written=True, connected=False)
 
 
-def _show(changes: list[Change], nothing: str) -> None:
-    for change in changes:
-        if not change.is_none:
-            say(change.shown().rstrip("\n"))
-    if all(one.is_none for one in changes):
-        say(nothing)
+def _document(
+    changes: list[Change], *, written: bool, connected: bool | None = None, problem: str | None = None
+) -> Document:
+    """`connected` is how it is afterwards; None when nothing was done."""
+    files = [{"file": str(one.path), "changes": not one.is_none, "diff": one.shown()} for one in changes]
+    wrote = written and any(one["changes"] for one in files)
+    return {"written": wrote, "connected": connected, "problem": problem, "files": files}
 
 
 def _agree(yes: bool) -> None:
@@ -120,7 +145,7 @@ def _agree(yes: bool) -> None:
     if not sys.stdin.isatty():
         raise UserError("Nothing was written: say --yes, or --dry-run to look only.")
     if not typer.confirm("Write this?", err=True):
-        raise UserError("Nothing was written.")
+        raise UserError("Nothing was written; --yes answers this beforehand.")
 
 
 def _offer_service(home: str | None, *, yes: bool) -> None:

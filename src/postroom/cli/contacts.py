@@ -61,4 +61,4 @@ def import_file(
 ) -> None:
     """Add the contacts of a vCard or CSV file; doing it twice changes nothing."""
     settings, _ = from_process({"home": home, "database_url": database})
-    say_imported(Here(settings).bring(file), json)
+    say_imported(Here(settings).bring(file, quiet=json), json)

@@ -71,7 +71,7 @@ def _correct(
 
 
 def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, home: str | None) -> dict[str, Any]:
-    """As the operator of this household, or as the caller whose token POSTROOM_TOKEN is."""
+    """As the owner of this household, or as the caller whose token POSTROOM_TOKEN is."""
     settings, _ = from_process({"home": home})
     patience = given.get("wait_seconds", settings.delivery.notify_wait_seconds) + _MARGIN_SECONDS
     if (there := elsewhere(settings, home)) is not None:
@@ -82,4 +82,6 @@ def _answer(act: str, identifier: str, given: dict[str, Any], key: str | None, h
     try:
         return call(settings, "messenger", f"{act}_delivery", named, timeout_seconds=patience)
     except InternalError as error:
-        raise SettingsError(f"The messenger cannot do this: {error.message}.") from None
+        raise SettingsError(
+            f"The messenger cannot do this: {error.message}. `postroom why ID` says where the message is."
+        ) from None

@@ -30,6 +30,7 @@ def desk(
     screenshot: Annotated[Path | None, typer.Option("--screenshot", help="With --check: a picture of it.")] = None,
     household: Household = None,
     token: Token = None,
+    json: Annotated[bool, typer.Option("--json", help="With --check: print JSON, for scripts.")] = False,
 ) -> None:
     """Serve the popup tool `notify` to an MCP client on this machine, and show the household's questions to you."""
     from postroom.programs.desk.__main__ import run
@@ -37,9 +38,18 @@ def desk(
 
     if screenshot is not None and not check:
         raise SettingsError("--screenshot needs --check.")
+    if json and not check:
+        raise SettingsError("--json needs --check: otherwise the desk serves until it is stopped.")
     named = Named(url=household, token=token)
     code = run(
-        http=http, host=host, port=port, check=check, picture=screenshot, asked=named, owners_token=_owners_token
+        http=http,
+        host=host,
+        port=port,
+        check=check,
+        picture=screenshot,
+        asked=named,
+        owners_token=_owners_token,
+        as_json=json,
     )
     raise typer.Exit(code)
 

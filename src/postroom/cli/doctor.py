@@ -9,6 +9,7 @@ from dataclasses import asdict
 import typer
 
 from postroom.cli.output import Database, Home, Json, Redis, Roster, say, say_json
+from postroom.cli.progress import bar
 from postroom.system.settings.load import from_process
 
 
@@ -19,7 +20,8 @@ def doctor(
     from postroom.cli.doctor_checks.examination import examine
 
     settings, _ = from_process({"home": home, "database_url": database, "redis_url": redis, "roster": roster})
-    findings = asyncio.run(examine(settings, os.environ))
+    with bar("Looking", quiet=json):
+        findings = asyncio.run(examine(settings, os.environ))
     if json:
         say_json([asdict(finding) for finding in findings])
     else:

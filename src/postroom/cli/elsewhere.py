@@ -22,14 +22,26 @@ if TYPE_CHECKING:
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024
 _PIECE_BYTES = 256 * 1024
+_NEXT_STEP = {
+    401: " Set POSTROOM_TOKEN to a token that counts there; `postroom token list` shows them.",
+    403: " Another kind of token may: `postroom token create --help` lists them.",
+    503: " `postroom doctor` on that machine looks closer.",
+}
 
 
 class ElsewhereError(UserError):
-    """What the household there, or the way to it, had to say."""
+    """What the household there, or the way to it, had to say; `code` is its own."""
+
+    def __init__(self, said: str, code: str = "refused") -> None:
+        super().__init__(said)
+        self.code = code
 
 
 class NotReached(ElsewhereError):
     """There was no answer at all: it may be starting, or gone."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said, "not_running")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +104,9 @@ class Elsewhere:
         if 200 <= status < 300:
             return answer
         error = answer.get("error")
-        told = error.get("message") if isinstance(error, dict) else error
-        raise ElsewhereError(f"{self.url} answered {status}: {told or 'without a reason'}.")
+        told, code = (error.get("message"), error.get("code")) if isinstance(error, dict) else (error, None)
+        said = f"{self.url} answered {status}: {told or 'without a reason'}.{_NEXT_STEP.get(status, '')}"
+        raise ElsewhereError(said, code if isinstance(code, str) else "refused")
 
     def _call(
         self,
@@ -126,7 +139,9 @@ class Elsewhere:
         except HTTPError as error:
             return error.code, self._read(error.read(_MOST_BYTES))
         except TimeoutError:
-            raise NotReached(f"{self.url} did not answer in time; it may still have done what was asked.") from None
+            raise NotReached(
+                f"{self.url} did not answer in time; it may still have done what was asked: look before you repeat it."
+            ) from None
         except (URLError, OSError, HTTPException, ValueError) as error:
             reason = type(getattr(error, "reason", error)).__name__
             raise NotReached(
@@ -139,7 +154,9 @@ class Elsewhere:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            raise ElsewhereError(f"{self.url} does not answer as a household does; is that its API port?")
+            raise ElsewhereError(
+                f"{self.url} does not answer as a household does; is that its API port? Set POSTROOM_URL to it."
+            )
         return answer
 
 

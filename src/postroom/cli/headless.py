@@ -43,7 +43,7 @@ def headless(
     """Run Claude Code without a screen: it ends at a permission, asks on the phone, and is resumed with the answer."""
     said = understood(words, _hook(ask, home))
     if shutil.which(said.program) is None:
-        raise UserError(f"There is no program {said.program} here.")
+        raise UserError(f"There is no program {said.program} here: install it, or name it by its path.")
     at = home_of(os.environ, home)
     phone, typed = _phone(at, wait_seconds), _typed(said.prompt)
     record = RunRecord(at, Path.cwd(), words, typed)
@@ -64,7 +64,7 @@ def _phone(home: Path, wait_seconds: int) -> PersonAsker:
     if connection is None:
         raise UserError(f"Claude Code is not connected here: `postroom connect {CLIENT}` does it.")
     if wrong := answers(connection):
-        raise UserError(f"Claude Code was not started: {wrong}.")
+        raise UserError(f"Claude Code was not started: {wrong}. `postroom connect --list` looks closer.")
     return PersonAsker(caller=Caller(connection), wait_seconds=wait_seconds, parent=None)
 
 

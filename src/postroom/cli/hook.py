@@ -26,7 +26,9 @@ def hook(
 ) -> None:
     """Answer a coding agent's hook with what the person says on the phone; says nothing in every doubt."""
     if client not in CLIENTS:
-        raise UserError(f"There are no hooks of '{client}'{did_you_mean(client, list(CLIENTS))}")
+        raise UserError(
+            f"There are no hooks of '{client}'{did_you_mean(client, list(CLIENTS))} There are {', '.join(CLIENTS)}."
+        )
     quick.hook(
         quick.QuickCommand(
             client=client, home=home, wait_seconds=wait_seconds, finished=finished, defer=defer, payload=payload

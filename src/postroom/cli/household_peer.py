@@ -1,4 +1,4 @@
-"""How a command reaches the running household: as the operator, over MCP."""
+"""How a command reaches the running household: as its owner, over MCP."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from postroom.domain.errors import UserError
+from postroom.cli.not_running import NotRunning, no_owner_token
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import OPERATOR
 from postroom.doors.guard.tokens import TokenFile
@@ -17,11 +17,6 @@ from postroom.world.peers.tool_call import Unreachable
 
 if TYPE_CHECKING:
     from postroom.system.settings import Settings
-
-
-class NotRunning(UserError):
-    def __init__(self, told: str) -> None:
-        super().__init__(f"{told}: is the household running? `postroom up` starts it.")
 
 
 def call(
@@ -42,7 +37,7 @@ def call_at(
 def operator_token(tokens_file: Path) -> str:
     token = TokenFile(tokens_file).token_of(OPERATOR)
     if token is None:
-        raise NotRunning(f"{tokens_file} holds no token for {OPERATOR}")
+        raise no_owner_token(tokens_file)
     return token
 
 

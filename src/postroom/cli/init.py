@@ -47,7 +47,9 @@ def init(
 
     roster = directory / "roster"
     if roster.exists() or (directory / "postroom.toml").exists():
-        raise SettingsError(f"{directory} already holds a household.")
+        raise SettingsError(
+            f"{directory} already holds a household; name another folder, or start this one with --home."
+        )
     directory.mkdir(parents=True, exist_ok=True)
     for source in sorted(shipped_roster().glob("*/butler.toml")):
         target = roster / source.parent.name / "butler.toml"

@@ -62,7 +62,7 @@ def _principal(name: str | None, tokens: TokenFile) -> Principal:
         return OPERATOR
     name = name.strip()
     if not name or name == OPERATOR.name:
-        raise SettingsError("--as names a person; without it you sign in as the operator.")
+        raise SettingsError("--as names a person; without it you sign in as the owner.")
     callers = tokens.principals()
     for role in (Role.PERSON, Role.USER):
         if (one := Principal(role, name)) in callers:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from postroom.cli.output import Home, complain, say
+from postroom.cli.output import Home, Json, complain, say, say_json
 from postroom.domain.errors import UserError
 from postroom.domain.nearest import did_you_mean
 from postroom.system.settings import Settings
@@ -36,6 +36,7 @@ def login_mail(
     ] = "",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where Google's page answers; 0: any.")] = 0,
     home: Home = None,
+    json: Json = False,
 ) -> None:
     """Let Google or Microsoft grant access to a mailbox, without a password."""
     settings, _ = from_process({"home": home})
@@ -47,9 +48,12 @@ def login_mail(
     if not identity:
         raise UserError("--client-id: name the client you registered with the provider; docs/how-to/email.md says how.")
     secret = client_secret or mailbox.oauth_client_secret.reveal()
-    grant = asyncio.run(_granted(_provider(mailbox, chosen), identity, secret, mailbox.address, port))
+    grant = asyncio.run(_granted(_provider(mailbox, chosen), identity, secret, mailbox.address, port, json))
     _keep(settings, account, grant)
-    say(f"Access to {mailbox.address or account} is granted and kept, sealed, in the home.")
+    if json:
+        say_json({"account": account, "address": mailbox.address, "provider": chosen, "granted": True})
+    else:
+        say(f"Access to {mailbox.address or account} is granted and kept, sealed, in the home.")
     if not mailbox.by_token or mailbox.oauth_provider != chosen:
         complain(f'Now set auth = "oauth2" and oauth_provider = "{chosen}" for this account in the settings.')
 
@@ -58,7 +62,9 @@ def _mailbox(settings: Settings, account: str) -> Mailbox:
     known: dict[str, Mailbox] = {name: one for name, one in settings.channels.items() if isinstance(one, EmailAccount)}
     known.setdefault("email", settings.email)
     if account not in known:
-        raise UserError(f"ACCOUNT: there is no mailbox called '{account}'{did_you_mean(account, known)}")
+        raise UserError(
+            f"ACCOUNT: there is no mailbox called '{account}'{did_you_mean(account, known)} See `postroom config`."
+        )
     if not known[account].address:
         raise UserError("address: the account has none; set BUTLER_EMAIL_ADDRESS, or address in its section.")
     return known[account]
@@ -70,12 +76,15 @@ def _provider(mailbox: Mailbox, chosen: str) -> OauthProvider:
     return mail_provider(mailbox.model_copy(update={"oauth_provider": chosen}))
 
 
-async def _granted(provider: OauthProvider, client_id: str, client_secret: str, user: str, port: int) -> Grant:
+async def _granted(
+    provider: OauthProvider, client_id: str, client_secret: str, user: str, port: int, as_json: bool
+) -> Grant:
     from postroom.world.channels.mail_oauth.log_in import by_code, by_page
 
+    tell = complain if as_json else say
     if provider.device_url:
-        return await by_code(provider, client_id, client_secret, say)
-    return await by_page(provider, client_id, client_secret, say, port=port, user=user)
+        return await by_code(provider, client_id, client_secret, tell)
+    return await by_page(provider, client_id, client_secret, tell, port=port, user=user)
 
 
 def _keep(settings: Settings, account: str, grant: Grant) -> None:

@@ -81,8 +81,10 @@ def notify(
     patience = (wait_seconds if wait_seconds is not None else settings.notify_wait_seconds) + 20
     if (there := elsewhere(settings, home, roster)) is not None:
         if butler is not None:
-            raise SettingsError("--as: at POSTROOM_URL the token says who speaks.")
-        answer = there.notify({"to": recipient, **asked, **_uploaded(there, attach)}, patience)
+            raise SettingsError(
+                "--as: at POSTROOM_URL the token says who speaks; leave this out, or set another POSTROOM_TOKEN."
+            )
+        answer = there.notify({"to": recipient, **asked, **_uploaded(there, attach, quiet=json)}, patience)
     else:
         asked |= {"recipient": recipient, **_taken_here(overrides, attach, butler or _BUTLER)}
         answer = _here(settings, overrides, butler or _BUTLER, asked, patience)
@@ -101,12 +103,14 @@ def _show(answer: dict[str, Any], json: bool) -> None:
         raise typer.Exit(1)
 
 
-def _uploaded(there: Elsewhere, files: list[Path] | None) -> dict[str, Any]:
+def _uploaded(there: Elsewhere, files: list[Path] | None, *, quiet: bool) -> dict[str, Any]:
     if not files:
         return {}
     from postroom.cli.attach import upload_there
+    from postroom.cli.progress import bar
 
-    return {"attachments": upload_there(there, files)}
+    with bar("Handing in the files", quiet=quiet):
+        return {"attachments": upload_there(there, files)}
 
 
 def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, butler: str) -> dict[str, Any]:
@@ -121,7 +125,8 @@ def _taken_here(overrides: Mapping[str, str | None], files: list[Path] | None, b
 def _here(
     settings: SettingsGlance, overrides: Mapping[str, str | None], butler: str, asked: dict[str, Any], patience: float
 ) -> dict[str, Any]:
-    from postroom.cli.household_peer import NotRunning, call, call_at
+    from postroom.cli.household_peer import call, call_at
+    from postroom.cli.not_running import NotRunning
 
     asked["channel"] = channel = asked["channel"] or DEFAULT_CHANNEL
     if (url := settings.url_of(butler)) is not None and channel in (*settings.channels, AUTO):

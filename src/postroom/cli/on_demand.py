@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typer._click import Command, Context
     from typer._click.core import Parameter
     from typer._click.formatting import HelpFormatter
+
+_COMPLETING: Final = "_POSTROOM_COMPLETE"  # set by the shell's script when a person presses Tab
 
 
 class Single(TyperCommand):
@@ -52,6 +55,7 @@ class Group(TyperGroup):
     """Says the whole line of each command, and imports a listed one when it is chosen."""
 
     listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    sections: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # titles, and the names below each
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -62,9 +66,20 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.imported() if isinstance(command, Listed) else command, rest
+        found = command.imported() if isinstance(command, Listed) else command
+        path = f"{ctx.command_path} {name}".partition("postroom ")[2]
+        if found is not None and _COMPLETING in os.environ:
+            from postroom.cli.completion import teach
+
+            teach(path, found)
+        elif found is not None and "--help" in rest:
+            from postroom.cli.examples import epilog_of
+
+            found.epilog = epilog_of(path)
+        return name, found, rest
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        rows = [(name, " ".join((command.help or "").split())) for name, command in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        for title, names in (self.sections or {"Commands": tuple(self.commands)}).items():
+            rows = [(name, " ".join((self.commands[name].help or "").split())) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(rows)

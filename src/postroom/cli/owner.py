@@ -39,7 +39,7 @@ def owner(
     if not telegram:
         _show(settings, json)
         return
-    sender = asyncio.run(_found(settings, yes, wait_seconds))
+    sender = asyncio.run(_found(settings, yes, wait_seconds, json))
     file = _remember(settings, sender.chat_id)
     if json:
         say_json({"telegram_chat_id": sender.chat_id, "name": sender.name, "file": str(file) if file else None})
@@ -61,7 +61,7 @@ def _show(settings: Settings, json: bool) -> None:
     )
 
 
-async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
+async def _found(settings: Settings, yes: bool, wait_seconds: float, as_json: bool) -> Sender:
     from postroom.app.channels import build_channels
     from postroom.cli.bot_senders import Updates, new_senders, refuse_while_running
     from postroom.doors.butler.modules.credentials import with_credentials
@@ -77,17 +77,25 @@ async def _found(settings: Settings, yes: bool, wait_seconds: float) -> Sender:
     try:
         complain(f"Write any message to your bot now; waiting {wait_seconds:.0f} s …")
         async for found in new_senders(bot, SystemClock(), wait_seconds):
-            if (chosen := _chosen(found, yes)) is not None:
+            if (chosen := _chosen(found, yes, as_json)) is not None:
                 return chosen
     finally:
         await bot.close()
-    raise SettingsError(f"No owner wrote to the bot within {wait_seconds:.0f} s.")
+    raise SettingsError(
+        f"No owner wrote to the bot within {wait_seconds:.0f} s; write to it and try again, with a longer --wait."
+    )
 
 
-def _chosen(found: list[Sender], yes: bool) -> Sender | None:
+def _chosen(found: list[Sender], yes: bool, as_json: bool) -> Sender | None:
     if yes and len(found) > 1:
-        raise SettingsError(f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}.")
-    return next((one for one in found if yes or typer.confirm(f"{one} wrote to the bot. Is that the owner?")), None)
+        raise SettingsError(
+            f"Several people wrote to the bot, so --yes does not choose: {', '.join(map(str, found))}. Leave it out."
+        )
+    return next((one for one in found if yes or _is_owner(one, as_json)), None)
+
+
+def _is_owner(one: Sender, as_json: bool) -> bool:
+    return typer.confirm(f"{one} wrote to the bot. Is that the owner?", err=as_json)
 
 
 def _remember(settings: Settings, chat_id: str) -> Path | None:

@@ -173,7 +173,7 @@ def import_file(
     json: Json = False,
 ) -> None:
     """Add the people of a vCard or CSV file; doing it twice changes nothing."""
-    say_imported(_book(home, database).bring(file), json)
+    say_imported(_book(home, database).bring(file, quiet=json), json)
 
 
 def say_imported(done: Document, as_json: bool) -> None:
@@ -212,7 +212,8 @@ def _addresses(person: Document, more: list[str], gone: list[str], rank: int | N
         wanted = _address(text, "--remove-address")
         left = [one for one in kept if not _is_same(one, wanted)]
         if len(left) == len(kept):
-            raise UserError(f"--remove-address: {person['name']} has no {wanted['channel']} {wanted['address']}.")
+            missing = f"{person['name']} has no {wanted['channel']} {wanted['address']}"
+            raise UserError(f"--remove-address: {missing}; `postroom people show` lists them.")
         kept = left
     new = [_address(text) for text in more]
     if rank is not None:
@@ -236,5 +237,7 @@ def _is_same(kept: dict[str, Any], wanted: dict[str, Any]) -> bool:
 def _aliases(person: Document, more: list[str], gone: list[str]) -> list[str]:
     for one in gone:
         if one not in person["aliases"]:
-            raise UserError(f"--remove-alias: {person['name']} is not called '{one}'.")
+            raise UserError(
+                f"--remove-alias: {person['name']} is not called '{one}'; `postroom people show` lists the names."
+            )
     return [one for one in person["aliases"] if one not in gone] + more

@@ -51,8 +51,8 @@ class PeopleBook(Protocol):
         """As `POST /v1/people/{id}/pair` answers."""
         ...
 
-    def bring(self, file: Path) -> Document:
-        """The people of a vCard or CSV file."""
+    def bring(self, file: Path, *, quiet: bool) -> Document:
+        """The people of a vCard or CSV file; when quiet, without a bar."""
         ...
 
 
@@ -130,10 +130,10 @@ class Here:
 
         return _run(work)
 
-    def bring(self, file: Path) -> Document:
+    def bring(self, file: Path, *, quiet: bool) -> Document:
         from postroom.app.contact_import import import_contacts
 
-        with bar(f"Reading {file.name}") as show:
+        with bar(f"Reading {file.name}", quiet=quiet) as show:
             done = asyncio.run(import_contacts(self._settings, file, show))
         skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
         return {"created": done.created, "updated": done.updated, "skipped": skipped}
@@ -178,10 +178,12 @@ class There:
         answer = self._household.post(path_of("people", person_id, "pair"), {"channel": channel})
         return {name: answer[name] for name in ("code", "link_sent", "sent_to", "expires_at")}
 
-    def bring(self, file: Path) -> Document:
+    def bring(self, file: Path, *, quiet: bool) -> Document:
         from postroom.app.contact_import import format_of, text_of
 
-        answer = self._household.post("/contacts/import", {"format": format_of(file), "content": text_of(file)})
+        body = {"format": format_of(file), "content": text_of(file)}
+        with bar(f"Reading {file.name}", quiet=quiet):
+            answer = self._household.post("/contacts/import", body)
         return {name: answer[name] for name in ("created", "updated", "skipped")}
 
     def _pages(self, path: str, kind: str, **query: Any) -> Iterator[Document]:

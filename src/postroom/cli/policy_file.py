@@ -18,12 +18,12 @@ def read_toml(file: Path) -> dict[str, Any]:
         with file.open("rb") as opened:
             written = opened.read(_MOST_BYTES + 1)
         if len(written) > _MOST_BYTES:
-            raise SettingsError(f"{file}: is larger than {_MOST_BYTES} bytes.")
+            raise SettingsError(f"{file}: is larger than {_MOST_BYTES} bytes; name the file of a policy.")
         return tomllib.loads(written.decode())
     except OSError as error:
-        raise SettingsError(f"{file}: {error.strerror or 'cannot be read'}.") from None
+        raise SettingsError(f"{file}: {error.strerror or 'cannot be read'}; name a file that you may read.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: is no TOML: {error}.") from None
+        raise SettingsError(f"{file}: is no TOML: {error}. Mend that line.") from None
 
 
 def read_policy_file(file: Path) -> dict[str, Any]:

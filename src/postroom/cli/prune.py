@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.cli.progress import ShowDone, bar
 from postroom.domain.retention import DAY_US, read_span, retention
 from postroom.system.settings import Settings, SettingsError
 from postroom.system.settings.load import from_process
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
 
 
 def prune(
@@ -61,9 +59,6 @@ def _span(option: str, text: str | None) -> int | None:
 async def _prune(
     settings: Settings, settled_us: int, archive_us: int | None, *, dry_run: bool, quiet: bool
 ) -> dict[str, int]:
-    from rich.console import Console
-    from rich.progress import Progress
-
     from postroom.app.store import connect_store
     from postroom.system.clock import SystemClock
     from postroom.world.store.engine.migrate import known_revision
@@ -71,22 +66,29 @@ async def _prune(
 
     store = connect_store(settings)
     keep = retention(SystemClock().now_us(), settled_us, archive_us, settings.retention.question_days * DAY_US)
-    bars: dict[str, TaskID] = {}
     try:
         await store.database.read(known_revision)
-        with Progress(console=Console(stderr=True), disable=quiet or dry_run) as progress:
-            pruner = Pruner(
-                database=store.database,
-                batch=settings.retention.batch_size,
-                tell=lambda name, number: progress.advance(bars[name], number),
-                files=store.files,
-            )
+        with bar("Pruning", quiet=quiet or dry_run) as show:
+            gone = _Gone(show)
+            batch = settings.retention.batch_size
+            pruner = Pruner(database=store.database, batch=batch, tell=gone.more, files=store.files)
             counts = await pruner.estimate(keep)
-            bars |= _bars(progress, counts)
+            gone.of(sum(counts.values()))
             return counts if dry_run else await pruner.prune(keep)
     finally:
         await store.database.close()
 
 
-def _bars(progress: Progress, counts: dict[str, int]) -> dict[str, TaskID]:
-    return {name: progress.add_task(name, total=number, visible=number > 0) for name, number in counts.items()}
+class _Gone:
+    """How many rows of all kinds have gone."""
+
+    def __init__(self, show: ShowDone) -> None:
+        self._show, self._done, self._total = show, 0, 0
+
+    def of(self, total: int) -> None:
+        self._total = total
+        self._show(0, total)
+
+    def more(self, _kind: str, number: int) -> None:
+        self._done += number
+        self._show(self._done, max(self._total, self._done))

@@ -1,9 +1,9 @@
-"""The household whose questions a command is about: at POSTROOM_URL, or the one that runs here, as its operator."""
+"""The household whose questions a command is about: at POSTROOM_URL, or the one that runs here, as its owner."""
 
 from __future__ import annotations
 
 from postroom.cli.elsewhere import Elsewhere, elsewhere
-from postroom.domain.errors import UserError
+from postroom.cli.not_running import no_owner_token
 from postroom.domain.principal import OPERATOR
 from postroom.system.settings.glance import SettingsGlance, glance_from_process
 
@@ -18,7 +18,5 @@ def _here(settings: SettingsGlance) -> Elsewhere:
 
     token = TokenFile(settings.tokens_file).token_of(OPERATOR)
     if token is None:
-        raise UserError(
-            f"{settings.tokens_file} holds no token for {OPERATOR}: is the household running? `postroom up` starts it."
-        )
+        raise no_owner_token(settings.tokens_file)
     return Elsewhere(url=settings.own_api_url, token=token)

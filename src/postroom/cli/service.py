@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from typing import Annotated
 
 import typer
 
-from postroom.cli.output import Home, complain, say
+from postroom.cli.output import Home, Json, complain, say, say_json
+from postroom.cli.progress import bar
 from postroom.domain.errors import UserError
 from postroom.programs.connections import home_of, replace_file
 from postroom.programs.service import LABEL, UNIT, launchd_file, systemd_file
@@ -21,45 +23,46 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the file and chan
 
 
 @app.command("install")
-def install(home: Home = None, dry_run: DryRun = False) -> None:
+def install(home: Home = None, dry_run: DryRun = False, json: Json = False) -> None:
     """Write the service's file (systemd, or launchd on macOS) and start it."""
-    text = _text(home)
+    text, path = _text(home), _path()
     if dry_run:
-        say(text.rstrip("\n"))
+        say_json({"file": str(path), "written": False, "text": text, "failed": []}) if json else say(text.rstrip("\n"))
         return
-    path = _path()
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, text.encode(), 0o644)
-    say(f"Wrote {path}.")
-    for words in _starting(path):
-        _run(words)
+    if not json:
+        say(f"Wrote {path}.")
+    failed = _all_run(_starting(path), "Starting the service", quiet=json)
+    if json:
+        say_json({"file": str(path), "written": True, "text": text, "failed": failed})
 
 
 @app.command("remove")
-def remove(dry_run: DryRun = False) -> None:
+def remove(dry_run: DryRun = False, json: Json = False) -> None:
     """Stop it and remove the file; the household's data stays."""
-    path = _path()
-    if not path.exists():
-        say("There is no service to remove.")
-        return
-    if dry_run:
-        say(f"Would stop it and remove {path}.")
-        return
-    for words in _stopping(path):
-        _run(words)
-    path.unlink()
-    say(f"Removed {path}.")
+    path, failed = _path(), list[str]()
+    said, there = "There is no service to remove.", path.exists()
+    if there and dry_run:
+        said = f"Would stop it and remove {path}."
+    elif there:
+        failed = _all_run(_stopping(path), "Stopping the service", quiet=json)
+        path.unlink()
+        said = f"Removed {path}."
+    gone = there and not dry_run
+    say_json({"file": str(path), "removed": gone, "failed": failed}) if json else say(said)
 
 
 @app.command("status")
-def status() -> None:
+def status(json: Json = False) -> None:
     """Whether it is installed and runs; exits with 1 when it does not."""
-    if not _path().exists():
-        say("Not installed: `postroom service install` does it.")
-        raise typer.Exit(1)
-    words = ["launchctl", "list", LABEL] if _is_mac() else ["systemctl", "--user", "is-active", UNIT]
-    runs = shutil.which(words[0]) is not None and _ended(words) == 0
-    say(f"Installed at {_path()}; it {'runs' if runs else 'does not run'}.")
+    installed, runs = _path().exists(), False
+    said = "Not installed: `postroom service install` does it."
+    if installed:
+        words = ["launchctl", "list", LABEL] if _is_mac() else ["systemctl", "--user", "is-active", UNIT]
+        runs = shutil.which(words[0]) is not None and _ended(words) == 0
+        said = f"Installed at {_path()}; it {'runs' if runs else 'does not run'}."
+    say_json({"file": str(_path()), "installed": installed, "runs": runs}) if json else say(said)
     raise typer.Exit(0 if runs else 1)
 
 
@@ -72,7 +75,9 @@ def _program() -> Path:
     beside = Path(sys.executable).with_name("postroom")
     found = str(beside) if beside.exists() else shutil.which("postroom")
     if found is None:
-        raise UserError("The command postroom is not installed where it could be started from.")
+        raise UserError(
+            "The command postroom is not installed where a service could start it: install it with pipx or uv."
+        )
     return Path(found)
 
 
@@ -94,9 +99,17 @@ def _stopping(path: Path) -> list[list[str]]:
     return [["systemctl", "--user", "disable", "--now", UNIT]]
 
 
-def _run(words: list[str]) -> None:
-    if shutil.which(words[0]) is None or _ended(words) != 0:
-        complain(f"This did not work here: {' '.join(words)}")
+def _all_run(commands: list[list[str]], title: str, *, quiet: bool) -> list[str]:
+    """Those that did not work."""
+    failed = []
+    with bar(title, quiet=quiet) as show:
+        for place, words in enumerate(commands, 1):
+            if shutil.which(words[0]) is None or _ended(words) != 0:
+                failed.append(shlex.join(words))
+            show(place, len(commands))
+    for one in failed:
+        complain(f"This did not work here: {one}; type it yourself to see why, or let `postroom up` run in a terminal.")
+    return failed
 
 
 def _ended(words: list[str]) -> int:

@@ -133,7 +133,9 @@ def _chosen(file: TokenFile, id: str | None, named: Principal | None, home: str 
     wanted = (id or "").strip().lower()
     found = [one for one in held if wanted and one.id.startswith(wanted)]
     if len(found) > 1:
-        raise SettingsError(f"{len(found)} tokens begin with {wanted}: {', '.join(one.id for one in found)}.")
+        raise SettingsError(
+            f"{len(found)} tokens begin with {wanted}: {', '.join(one.id for one in found)}. Give more of it."
+        )
     if not found:
         raise SettingsError(f"There is no token {wanted or 'without an id'}; `postroom token list` shows them.")
     return found

@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from postroom.cli.output import Database, Home, Redis, Roster, say
+from postroom.cli.progress import bar
 from postroom.domain.nearest import did_you_mean
 from postroom.domain.principal import Principal, Role
 from postroom.doors.guard.tokens import TokenFile
@@ -104,7 +106,9 @@ async def _until_signalled(settings: Settings, roster: Sequence[ButlerConfig], p
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with running(settings, parts, roster, os.environ) as household:
+    async with AsyncExitStack() as stack:
+        with bar("Starting the household"):  # the first time its database is made, and after an update changed
+            household = await stack.enter_async_context(running(settings, parts, roster, os.environ))
         in_private = sys.stdout.isatty()  # what a journal or a file keeps, others may read later
         link = await household.sign_in() if household.sign_in and in_private else None
         for line in announcement(household, link, in_private=in_private):

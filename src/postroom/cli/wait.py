@@ -33,5 +33,5 @@ def wait(
 def _under(there: Elsewhere, key: str) -> str:
     found = there.get("/v1/asks", idempotency_key=key)["asks"]
     if not found:
-        raise SettingsError(f"You have asked nothing under the key '{key}'.")
+        raise SettingsError(f"You have asked nothing under the key '{key}'; `postroom asks` lists what you asked.")
     return str(found[0]["ask_id"])

@@ -17,9 +17,7 @@ from postroom.system.settings.load import from_process
 def why(
     identifier: Annotated[
         str,
-        typer.Argument(
-            metavar="ID", help="A delivery, a request, a notification, a question or a message to a butler."
-        ),
+        typer.Argument(metavar="ID", help="A delivery, a request, a note, a question or a message to a butler."),
     ],
     home: Home = None,
     database: Database = None,

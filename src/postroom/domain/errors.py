@@ -260,6 +260,8 @@ class Refused(PostroomError):
 class UserError(Exception):
     """What the person at the keyboard can put right, in one sentence; shown as it is, without a traceback."""
 
+    code: str = "invalid"  # for programs that called the command
+
 
 _PLAIN: dict[ErrorClass, type[PostroomError]] = {
     ErrorClass.VALIDATION: ValidationError,

@@ -119,8 +119,9 @@ def test_a_variable_that_is_not_set_is_named_with_its_key_and_nothing_else_is(tm
     told = complaint(tmp_path, EVERY_KIND, given)
 
     assert told.splitlines() == [
-        "channels.letters.password: the variable MAIL_PASSWORD is not set.",
-        f"{tmp_path / 'postroom.toml'}: channels.slack-work.bot_token: the variable SLACK_TOKEN is not set.",
+        "channels.letters.password: the variable MAIL_PASSWORD is not set; set it in the environment.",
+        f"{tmp_path / 'postroom.toml'}: channels.slack-work.bot_token: "
+        "the variable SLACK_TOKEN is not set; set it in the environment.",
     ]
 
 

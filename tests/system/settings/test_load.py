@@ -134,7 +134,7 @@ MISTAKES = {
     ),
     "a contact without a name": ('[[contacts]]\nemail = "a@b"', "{file}: contacts.0.name: is required."),
     "a secret that is none": ("[telegram]\ntoken = 123", "{file}: telegram.token: must be a string."),
-    "no TOML": ("host = ", "{file}: is not valid TOML (Invalid value (at end of document))."),
+    "no TOML": ("host = ", "{file}: is not valid TOML (Invalid value (at end of document)); mend that line."),
 }
 
 
@@ -170,7 +170,7 @@ def test_a_file_that_is_named_must_exist(tmp_path: Path) -> None:
     missing = tmp_path / "nowhere.toml"
 
     assert complaint(tmp_path, {"POSTROOM_CONFIG": str(missing)}) == (
-        f"{missing}: no such file, though POSTROOM_CONFIG names it."
+        f"{missing}: no such file, though POSTROOM_CONFIG names it; correct or unset that variable."
     )
 
 

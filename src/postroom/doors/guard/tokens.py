@@ -122,9 +122,13 @@ class TokenFile:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise TokenFileError(f"{self._path}: cannot be read ({type(error).__name__}).") from None
+            raise TokenFileError(
+                f"{self._path}: cannot be read ({type(error).__name__}); check its owner and its mode, 0600."
+            ) from None
         if not isinstance(document, dict):
-            raise TokenFileError(f"{self._path}: must hold a JSON object.")
+            raise TokenFileError(
+                f"{self._path}: must hold a JSON object; restore it, or move it away: `postroom up` makes another."
+            )
         return document
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The messenger's tools that correct a message: for its sender, the owner and the operator."""
+"""The messenger's tools that correct a message: for its sender and the owner."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
         Give a message another text: in place while it has not been sent, else by an edit, else by a correction in
         its thread. The new text is approved as a new message would be.
 
-        For its sender, the owner and the operator. `status` is `revised`, `corrected`, `awaiting_approval`,
+        For its sender and the owner. `status` is `revised`, `corrected`, `awaiting_approval`,
         `accepted`, `too_late` or `error`; `revises` and `delivery_id` name the message and what corrects it.
         """
         given = {
@@ -104,7 +104,7 @@ def add_correction_tools(server: MCPServer[Any], desk: CorrectionDesk, verifier:
         Take a message back: withdrawn while it has not been sent, else deleted where the channel can, else by a word
         in its thread. `reason` is kept with it and shown to people here, never to the recipient.
 
-        For its sender, the owner and the operator. `status` is `withdrawn`, `recalled`, `corrected`,
+        For its sender and the owner. `status` is `withdrawn`, `recalled`, `corrected`,
         `awaiting_approval`, `accepted`, `too_late` or `error`.
         """
         given = {

@@ -45,7 +45,7 @@ def connected(target: ClientFile, before: str | None) -> Change:
     try:
         after = _connected(target, before or "")
     except NotReadable as error:
-        raise NotReadable(f"{target.path}: {error}. It was left as it is.") from None
+        raise NotReadable(f"{target.path}: {error}. It was left as it is; mend it and try again.") from None
     return Change(path=target.path, before=before, after=after, made=_missing(target, before or ""))
 
 
@@ -54,7 +54,7 @@ def removed(target: ClientFile, before: str, made: tuple[str, ...]) -> Change:
     try:
         after = _removed(target, before, made)
     except NotReadable as error:
-        raise NotReadable(f"{target.path}: {error}. It was left as it is.") from None
+        raise NotReadable(f"{target.path}: {error}. It was left as it is; mend it and try again.") from None
     return Change(path=target.path, before=before, after=after)
 
 

@@ -87,7 +87,7 @@ class Keeping:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, (change.after or "").encode(), _mode(path, self.scope))
         except OSError as error:
-            raise FileRefused(f"{path} cannot be written ({error.strerror}).") from None
+            raise FileRefused(f"{path} cannot be written ({error.strerror}); make it writable and try again.") from None
 
 
 def read_text(path: Path) -> str | None:
@@ -97,9 +97,11 @@ def read_text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise FileRefused(f"{path} is not UTF-8. It was left as it is.") from None
+        raise FileRefused(f"{path} is not UTF-8. It was left as it is; save it as UTF-8 and try again.") from None
     except OSError as error:
-        raise FileRefused(f"{path} cannot be read ({error.strerror}). It was left as it is.") from None
+        raise FileRefused(
+            f"{path} cannot be read ({error.strerror}). It was left as it is; make it readable and try again."
+        ) from None
 
 
 def real(path: Path) -> Path:
@@ -107,7 +109,9 @@ def real(path: Path) -> Path:
     try:
         return path.resolve() if path.is_symlink() else path.parent.resolve() / path.name
     except (OSError, RuntimeError):
-        raise FileRefused(f"{path} is a link that leads nowhere. It was left as it is.") from None
+        raise FileRefused(
+            f"{path} is a link that leads nowhere. It was left as it is; mend the link and try again."
+        ) from None
 
 
 def backup_of(path: Path) -> Path:

@@ -49,6 +49,7 @@ def run(
     picture: Path | None,
     asked: Named,
     owners_token: Callable[[Settings], str | None] = lambda _: None,
+    as_json: bool = False,
 ) -> int:
     """What `postroom desk` does, too; there the owner's own token is at hand."""
     household, _ = from_process()
@@ -57,7 +58,7 @@ def run(
     if check:
         from postroom.programs.desk.check import check as examine
 
-        return examine(settings, screenshot=picture, household=where)
+        return examine(settings, screenshot=picture, household=where, as_json=as_json)
     from postroom.programs.desk.server import run_http, run_stdio
 
     configure("WARNING")

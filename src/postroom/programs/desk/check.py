@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from postroom.domain.strict_json import strict_json
 from postroom.programs.desk.appearance import palette_for
 from postroom.programs.desk.child import WindowProcess
 from postroom.programs.desk.chimes import player
@@ -41,16 +42,23 @@ def check(
     screenshot: Path | None = None,
     system: System | None = None,
     household: HouseholdAddress | None = None,
+    as_json: bool = False,
 ) -> int:
     """Prints what it finds; 0 when a popup can be shown."""
     system = system or ThisSystem()
     toolkit = choose(settings.toolkit, system)
     palette = palette_for("auto", system)
     preview = asyncio.run(_preview(settings, toolkit, palette, screenshot))
-    for line in _report(settings, system, toolkit, palette, preview, screenshot):
-        sys.stdout.write(line + "\n")
-    sys.stdout.write(f"questions      {f'of {household.url}' if household else 'none: no household is named here'}\n")
-    return 0 if preview.outcome is PopupOutcome.DISPLAYED else 1
+    found = dict(_report(settings, system, toolkit, palette, preview, screenshot))
+    found["questions"] = f"of {household.url}" if household else "none: no household is named here"
+    shown = preview.outcome is PopupOutcome.DISPLAYED
+    sys.stdout.write(_document(found, shown) if as_json else "".join(f"{name:<15}{it}\n" for name, it in found.items()))
+    return 0 if shown else 1
+
+
+def _document(found: dict[str, str], shown: bool) -> str:
+    named = {name.replace(" ", "_"): value for name, value in found.items()}
+    return strict_json({"shown": shown, **named}, ensure_ascii=False, indent=2) + "\n"
 
 
 def _report(
@@ -60,20 +68,20 @@ def _report(
     palette: str,
     preview: PopupPreview,
     screenshot: Path | None,
-) -> Iterator[str]:
+) -> Iterator[tuple[str, str]]:
     shown = preview.outcome is PopupOutcome.DISPLAYED
-    yield f"popup          {f'shown after {preview.milliseconds} ms' if shown else _why_not(preview, toolkit)}"
+    yield "popup", f"shown after {preview.milliseconds} ms" if shown else _why_not(preview, toolkit)
     if shown and screenshot:
-        yield f"screenshot     {screenshot}"
-    yield f"toolkit        {toolkit.value}"
-    yield f"theme          {palette}"
+        yield "screenshot", str(screenshot)
+    yield "toolkit", toolkit.value
+    yield "theme", palette
     reader = screen_reader_is_on(system)
     unheard = " (it cannot read Tk windows: install postroom[qt])" if reader and toolkit is Toolkit.TK else ""
-    yield f"screen reader  {'on' if reader else 'off'}{unheard}"
+    yield "screen reader", f"{'on' if reader else 'off'}{unheard}"
     found = "winsound" if system.platform == "win32" else (player() or ("no player found",))[0]
-    yield f"chimes         {found}"
-    yield f"history        {settings.voicemode / 'logs' / 'conversations'}, {settings.history_limit} exchanges"
-    yield f"drafts         {settings.drafts}"
+    yield "chimes", found
+    yield "history", f"{settings.voicemode / 'logs' / 'conversations'}, {settings.history_limit} exchanges"
+    yield "drafts", str(settings.drafts)
 
 
 def _why_not(preview: PopupPreview, toolkit: Toolkit) -> str:

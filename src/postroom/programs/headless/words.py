@@ -93,14 +93,16 @@ def _read(settings: str | None) -> dict[str, Any]:
         text = settings if settings.lstrip().startswith("{") else Path(settings).read_text(encoding="utf-8")
         found = json.loads(text)
     except (OSError, ValueError):
-        raise UserError(f"--settings is neither JSON nor a file of it: {settings[:200]}") from None
+        raise UserError(
+            f"--settings is neither JSON nor a file of it, so give one of these: {settings[:200]}"
+        ) from None
     if not isinstance(found, dict):
-        raise UserError("--settings is no JSON object.")
+        raise UserError("--settings is no JSON object: write one.")
     return found
 
 
 def _hooked(settings: dict[str, Any], hook: dict[str, Any]) -> dict[str, Any]:
     hooks = settings.get("hooks") or {}
     if not isinstance(hooks, dict) or not isinstance(hooks.get("PreToolUse", []), list):
-        raise UserError("--settings: hooks is not what Claude Code takes.")
+        raise UserError("--settings: hooks is not what Claude Code takes; correct it there.")
     return {**settings, "hooks": {**hooks, "PreToolUse": [*hooks.get("PreToolUse", []), hook]}}

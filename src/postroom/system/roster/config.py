@@ -162,13 +162,17 @@ def parse_butler(document: Mapping[str, Any], environment: Mapping[str, str], *,
     resolved = resolve(document, environment, unset)
     if unset:
         names = sorted({one.variable for one in unset})
-        raise RosterError(f"{file}: these variables are not set: {', '.join(names)}.")
+        raise RosterError(
+            f"{file}: these variables are not set: {', '.join(names)}. Set them, or take them out of the file."
+        )
     try:
         config = ButlerConfig.model_validate(resolved)
     except ValidationError as error:
         raise RosterError(_explain(error, file)) from None
     if missing := {name for name in config.butler.env.required if not environment.get(name)}:
-        raise RosterError(f"{file}: butler.env.required: not set: {', '.join(sorted(missing))}.")
+        raise RosterError(
+            f"{file}: butler.env.required: not set: {', '.join(sorted(missing))}. Set them in the environment."
+        )
     return _checked(config, file)
 
 
@@ -178,17 +182,19 @@ def check_roster(configs: Iterable[ButlerConfig]) -> None:
     ports: dict[int, str] = {}
     for config in configs:
         if config.name in names:
-            raise RosterError(f"Two butlers are called '{config.name}'.")
+            raise RosterError(f"Two butlers are called '{config.name}'; rename one of them.")
         names[config.name] = config.name
         port = config.butler.port
         if port and port in ports:
-            raise RosterError(f"{config.name} and {ports[port]} both want port {port} (butler.port).")
+            raise RosterError(
+                f"{config.name} and {ports[port]} both want port {port} (butler.port); change one of them."
+            )
         ports[port] = config.name
 
 
 def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
     if config.name in RESERVED:
-        raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself.")
+        raise RosterError(f"{file}: butler.name: '{config.name}' is a name the household uses itself; choose another.")
     if config.name != MESSENGER:
         sending = sorted(SENDING_MODULES & config.modules.keys())
         if sending:
@@ -197,11 +203,11 @@ def _checked(config: ButlerConfig, file: str) -> ButlerConfig:
                 f"{config.name} has notify."
             )
     elif config.butler.schedule:
-        raise RosterError(f"{file}: butler.schedule: the messenger has no schedules.")
+        raise RosterError(f"{file}: butler.schedule: the messenger has no schedules; take them out.")
     names = [schedule.name for schedule in config.butler.schedule]
     for name in names:
         if names.count(name) > 1:
-            raise RosterError(f"{file}: butler.schedule: two schedules are called '{name}'.")
+            raise RosterError(f"{file}: butler.schedule: two schedules are called '{name}'; rename one of them.")
     return config
 
 

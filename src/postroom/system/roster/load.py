@@ -16,11 +16,13 @@ REQUIRED = ("switchboard", MESSENGER)
 def load_roster(settings: Settings, environment: Mapping[str, str]) -> tuple[ButlerConfig, ...]:
     folder = settings.roster if settings.roster is not None else shipped_roster()
     if not folder.is_dir():
-        raise RosterError(f"{folder}: there is no such folder of butlers (roster).")
+        raise RosterError(
+            f"{folder}: there is no such folder of butlers (roster); name one by --roster, or see `postroom init`."
+        )
     configs = tuple(_read(file, environment) for file in sorted(folder.glob("*/butler.toml")))
     for name in REQUIRED:
         if name not in {config.name for config in configs}:
-            raise RosterError(f"{folder}: a household needs a {name}/butler.toml.")
+            raise RosterError(f"{folder}: a household needs a {name}/butler.toml; `postroom init` writes one.")
     check_roster(configs)
     return configs
 
@@ -33,10 +35,12 @@ def _read(file: Path, environment: Mapping[str, str]) -> ButlerConfig:
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RosterError(f"{file}: is not valid TOML ({error}).") from None
+        raise RosterError(f"{file}: is not valid TOML ({error}); mend that line.") from None
     config = parse_butler(document, environment, file=str(file))
     if config.name != file.parent.name:
-        raise RosterError(f"{file}: butler.name is '{config.name}', but its folder is '{file.parent.name}'.")
+        raise RosterError(
+            f"{file}: butler.name is '{config.name}', but its folder is '{file.parent.name}'; call both alike."
+        )
     if config.name == MESSENGER and (file.parent / "skills").exists():
-        raise RosterError(f"{file.parent / 'skills'}: the messenger has no skills of its own.")
+        raise RosterError(f"{file.parent / 'skills'}: the messenger has no skills of its own; remove the folder.")
     return config

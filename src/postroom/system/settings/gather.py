@@ -62,14 +62,16 @@ def _from_file(file: Path, sources: dict[str, str], *, required: bool = False) -
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         if required:
-            raise SettingsError(f"{file}: no such file, though POSTROOM_CONFIG names it.") from None
+            raise SettingsError(
+                f"{file}: no such file, though POSTROOM_CONFIG names it; correct or unset that variable."
+            ) from None
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read ({error}).") from None
+        raise SettingsError(f"{file}: cannot be read ({error}); check its owner and its mode.") from None
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{file}: is not valid TOML ({error}).") from None
+        raise SettingsError(f"{file}: is not valid TOML ({error}); mend that line.") from None
     for key in _keys(values):
         sources[key] = str(file)
     return values

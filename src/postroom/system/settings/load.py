@@ -40,7 +40,7 @@ def _with_variables(found: Gathered, environment: Mapping[str, str]) -> dict[str
 
 def _unset(one: MissingVariable, found: Gathered) -> str:
     source = source_of(one.key, found.sources) or found.file
-    return f"{source}: {one.key}: the variable {one.variable} is not set."
+    return f"{source}: {one.key}: the variable {one.variable} is not set; set it in the environment."
 
 
 def _explain(error: ValidationError, found: Gathered) -> str:

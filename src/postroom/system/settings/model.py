@@ -127,7 +127,7 @@ class ApprovalSettings(SettingsSection):
     expiry_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 48.0
     """How long one waits; then it fails, and its sender sees why (`notify_status`)."""
     approvers: list[str] = Field(default_factory=list)
-    """Ids of the people who may see and decide what waits, beside the owner and the operator; a program never may."""
+    """Ids of the people who may see and decide what waits, beside the owner; a program never may."""
     replies: Literal["heard", "ask"] = "heard"
     """`heard`: an answer to a message that really came in needs no approval; `ask`: it does."""
     risk: Risk = Risk.MEDIUM

@@ -27,7 +27,9 @@ def with_credentials(settings: Settings, roster: Iterable[ButlerConfig], environ
         }
     )
     if doubled := [name for name in set_up(chosen) if name in chosen.channels]:
-        raise SettingsError(f"channels.{doubled[0]}: the messenger's file names credentials for it as well.")
+        raise SettingsError(
+            f"channels.{doubled[0]}: the messenger's file names credentials for it as well; take one of them out."
+        )
     return _without_disabled(chosen, telegram, email)
 
 

@@ -1,0 +1,70 @@
+"""One command line to begin with, of every command: shown at the end of its help."""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXAMPLES: Final[dict[str, str]] = {
+    "up": "postroom up --home ~/household",
+    "init": "postroom init ~/household",
+    "login": "postroom login",
+    "login-mail": "postroom login-mail email --provider google --client-id 1234.apps.googleusercontent.com",
+    "notify": 'postroom notify "The backup is done" --channel telegram',
+    "revise": 'postroom revise 01a1e54c "The backup is done, twice"',
+    "recall": 'postroom recall 01a1e54c --reason "sent too early"',
+    "ask": 'postroom ask "Deploy to production?" --options yes,no --wait 15m',
+    "wait": "postroom wait 01a1e54f --wait 1h",
+    "answer": "postroom answer 01a1e54f yes",
+    "asks": "postroom asks --mine --status open",
+    "trace": "postroom trace 01a1e54c",
+    "why": "postroom why 01a1e54c",
+    "owner": "postroom owner --telegram",
+    "channels": "postroom channels",
+    "doctor": "postroom doctor",
+    "config": "postroom config",
+    "desk": "postroom desk --check",
+    "migrate": "postroom migrate",
+    "worker": "postroom worker --database postgresql://postroom@db/postroom",
+    "prune": "postroom prune --older-than 90d --dry-run",
+    "attention show": "postroom attention show",
+    "attention set": "postroom attention set --preset calm --quiet 22:00-07:00",
+    "attention plan": "postroom attention plan",
+    "attention simulate": "postroom attention simulate --policy calmer.toml --replay 7d",
+    "attention test": "postroom attention test cases.toml",
+    "attention ack": "postroom attention ack 01a1e550",
+    "attention snooze": "postroom attention snooze 01a1e550 --for 2h",
+    "attention withdraw": "postroom attention withdraw --key build-17",
+    "attention mute": "postroom attention mute health --for 1d",
+    "attention away": "postroom attention away --for 2h --delegate Bob",
+    "approvals list": "postroom approvals list",
+    "approvals show": "postroom approvals show 01a1e551",
+    "approvals approve": "postroom approvals approve 01a1e551",
+    "approvals reject": 'postroom approvals reject 01a1e551 --reason "not today"',
+    "token create": "postroom token create --program ci --for owner --label build-server",
+    "token show": "postroom token show --butler health",
+    "token list": "postroom token list",
+    "token revoke": "postroom token revoke --program ci",
+    "people list": "postroom people list",
+    "people add": "postroom people add Bob --address email:bob@example.org",
+    "people show": "postroom people show Bob",
+    "people edit": "postroom people edit Bob --zone Europe/Vienna",
+    "people remove": "postroom people remove Bob",
+    "people history": "postroom people history Bob --limit 5",
+    "people import": "postroom people import people.vcf",
+    "pair": "postroom pair Bob --channel telegram",
+    "contacts list": "postroom contacts list",
+    "contacts import": "postroom contacts import people.vcf",
+    "connectors export": "postroom connectors export chatgpt --url https://post.example.org",
+    "connect": "postroom connect claude",
+    "hook": "postroom hook claude --finished",
+    "headless": 'postroom headless -- claude -p "Mend the failing test"',
+    "bridge": "postroom bridge claude",
+    "service install": "postroom service install --dry-run",
+    "service remove": "postroom service remove",
+    "service status": "postroom service status",
+}
+
+
+def epilog_of(path: str) -> str | None:
+    found = EXAMPLES.get(path)
+    return f"\b\nExample:\n  {found}" if found else None
