@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 SIDE: dict[str, dict[str, str]] = {
-    "People": {},
+    "People": {
+        "people-by-name": "Where an address stood, a page shows the person's name with their initials, the visitor as "
+        "you, and the address one tap away; an address that no person has is shown as it is, and can be added.",
+    },
     "Today": {},
     "Phone": {},
     "Signing in": {},
