@@ -27,6 +27,7 @@ from postroom.doors.console.attention_held import HeldNotices
 from postroom.doors.console.attention_section import attention_section
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.changes import Changes
+from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
@@ -45,6 +46,7 @@ from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
+from postroom.work.people.normalise import keys_of
 from postroom.work.questions.asking import Asking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -58,6 +60,7 @@ from postroom.world.store.deliveries.console_readers import (
     ConsoleOverview,
 )
 from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.people.contacts_search import StoredContactSearch
 from postroom.world.store.people.held_addresses import StoredHeldAddresses
 from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
@@ -122,6 +125,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     tools = MessengerTools(world.messenger, world.tokens)
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
     held = HeldNotices(attention=world.attention)
+    concerned = Concerned(search=StoredContactSearch(database, keys_of))
     return [
         today_section(ConsoleOverview(database, channels, breaker), waiting, questions, held),
         questions_section(questions),
@@ -137,8 +141,8 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
             Approvers(settings.approvals.approvers, world.store.household),
             world.store.files,
         ),
-        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
-        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
+        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
+        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
         health_section(ConsoleHealth(database, channels, breaker), tools, held),
         people_desk(settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
