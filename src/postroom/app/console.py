@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
-from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk
+from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk, person_overviews
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.policy import breaker_policy, retry_policy
@@ -123,9 +123,10 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
-    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
-    held = HeldNotices(attention=world.attention)
     concerned = Concerned(search=StoredContactSearch(database, keys_of))
+    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
+    held = HeldNotices(attention=world.attention)
+    overviews = person_overviews(world.store, questions, world.attention)
     return [
         today_section(ConsoleOverview(database, channels, breaker), waiting, questions, held),
         questions_section(questions),
@@ -144,7 +145,9 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
         health_section(ConsoleHealth(database, channels, breaker), tools, held),
-        people_desk(settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint),
+        people_desk(
+            settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint, overviews
+        ),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 
