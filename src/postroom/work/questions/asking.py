@@ -154,13 +154,15 @@ class Asking:
         *,
         status: QuestionStatus | None = None,
         mine: bool = False,
+        about: Sequence[str] | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Sequence[QuestionView]:
         """
         The newest first: of an agent what it asked, of a person also what asks them, of the owner all.
 
-        `mine` is only what asks this person; `after` is the id of the last one seen.
+        `mine` is only what asks this person, `about` only what asks one of those people; `after` is the id of the
+        last one seen.
         """
         _check_page(limit)
         person_id = person_id_of(caller)
@@ -169,6 +171,7 @@ class Asking:
             asker=None if everything or only_theirs else str(caller),
             person_id=None if everything else person_id,
             status=status,
+            about=about,
             before=after,
             limit=limit,
         )

@@ -45,6 +45,7 @@ class QuestionRecord(QuestionStore, Protocol):
         asker: str | None = None,
         person_id: str | None = None,
         status: QuestionStatus | None = None,
+        about: Sequence[str] | None = None,
         before: str | None = None,
         limit: int = 50,
     ) -> Sequence[Question]: ...
