@@ -4,7 +4,9 @@ from __future__ import annotations
 
 SIDE: dict[str, dict[str, str]] = {
     "People": {},
-    "Today": {},
+    "Today": {
+        "time-left": "A time that is left is never said so short that a person is misled: 47 hours are no day",
+    },
     "Phone": {},
     "Signing in": {},
     "Pictures": {},

@@ -2,15 +2,17 @@
 (function () {
   "use strict";
 
-  var units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+  // The same words as domain/spoken_time.py: no unit that would hide half of the time.
+  var units = [[86400, "day", 3600], [3600, "hour", 60], [60, "minute", 60], [1, "second", 1]];
 
   function spoken(then, now) {
     var gap = (now - then) / 1000;
     var size = Math.floor(Math.abs(gap));
     if (Math.abs(gap) < 2) return "just now";
+    if (gap < -3600) size = Math.ceil(-gap / 60) * 60;
     for (var place = 0; place < units.length; place++) {
       var many = Math.floor(size / units[place][0]);
-      if (many >= 1) {
+      if (many > 1 || (many === 1 && size % units[place][0] < units[place][2])) {
         var text = many + " " + units[place][1] + (many === 1 ? "" : "s");
         return gap > 0 ? text + " ago" : "in " + text;
       }
