@@ -31,6 +31,7 @@ from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
 from postroom.doors.console.health import health_section
+from postroom.doors.console.names import NameBook
 from postroom.doors.console.pulse import HouseholdPulse
 from postroom.doors.console.questions_page import QuestionPages, questions_section
 from postroom.doors.console.sandbox_page import sandbox_section
@@ -57,6 +58,7 @@ from postroom.world.store.deliveries.console_readers import (
     ConsoleOverview,
 )
 from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.people.held_addresses import StoredHeldAddresses
 from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
@@ -96,6 +98,7 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
         more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
         clock=world.clock,
+        names=NameBook(records=StoredHeldAddresses(database)),
     )
     async with loops.running("console_changes", changes.look, wake=changes.anybody, stopping=changes.stopping):
         try:

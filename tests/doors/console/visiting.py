@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from postroom.domain.held_address import HeldAddress
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.form import Form
+from postroom.doors.console.names import NameBook
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.visit import ConsoleSection, Visit
 
 NOW_US = 1_800_000_000_000_000
 _TEMPLATES = Templates()
+
+
+class KnownPeople:
+    """Those that a test names, and no others."""
+
+    def __init__(self, *people: HeldAddress) -> None:
+        self._people = people
+
+    async def held(self, folded: Collection[str], ids: Collection[str]) -> Sequence[HeldAddress]:
+        return [one for one in self._people if one.folded in folded or (one.channel is None and one.person_id in ids)]
 
 
 async def opened(section: ConsoleSection, principal: Principal = OPERATOR, query: str = "") -> str:
@@ -33,6 +45,7 @@ def visit(
     form: Form | None = None,
     path: Mapping[str, str] | None = None,
     navigation: Sequence[tuple[str, str]] = (),
+    people: Sequence[HeldAddress] = (),
 ) -> Visit:
     """`path` holds the parts of `where` that a route would have named."""
     scope = {
@@ -53,4 +66,5 @@ def visit(
         now_us=NOW_US,
         templates=_TEMPLATES,
         navigation=navigation,
+        book=NameBook(records=KnownPeople(*people)),
     )

@@ -20,6 +20,7 @@ from postroom.doors.console.cookies import session_secret
 from postroom.doors.console.form import Form, FormRefused, check_token, read_form
 from postroom.doors.console.headers import Protected
 from postroom.doors.console.message import message
+from postroom.doors.console.names import NameBook
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
@@ -40,6 +41,7 @@ class ConsoleParts:
     more_pages: Sequence[ConsolePage]
     sessions: ConsoleSessions
     clock: Clock
+    names: NameBook
 
 
 def console_app(parts: ConsoleParts) -> Starlette:
@@ -86,6 +88,7 @@ class _Doors:
                     now_us=now_us,
                     templates=self._templates,
                     navigation=self._navigation(who),
+                    book=self._parts.names,
                 )
             )
 

@@ -11,7 +11,7 @@ from postroom.doors.console import words
 
 class Templates:
     def __init__(self) -> None:
-        self._environment = Environment(
+        self.environment = Environment(
             loader=PackageLoader("postroom.doors.console"),
             autoescape=True,
             undefined=StrictUndefined,
@@ -19,7 +19,7 @@ class Templates:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._environment.filters |= words.FILTERS
+        self.environment.filters |= words.FILTERS
 
     def render(self, template: str, **values: Any) -> str:
-        return self._environment.get_template(template).render(**values)
+        return self.environment.get_template(template).render(**values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from postroom.domain.console_session import form_token
 from postroom.domain.principal import Principal, Role
 from postroom.doors.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
 from postroom.doors.console.form import Form
+from postroom.doors.console.names import NameBook, Names, Place
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
 
@@ -37,6 +38,7 @@ class Visit:
     now_us: int
     templates: Templates
     navigation: Sequence[tuple[str, str]]
+    book: NameBook
 
     @property
     def is_operator(self) -> bool:
@@ -51,6 +53,10 @@ class Visit:
     def path(self) -> dict[str, str]:
         """The parts of the path that the page's route names."""
         return {name: str(value).replace("\0", "") for name, value in self.request.path_params.items()}
+
+    async def names(self, places: Iterable[Place] = (), ids: Iterable[str] = ()) -> Names:
+        """Who stands behind these addresses, and under these ids: once for a whole page."""
+        return await self.book.names(self.principal, places, ids)
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         notice = take_notice(self.request)
