@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ from postroom.doors.console.visit import Visit
 
 PAGE_SIZE: Final = 20
 EDITABLE: Final = ("recipient", "subject", "message", "emoji")
+IN_PLACE: Final = 5  # so many stand on other pages
+_BACK: Final = {"today": "/"}
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
 
 
@@ -47,6 +49,14 @@ class ApprovalPages:
             is_first=not cursor,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
+
+    async def here(self, visit: Visit, most: int = IN_PLACE) -> Sequence[Mapping[str, Any]]:
+        """What waits, whole, for a page about other things as well. Raises one of our errors."""
+        if not self.is_on:
+            return ()
+        listed = await self.decisions.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
+        found = [await self.decisions.show(visit.principal, one["action_id"]) for one in listed.actions]
+        return [one for one in found if one["status"] == ActionStatus.PENDING]
 
     async def one(self, visit: Visit) -> Response:
         action = await self._action(visit)
@@ -87,8 +97,8 @@ class ApprovalPages:
         except PostroomError as error:
             if edits and _code(error) not in _TOO_LATE:
                 return await self._edit_again(visit, edits, refusal(error))
-            return visit.go(f"/approvals/{action_id}", refusal(error), "bad")
-        return visit.go("/approvals", _approved(rule))
+            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+        return visit.go(_back(visit, "/approvals"), _approved(rule))
 
     async def reject(self, visit: Visit) -> Response:
         self._must_be_on()
@@ -98,8 +108,8 @@ class ApprovalPages:
         try:
             await self.decisions.reject(visit.principal, action_id, reason)
         except PostroomError as error:
-            return visit.go(f"/approvals/{action_id}", refusal(error), "bad")
-        return visit.go("/approvals", "Rejected. It will not be sent, and its sender sees why.")
+            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+        return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
         action = await self._action(visit)
@@ -156,6 +166,11 @@ def _approved(rule: Mapping[str, Any] | None) -> str:
         uses = rule["max_uses"]
         return f"{said} A rule was made{f' for {uses} more' if uses else ''}."
     return said
+
+
+def _back(visit: Visit, otherwise: str) -> str:
+    """Where the person decided, so that the next one is before them."""
+    return _BACK.get(visit.form.get("back"), otherwise)
 
 
 def _code(error: PostroomError) -> str:
