@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
-from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk
+from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk, person_overviews
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.played_channels import sandbox_news
@@ -29,6 +29,7 @@ from postroom.doors.console.attention_section import attention_section
 from postroom.doors.console.badges import Badges
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.changes import Changes
+from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
@@ -47,6 +48,7 @@ from postroom.system.loop import Loops
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
+from postroom.work.people.normalise import keys_of
 from postroom.work.questions.asking import Asking
 from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
@@ -60,6 +62,7 @@ from postroom.world.store.deliveries.console_readers import (
     ConsoleOverview,
 )
 from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.people.contacts_search import StoredContactSearch
 from postroom.world.store.people.held_addresses import StoredHeldAddresses
 from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
@@ -125,12 +128,14 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
-    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
+    concerned = Concerned(search=StoredContactSearch(database, keys_of))
+    questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
     held = HeldNotices(attention=world.attention)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
     approvals = approvals_desk(settings, tools, world.approvals, approvers, world.store.files)
     overview = ConsoleOverview(database, channels, breaker)
     today = TodayPage(overview=overview, waiting=waiting, questions=questions, notices=held, approvals=approvals.pages)
+    overviews = person_overviews(world.store, questions, world.attention)
     return [
         today_section(today),
         questions_section(questions),
@@ -140,10 +145,12 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         attention_section(
             world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
         ),
-        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
-        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
+        deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
+        dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
         health_section(ConsoleHealth(database, channels, breaker), tools, held),
-        people_desk(settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint),
+        people_desk(
+            settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint, overviews
+        ),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

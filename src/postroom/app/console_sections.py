@@ -21,6 +21,7 @@ from postroom.doors.console.decisions import OwnDecisions
 from postroom.doors.console.decisions_over_tools import DecisionsOverTools
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
 from postroom.doors.console.inbox_preferences_page import PreferencePages, preference_pages
+from postroom.doors.console.person_overview import PersonOverviews
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.questions_page import QuestionPages
 from postroom.doors.console.rules_page import RulePages, approvals_section
@@ -29,6 +30,7 @@ from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.guard.tool_policy import approver
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
+from postroom.work.attention.attention import Attention
 from postroom.work.conversations.history import Histories, Lately
 from postroom.work.people.normalise import keys_of
 from postroom.world.store.conversations.history import StoredPersonHistory
@@ -91,6 +93,11 @@ def _sessions_today(settings: Settings, database: Database, mint: IdMint) -> Ses
     return SessionsToday(counted=StoredInbound(database, mint.mint), per_day=most)
 
 
+def person_overviews(store: OpenedStore, questions: QuestionPages, attention: Attention) -> PersonOverviews:
+    history = Histories(store=StoredPersonHistory(store.database))
+    return PersonOverviews(history=history, questions=questions, attention=attention)
+
+
 def people_desk(
     settings: Settings,
     store: OpenedStore,
@@ -98,6 +105,7 @@ def people_desk(
     bulk: Bulk,
     links_due: Callable[[], object],
     mint: IdMint,
+    overviews: PersonOverviews,
 ) -> ConsoleSection:
     pairing = build_pairing(settings, store, clock, links_due)
     pages = ContactPages(
@@ -106,5 +114,6 @@ def people_desk(
         search=StoredContactSearch(store.database, keys_of),
         choices=StoredMemory(store.database, keys_of),
         sessions=_sessions_today(settings, store.database, mint),
+        overviews=overviews,
     )
     return contacts_section(pages, import_pages(ImportPages(store.people, bulk)))

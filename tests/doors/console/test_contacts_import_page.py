@@ -28,10 +28,10 @@ async def test_somebody_elses_import_does_not_end_mine() -> None:
     pages = ImportPages(Nobody(), bulk)
     cards = Form((("cards", "name\nBob\n"),))
 
-    await pages.begin(visit("/contacts/import", ANN, form=cards))
-    await pages.begin(visit("/contacts/import", OPERATOR, form=cards))
-    shown = await pages.progress(visit("/contacts/import/mine", ANN, path={"id": "mine"}))
-    hidden = await pages.progress(visit("/contacts/import/mine", OPERATOR, path={"id": "mine"}))
+    await pages.begin(visit("/people/import", ANN, form=cards))
+    await pages.begin(visit("/people/import", OPERATOR, form=cards))
+    shown = await pages.progress(visit("/people/import/mine", ANN, path={"id": "mine"}))
+    hidden = await pages.progress(visit("/people/import/mine", OPERATOR, path={"id": "mine"}))
     await bulk.close()
 
     assert shown.status_code == 200

@@ -42,7 +42,7 @@ def row(page: Page, name: str) -> str:
 
 
 async def added(site: Site, name: str, more: dict[str, str] | None = None) -> Page:
-    page = await site.signed_in(path="/contacts/new")
+    page = await site.signed_in(path="/people/new")
     await page.get_by_label("Name", exact=True).fill(name)
     for label, value in (more or {}).items():
         await page.get_by_label(label).fill(value)
@@ -71,7 +71,7 @@ async def test_a_contact_is_added_changed_and_deleted(site: Site) -> None:
 
 
 async def test_a_wrong_address_is_named_and_what_was_typed_stays(site: Site) -> None:
-    page = await site.signed_in(path="/contacts/new")
+    page = await site.signed_in(path="/people/new")
     await page.get_by_label("Name", exact=True).fill("Noah")
     await page.get_by_label("E-mail").fill("nowhere")
     await page.get_by_role("button", name="Add").click()
@@ -86,7 +86,7 @@ SEARCHES = {"part of a name": "alin", "an alias": "lina's", "another script": "Ð
 
 async def test_a_search_finds_by_name_alias_script_and_address(site: Site) -> None:
     await added(site, "Galina Orlova", {"Also called": "Lina's mother", "E-mail": "galina@example.org"})
-    page = await site.signed_in(path="/contacts")
+    page = await site.signed_in(path="/people")
     for kind, words in SEARCHES.items():
         await page.get_by_label("Search people").fill(words)
         await page.get_by_role("button", name="Search").click()
@@ -98,7 +98,7 @@ async def test_a_search_finds_by_name_alias_script_and_address(site: Site) -> No
 
 
 async def test_a_person_of_the_settings_file_says_so_and_a_change_stays(site: Site) -> None:
-    page = await site.signed_in(path="/contacts")
+    page = await site.signed_in(path="/people")
     await page.locator(row(page, "Doctor Weiss")).get_by_role("link").click()
     await expect(page.get_by_text("comes from the settings file")).to_be_visible()
 
@@ -111,7 +111,7 @@ async def test_a_person_of_the_settings_file_says_so_and_a_change_stays(site: Si
 
 @pytest.mark.requirement("house:people-in-the-console")
 async def test_the_owner_is_among_them_and_marked(site: Site) -> None:
-    page = await site.signed_in(path="/contacts")
+    page = await site.signed_in(path="/people")
     mine = page.locator(row(page, "Sandbox owner"))
     for text in ("you", "Telegram: 1000", "E-mail: owner@sandbox.example", "Owner"):
         await expect(mine).to_contain_text(text)
@@ -167,7 +167,7 @@ async def test_a_remembered_choice_is_shown_and_forgotten(site: Site) -> None:
         "/contacts/confirm",
         {"owner_agent": HOUSEHOLD_OWNER, "query": "tommy", "agent_address": address},
     )
-    page = await site.signed_in(path="/contacts")
+    page = await site.signed_in(path="/people")
     mine = page.locator(row(page, "tommy"))
     await expect(mine).to_contain_text("Tomas Berg")
 
@@ -178,7 +178,7 @@ async def test_a_remembered_choice_is_shown_and_forgotten(site: Site) -> None:
 
 
 async def test_a_file_of_cards_is_read_and_says_what_it_skipped(site: Site) -> None:
-    page = await site.signed_in(path="/contacts/import")
+    page = await site.signed_in(path="/people/import")
     await page.get_by_label("A vCard or CSV file").set_input_files(
         {"name": "people.vcf", "mimeType": "text/vcard", "buffer": CARDS.encode()}
     )
@@ -192,7 +192,7 @@ async def test_a_file_of_cards_is_read_and_says_what_it_skipped(site: Site) -> N
 
 
 async def test_what_is_no_file_of_cards_is_refused(site: Site) -> None:
-    page = await site.signed_in(path="/contacts/import")
+    page = await site.signed_in(path="/people/import")
     await page.get_by_label("Or paste it").fill("hello")
     await page.get_by_role("button", name="Import").click()
 
@@ -201,7 +201,7 @@ async def test_what_is_no_file_of_cards_is_refused(site: Site) -> None:
 
 async def test_many_cards_are_added_and_page_by_cursor(site: Site) -> None:
     who = Principal(Role.USER, "zoe")
-    page = await site.signed_in(who, "/contacts/import")
+    page = await site.signed_in(who, "/people/import")
     people = "".join(f"Person {number:03},p{number}@example.org\n" for number in range(230))
     await page.get_by_label("Or paste it").fill(f"name,email\n{people}")
     await page.get_by_role("button", name="Import").click()
@@ -215,17 +215,17 @@ async def test_many_cards_are_added_and_page_by_cursor(site: Site) -> None:
 
 async def test_everybody_has_a_book_of_their_own(site: Site) -> None:
     await added(site, "Only the household")
-    page = await site.signed_in(Principal(Role.USER, "ann"), "/contacts")
+    page = await site.signed_in(Principal(Role.USER, "ann"), "/people")
 
     await expect(page.get_by_text("Nobody yet")).to_be_visible()
 
 
 async def test_the_keyboard_alone_adds_a_contact(site: Site) -> None:
-    page = await site.signed_in(path="/contacts")
+    page = await site.signed_in(path="/people")
     await page.get_by_role("link", name="Import").focus()
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    await page.wait_for_url("**/contacts/new")
+    await page.wait_for_url("**/people/new")
     await page.get_by_role("link", name="All people").focus()
     await page.keyboard.press("Tab")
     await page.keyboard.type("Keyboard Kate")
@@ -241,8 +241,8 @@ async def test_contacts_are_accessible_and_fit_the_window(site: Site) -> None:
     assert isinstance(contact, dict)
     choice = {"owner_agent": HOUSEHOLD_OWNER, "query": "granny", "agent_address": contact["agent_address"]}
     await api(site, "POST", "/contacts/confirm", choice)
-    one = f"/contacts/{contact['contact_id']}"
-    await looks_right(site, {"contacts": "/contacts", "contact": one, "contacts-import": "/contacts/import"})
+    one = f"/people/{contact['contact_id']}"
+    await looks_right(site, {"people": "/people", "person": one, "people-import": "/people/import"})
 
 
 @pytest.mark.requirement("chan:pairing-doors")

@@ -63,7 +63,7 @@ async def test_a_letter_is_inspected_and_replayed_and_arrives(site: Site) -> Non
 async def test_by_keyboard_alone_a_letter_is_opened_and_replayed(site: Site) -> None:
     letter = await give_up(site, "By keyboard alone")
     page = await site.signed_in(path="/dead-letters")
-    await tab_to(page, "1000")
+    await tab_to(page, "You")
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/dead-letters/{letter}")
     await tab_to(page, "Replay")

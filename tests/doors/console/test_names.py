@@ -159,7 +159,7 @@ async def test_hostile_names_and_addresses_are_only_text() -> None:
 async def test_the_picture_opens_the_person_and_the_name_what_the_row_is_about() -> None:
     shown = _macro("person(one, '/console/deliveries/1')", await named("email", "ann@example.org"))
 
-    assert re.search(r'<a class="face hue-\d" href="/console/people/p1"[^>]*aria-label="Ann Example: email ann@', shown)
+    assert re.search(r'<a class="face hue-\d" href="/console/people/p1"[^>]*title="Ann Example: email ann@', shown)
     assert re.search(r'<a href="/console/deliveries/1"[^>]*><bdi>Ann Example</bdi></a>', shown)
 
 

@@ -45,7 +45,7 @@ def visit(
     query: str = "",
     form: Form | None = None,
     path: Mapping[str, str] | None = None,
-    navigation: Navigation = Navigation(),
+    navigation: Navigation | None = None,
     people: Sequence[HeldAddress] = (),
 ) -> Visit:
     """`path` holds the parts of `where` that a route would have named."""
@@ -66,6 +66,6 @@ def visit(
         form=form or Form(),
         now_us=NOW_US,
         templates=_TEMPLATES,
-        navigation=navigation,
+        navigation=navigation or Navigation(),
         book=NameBook(records=KnownPeople(*people)),
     )

@@ -67,21 +67,21 @@ class ImportPages:
         work = self._bulk.begin("Importing", visit.principal, list(slices), step)
         self._found = {one: kept for one, kept in self._found.items() if self._bulk.remembers(one)}
         self._found[work.id] = found
-        return visit.go(f"/contacts/import/{work.id}")
+        return visit.go(f"/people/import/{work.id}")
 
     async def progress(self, visit: Visit) -> Response:
         work = self._bulk.find(visit.path["id"], visit.principal)
         found = self._found.get(visit.path["id"])
         if work is None or found is None:
-            return visit.go("/contacts", "That import is not known any more; what it added is here.", "bad")
+            return visit.go("/people", "That import is not known any more; what it added is here.", "bad")
         return visit.show("contacts_import.html", work=work, found=found, complaint="", text="")
 
 
 def import_pages(pages: ImportPages) -> Sequence[ConsolePage]:
     return (
-        ConsolePage("/contacts/import", pages.blank, open_to=has_book),
-        ConsolePage("/contacts/import", pages.begin, "POST", open_to=has_book),
-        ConsolePage("/contacts/import/{id}", pages.progress, open_to=has_book),
+        ConsolePage("/people/import", pages.blank, open_to=has_book),
+        ConsolePage("/people/import", pages.begin, "POST", open_to=has_book),
+        ConsolePage("/people/import/{id}", pages.progress, open_to=has_book),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -16,15 +17,20 @@ from postroom.domain.person import Person, PersonRole
 from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
+from postroom.doors.console.conversations_page import line_link, line_state
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
+from postroom.doors.console.person_overview import PersonOverviews
 from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.people.pairing import Pairing
 from postroom.work.people.people import People
+from postroom.work.questions.asked_people import person_id_of
 
 PAGE_SIZE: Final = 50
 _SETTINGS_SOURCE: Final = "settings"
 _MOST_REMEMBERED: Final = 200
+_LONGEST_CHANNEL: Final = 64
+_LONGEST_ADDRESS: Final = 512
 
 
 class WordSearch(Protocol):
@@ -44,6 +50,7 @@ class ContactPages:
     search: WordSearch
     choices: RememberedChoices
     sessions: SessionsToday
+    overviews: PersonOverviews
 
     async def show(self, visit: Visit) -> Response:
         book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
@@ -53,6 +60,7 @@ class ContactPages:
             "contacts.html",
             words=words,
             people=found[:PAGE_SIZE],
+            names=await visit.names(ids=[one.id for one in found]),
             owner_id=OWNER if book == HOUSEHOLD_OWNER else "",
             next_cursor=found[PAGE_SIZE - 1].id if len(found) > PAGE_SIZE else None,
             is_first=after is None,
@@ -60,7 +68,8 @@ class ContactPages:
         )
 
     async def blank(self, visit: Visit) -> Response:
-        return await self._form(visit, None, shown(None, self._channels))
+        given = visit.query.get("channel", "")[:_LONGEST_CHANNEL], visit.query.get("address", "")[:_LONGEST_ADDRESS]
+        return await self._form(visit, None, shown(None, self._channels, given))
 
     async def add(self, visit: Visit) -> Response:
         form = typed(visit.form, None, self._channels)
@@ -68,9 +77,12 @@ class ContactPages:
             made = await self._of(visit).create(_written(visit, form, None), source="console")
         except Refused as error:
             return await self._form(visit, None, form, error)
-        return visit.go(f"/contacts/{made.id}", "Added.")
+        return visit.go(f"/people/{made.id}", "Added.")
 
     async def one(self, visit: Visit) -> Response:
+        """A person of the visitor's book, to look at and to change; or the visitor themself, to look at."""
+        if not visit.principal.is_owner and visit.path["id"] == person_id_of(visit.principal):
+            return await self._own(visit)
         person = await self._person(visit)
         return await self._form(visit, person, shown(person, self._channels))
 
@@ -81,7 +93,7 @@ class ContactPages:
             await self._of(visit).edit(person.id, lambda _: _written(visit, form, person))
         except Refused as error:
             return await self._form(visit, person, form, error)
-        return visit.go(f"/contacts/{person.id}", "Saved.")
+        return visit.go(f"/people/{person.id}", "Saved.")
 
     async def pair(self, visit: Visit) -> Response:
         """The code is shown on this one page, and nowhere again."""
@@ -90,7 +102,7 @@ class ContactPages:
             started = await self.pairing.start(person.id, channel)
         except Refused as error:
             told = error.fields[0].error if error.fields else error.message
-            return visit.go(f"/contacts/{person.id}", f"No pairing was started: {told}.", "bad")
+            return visit.go(f"/people/{person.id}", f"No pairing was started: {told}.", "bad")
         return visit.show("pairing.html", person=person, channel=channel, started=started)
 
     async def delete(self, visit: Visit) -> Response:
@@ -98,13 +110,13 @@ class ContactPages:
         try:
             await self._of(visit).delete(person.id)
         except Refused as error:
-            return visit.go(f"/contacts/{person.id}", f"Nothing was deleted: {error.message}.", "bad")
-        return visit.go("/contacts", f"{person.name} was deleted, with every choice remembered of them.")
+            return visit.go(f"/people/{person.id}", f"Nothing was deleted: {error.message}.", "bad")
+        return visit.go("/people", f"{person.name} was deleted, with every choice remembered of them.")
 
     async def forget(self, visit: Visit) -> Response:
         if await self.choices.forget(book_of(visit.principal), visit.path["id"]):
-            return visit.go("/contacts", "Forgotten. Next time you are asked again.")
-        return visit.go("/contacts", "That was forgotten already.", "bad")
+            return visit.go("/people", "Forgotten. Next time you are asked again.")
+        return visit.go("/people", "That was forgotten already.", "bad")
 
     @property
     def _channels(self) -> Sequence[str]:
@@ -121,23 +133,43 @@ class ContactPages:
                 raise HTTPException(404) from None
             raise
 
+    async def _own(self, visit: Visit) -> Response:
+        person = await self.people.store.get(HOUSEHOLD_OWNER, visit.path["id"])
+        if person is None:
+            raise HTTPException(404)
+        return visit.show("person.html", **await self._around(visit, person), may_change=False)
+
+    async def _around(self, visit: Visit, person: Person) -> dict[str, Any]:
+        """What the household knows about one of its people beside what is written down."""
+        overview = await self.overviews.of(visit, person)
+        return {
+            "person": person,
+            "overview": overview,
+            "names": await visit.names(ids=[person.id]),
+            "state": line_state,
+            "link": line_link,
+            "is_owner": person.id == OWNER,
+            "sessions": await self.sessions.of(person.id, visit.now_us),
+            "per_day": self.sessions.per_day,
+        }
+
     async def _form(
         self, visit: Visit, person: Person | None, form: PersonForm, error: Refused | None = None
     ) -> Response:
+        is_household = book_of(visit.principal) == HOUSEHOLD_OWNER
+        around = await self._around(visit, person) if person and is_household else {"person": person}
         return visit.show(
             "contact.html",
+            **{"overview": None, "is_owner": False, **around},
+            may_change=True,
             status=422 if error else 200,
-            person=person,
             shown=form,
             channels=self._channels,
             zones=sorted(zone_names()),
             complaint=error.message if error else "",
             complaints=_complaints(error),
-            is_household=book_of(visit.principal) == HOUSEHOLD_OWNER,
-            is_owner=person is not None and person.id == OWNER and person.owner_agent == HOUSEHOLD_OWNER,
+            is_household=is_household,
             pairing_channels=list(self.pairing.channels),
-            sessions=await self.sessions.of(person.id, visit.now_us) if person else 0,
-            per_day=self.sessions.per_day,
             is_seeded=person is not None and person.source == _SETTINGS_SOURCE,
         )
 
@@ -163,17 +195,29 @@ def contacts_section(pages: ContactPages, more: Sequence[ConsolePage] = ()) -> C
     return ConsoleSection(
         name="People",
         pages=(
-            ConsolePage("/contacts", pages.show, open_to=has_book),
-            ConsolePage("/contacts", pages.add, "POST", open_to=has_book),
-            ConsolePage("/contacts/new", pages.blank, open_to=has_book),
+            ConsolePage("/people", pages.show, open_to=has_book),
+            ConsolePage("/people", pages.add, "POST", open_to=has_book),
+            ConsolePage("/people/new", pages.blank, open_to=has_book),
             *more,  # before the page of one person, whose path would swallow theirs
-            ConsolePage("/contacts/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
-            ConsolePage("/contacts/{id}", pages.one, open_to=has_book),
-            ConsolePage("/contacts/{id}", pages.change, "POST", open_to=has_book),
-            ConsolePage("/contacts/{id}/delete", pages.delete, "POST", open_to=has_book),
-            ConsolePage("/contacts/{id}/pair", pages.pair, "POST", open_to=lambda who: who.is_owner),
+            ConsolePage("/people/remembered/{id}/forget", pages.forget, "POST", open_to=has_book),
+            ConsolePage("/people/{id}", pages.one, open_to=has_book),
+            ConsolePage("/people/{id}", pages.change, "POST", open_to=has_book),
+            ConsolePage("/people/{id}/delete", pages.delete, "POST", open_to=has_book),
+            ConsolePage("/people/{id}/pair", pages.pair, "POST", open_to=lambda who: who.is_owner),
+            ConsolePage("/contacts", moved, open_to=has_book),
+            ConsolePage("/contacts/{rest:path}", moved, open_to=has_book),
         ),
     )
+
+
+async def moved(visit: Visit) -> Response:
+    """People were called contacts once; links to there still lead to them."""
+    rest = visit.path.get("rest", "")
+    return visit.go("/people" + (f"/{quote(rest)}" if rest else "") + _asked(visit))
+
+
+def _asked(visit: Visit) -> str:
+    return f"?{visit.request.url.query}" if visit.request.url.query else ""
 
 
 def has_book(who: Principal) -> bool:

@@ -67,7 +67,7 @@ class TalkPages:
             return visit.go(f"/conversations/{own_id(visit)}")
         words = visit.query.get("q", "")[:255].strip()
         lasts = await self.lately.last(_MOST_PEOPLE)
-        return visit.show("conversations.html", words=words, people=await self._listed(words, lasts), state=_state)
+        return visit.show("conversations.html", words=words, people=await self._listed(words, lasts), state=line_state)
 
     async def one(self, visit: Visit) -> Response:
         person = await self._person(visit)
@@ -84,8 +84,8 @@ class TalkPages:
             person=person,
             asked=asked,
             lines=found.lines,
-            link=_link,
-            state=_state,
+            link=line_link,
+            state=line_state,
             channels=[(one, one) for one in self.channels],
             sessions=await self.sessions.of(person.id, visit.now_us),
             per_day=self.sessions.per_day,
@@ -112,7 +112,7 @@ class TalkPages:
         return person
 
 
-def _link(line: HistoryLine) -> str:
+def line_link(line: HistoryLine) -> str:
     """The page that says more; what a person wrote has none of its own."""
     match line.kind:
         case LineKind.DELIVERY:
@@ -123,7 +123,7 @@ def _link(line: HistoryLine) -> str:
             return ""
 
 
-def _state(line: HistoryLine) -> tuple[str, str]:
+def line_state(line: HistoryLine) -> tuple[str, str]:
     """The word and its tone; of deliveries as everywhere."""
     if line.kind is LineKind.DELIVERY:
         return state_word(line.status), state_tone(line.status)

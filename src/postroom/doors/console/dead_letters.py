@@ -16,6 +16,7 @@ from postroom.domain.errors import ErrorClass, PostroomError, ValidationError
 from postroom.domain.ids import DeadLetterId, is_uuid
 from postroom.domain.principal import Principal
 from postroom.doors.console.bulk import Bulk
+from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -24,21 +25,34 @@ from postroom.work.delivery.enquiries import read_choice, read_reason, read_uuid
 
 _PAGE_SIZE: Final = 50
 _MOST_AT_ONCE: Final = 2_000
-_FILTERS: Final = ("channel", "origin", "error_class", "discarded")
+_FILTERS: Final = ("q", "channel", "origin", "error_class", "discarded")
 _HOME: Final = "/dead-letters"
+
+
+class FoundDeadLetters(Protocol):
+    @property
+    def letters(self) -> Sequence[DeadLetter]: ...
+
+    @property
+    def before(self) -> str | None: ...
+
+    @property
+    def unfinished(self) -> bool: ...
 
 
 class DeadLetterReader(Protocol):
     @property
     def channels(self) -> Sequence[str]: ...
 
-    async def letters(self, query: DeadLetterQuery) -> Sequence[DeadLetter]: ...
+    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundDeadLetters:
+        """With words, those that hold them, and those that were for one of the places."""
+        ...
 
     async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None: ...
 
 
-def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> ConsoleSection:
-    pages = _Pages(reader, tools, bulk)
+def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk, concerned: Concerned) -> ConsoleSection:
+    pages = _Pages(reader, tools, bulk, concerned)
     return ConsoleSection(
         name="Dead letters",
         pages=(
@@ -53,29 +67,32 @@ def dead_letters_section(reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> 
 
 
 class _Pages:
-    def __init__(self, reader: DeadLetterReader, tools: Tools, bulk: Bulk) -> None:
+    def __init__(self, reader: DeadLetterReader, tools: Tools, bulk: Bulk, concerned: Concerned) -> None:
         self._reader = reader
+        self._concerned = concerned
         self._tools = tools
         self._bulk = bulk
 
     async def show_list(self, visit: Visit) -> Response:
         asked = {name: visit.query.get(name, "").strip() for name in _FILTERS}
-        problem, found = "", []
+        problem, found = "", None
         try:
-            query = _query(asked, visit.query.get("before"), self._reader.channels, _PAGE_SIZE)
-            found = list(await self._reader.letters(query))
+            found = await self._found(asked, visit.query.get("before"), _PAGE_SIZE)
         except ValidationError as error:
             problem = error.message
-        shown = found[:_PAGE_SIZE]
+        shown = found.letters if found else ()
         return visit.show(
             "dead_letters.html",
             status=400 if problem else 200,
             asked=asked,
             problem=problem,
+            found=found,
             letters=shown,
+            names=await visit.names((one.channel, one.target_identity) for one in shown),
+            in_use=sum(1 for name in _FILTERS if asked[name]),
             channels=[(one, one) for one in self._reader.channels],
             classes=[(str(one), one.replace("_", " ")) for one in ErrorClass],
-            more=_more(asked, shown[-1].id) if len(found) > _PAGE_SIZE else None,
+            more=_more(asked, found.before) if found and found.before else None,
             is_first="before" not in visit.query,
             most_at_once=_MOST_AT_ONCE,
         )
@@ -85,6 +102,9 @@ class _Pages:
         return visit.show(
             "dead_letter.html",
             letter=letter,
+            to=(await visit.names([(letter.channel, letter.target_identity)])).at(
+                letter.channel, letter.target_identity
+            ),
             content=content,
             objections=objections(letter, self._reader.channels),
         )
@@ -125,8 +145,11 @@ class _Pages:
         if visit.form.get("which") != "all":
             return [one for one in dict.fromkeys(visit.form.all("id")) if is_uuid(one)][:_MOST_AT_ONCE]
         asked = {name: visit.form.get(name).strip() for name in _FILTERS} | {"discarded": ""}
-        query = _query(asked, None, self._reader.channels, _MOST_AT_ONCE)
-        return [letter.id for letter in await self._reader.letters(query)][:_MOST_AT_ONCE]
+        return [letter.id for letter in (await self._found(asked, None, _MOST_AT_ONCE)).letters]
+
+    async def _found(self, asked: Mapping[str, str], before: str | None, limit: int) -> FoundDeadLetters:
+        query = _query(asked, before, self._reader.channels, limit)
+        return await self._reader.find(query, asked["q"] or None, await self._concerned.places(asked["q"]))
 
     async def _letter(self, visit: Visit) -> tuple[DeadLetter, dict[str, Any]]:
         identifier = visit.path["id"].lower()

@@ -20,6 +20,7 @@ from postroom.domain.ports import FileContents
 from postroom.domain.time import to_us
 from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
+from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.correction_page import can_correct, correction_pages
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
@@ -51,7 +52,9 @@ class DeliveryReader(Protocol):
     @property
     def attempts_by_priority(self) -> Mapping[Priority, int]: ...
 
-    async def find(self, query: DeliveryQuery, words: str | None) -> FoundRows: ...
+    async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundRows:
+        """Also what went to one of the places, whatever its words."""
+        ...
 
     async def identified(self, identifier: str) -> str | None: ...
 
@@ -70,14 +73,17 @@ class Surroundings:
         return waits[channel]["retry_after_seconds"] if channel in waits else None
 
 
-def deliveries_section(reader: DeliveryReader, tools: Tools, files: FileContents) -> ConsoleSection:
+def deliveries_section(
+    reader: DeliveryReader, tools: Tools, files: FileContents, concerned: Concerned
+) -> ConsoleSection:
     async def show_list(visit: Visit) -> Response:
         wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
         if wanted["q"] and (known := await reader.identified(wanted["q"])):
             return visit.go(f"/deliveries/{known}")
         problem, found = "", None
         try:
-            found = await reader.find(_query(wanted, visit.query.get("before"), reader.channels), wanted["q"] or None)
+            query, words = _query(wanted, visit.query.get("before"), reader.channels), wanted["q"]
+            found = await reader.find(query, words or None, await concerned.places(words))
         except ValidationError as error:
             problem = error.message
         return visit.show(
@@ -89,6 +95,8 @@ def deliveries_section(reader: DeliveryReader, tools: Tools, files: FileContents
             channels=[(one, one) for one in reader.channels],
             states=[(str(one), state_word(one)) for one in Status],
             intents=[(str(one), str(one)) for one in Intent],
+            names=await visit.names((one["channel"], one["target_identity"]) for one in (found.rows if found else ())),
+            in_use=sum(1 for name in _FILTERS if wanted[name]),
             more=_more(wanted, found),
             is_first="before" not in visit.query,
         )
@@ -114,6 +122,7 @@ def deliveries_section(reader: DeliveryReader, tools: Tools, files: FileContents
             delivery=delivery,
             attachments=delivery.get("attachments") or [],
             file=file,
+            names=await visit.names((one["channel"], one["target_identity"]) for one in (delivery, *file["siblings"])),
             around=around,
             bucket=_bucket(around, delivery["channel"]),
             why=why(delivery, file["attempts"], visit.now_us, _around(file, around, most)),

@@ -47,9 +47,10 @@ class PersonForm:
         return [self.role] if self.role == PersonRole.OWNER else [str(one) for one in _ROLES]
 
 
-def shown(person: Person | None, channels: Collection[str]) -> PersonForm:
+def shown(person: Person | None, channels: Collection[str], given: tuple[str, str] = ("", "")) -> PersonForm:
+    """`given` is a channel and an address there, to begin a new person with."""
     if person is None:
-        return PersonForm(lines=_with_blanks((), channels))
+        return PersonForm(lines=_with_blanks(_begun(given, channels), channels))
     draft = draft_of(person)
     lines = [
         AddressLine(
@@ -128,6 +129,11 @@ def _rank(text: str) -> int | None:
     if not text:
         return None
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+
+
+def _begun(given: tuple[str, str], channels: Collection[str]) -> Sequence[AddressLine]:
+    channel, address = given[0], given[1].strip()
+    return [AddressLine(channel=channel, word=channel_word(channel), address=address)] if channel in channels else []
 
 
 def _with_blanks(lines: Sequence[AddressLine], channels: Collection[str]) -> Sequence[AddressLine]:

@@ -15,6 +15,7 @@ from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import Principal
 from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
+from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.form import Form
 from postroom.doors.console.navigation import Group
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
@@ -35,6 +36,7 @@ IN_PLACE: Final = 5  # so many stand on other pages
 ALL: Final = "all"
 _MOST_WAITING: Final = 100
 _LONGEST_ID: Final = 64
+_LONGEST_NAME: Final = 255
 _MOST_SAID: Final = 200
 _BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
 
@@ -114,6 +116,7 @@ class QuestionCard:
 class QuestionPages:
     asking: Asking
     figures: QuestionCounts
+    concerned: Concerned
 
     async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
         person_id = person_id_of(who)
@@ -132,25 +135,39 @@ class QuestionPages:
         )
         return [_card(visit, one) for one in found]
 
+    async def asked_of(self, visit: Visit, person_id: str, most: int) -> Sequence[QuestionView]:
+        """The newest first, as far as this visitor may see them."""
+        return await self.asking.listing(visit.principal, about=[person_id], limit=most)
+
     async def show(self, visit: Visit) -> Response:
         chosen = visit.query.get("status", "")
         chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
         after = visit.query.get("cursor", "")[:_LONGEST_ID] or None
         status = None if chosen == ALL else QuestionStatus(chosen)
-        found = await self.asking.listing(visit.principal, status=status, after=after, limit=PAGE_SIZE + 1)
+        words, about = await self._about(visit)
+        found = await self.asking.listing(visit.principal, status=status, about=about, after=after, limit=PAGE_SIZE + 1)
         cards = [_card(visit, one) for one in found[:PAGE_SIZE]]
-        is_open = chosen == QuestionStatus.OPEN
+        is_open = chosen == QuestionStatus.OPEN and not words
+        mine = await self.cards(visit, _MOST_WAITING) if is_open and after is None else []
         return visit.show(
             "questions.html",
             chosen=chosen,
             statuses=[*map(str, QuestionStatus), ALL],
-            mine=await self.cards(visit, _MOST_WAITING) if is_open and after is None else [],
+            words=words,
+            can_search=visit.principal.is_owner,
+            mine=mine,
+            names=await visit.names(ids=_people([*mine, *cards])),
             cards=[card for card in cards if not (is_open and card.asks_me)],
             waiting=await self.waiting(visit.principal),
             is_first=after is None,
             next_cursor=cards[-1].question.id if len(found) > PAGE_SIZE else None,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
+
+    async def _about(self, visit: Visit) -> tuple[str, Sequence[str] | None]:
+        """The name the owner looks for, and whom it means; None for a list that is not narrowed down."""
+        words = visit.query.get("q", "")[:_LONGEST_NAME].strip() if visit.principal.is_owner else ""
+        return words, [one.id for one in await self.concerned.people(words)] if words else None
 
     async def one(self, visit: Visit) -> Response:
         return await self._page(visit, _card(visit, await self._view(visit)))
@@ -192,6 +209,7 @@ class QuestionPages:
             card=card,
             why=list(sentences(story, visit.now_us)),
             presentations=story.view.presentations,
+            names=await visit.names(ids=_people([card])),
         )
 
     async def _view(self, visit: Visit) -> QuestionView:
@@ -227,6 +245,12 @@ def _card(visit: Visit, view: QuestionView, typed: Form | None = None, complaint
         typed=typed,
         complaint=complaint,
     )
+
+
+def _people(cards: Sequence[QuestionCard]) -> set[str]:
+    """Those who are asked, and those who answered."""
+    asked = {person.id for card in cards for person in card.question.people}
+    return asked | {card.question.answered_by.person_id for card in cards if card.question.answered_by}
 
 
 def _thanks(heard: HeardAnswer) -> str:

@@ -155,14 +155,15 @@ class Asking:
         status: QuestionStatus | None = None,
         mine: bool = False,
         besides: SubjectKind | None = None,
+        about: Sequence[str] | None = None,
         after: str | None = None,
         limit: int = 50,
     ) -> Sequence[QuestionView]:
         """
         The newest first: of an agent what it asked, of a person also what asks them, of the owner all.
 
-        `mine` is only what asks this person, `besides` leaves out what is about one kind of thing; `after` is the id of
-        the last one seen.
+        `mine` is only what asks this person, `about` only what asks one of those people, `besides` leaves out what is
+        about one kind of thing; `after` is the id of the last one seen.
         """
         _check_page(limit)
         person_id = person_id_of(caller)
@@ -172,6 +173,7 @@ class Asking:
             person_id=None if everything else person_id,
             status=status,
             besides=besides,
+            about=about,
             before=after,
             limit=limit,
         )

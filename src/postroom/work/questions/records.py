@@ -46,6 +46,7 @@ class QuestionRecord(QuestionStore, Protocol):
         person_id: str | None = None,
         status: QuestionStatus | None = None,
         besides: SubjectKind | None = None,
+        about: Sequence[str] | None = None,
         before: str | None = None,
         limit: int = 50,
     ) -> Sequence[Question]: ...

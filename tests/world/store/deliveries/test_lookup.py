@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,11 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
     return request_row(at_us, id=IdMint().mint(at_us), request_id=f"r{number}", **changes)
 
 
-async def find(database: Database, words: str | None = None, **filters: Any) -> FoundDeliveries:
+async def find(
+    database: Database, words: str | None = None, places: Sequence[str] = (), **filters: Any
+) -> FoundDeliveries:
     query = DeliveryQuery(page=RowPage(limit=filters.pop("limit", 50), before=filters.pop("before", None)), **filters)
-    return await database.read(partial(lookup, query=query, words=words))
+    return await database.read(partial(lookup, query=query, words=words, places=places))
 
 
 def numbers(found: FoundDeliveries) -> list[str]:
@@ -54,7 +56,7 @@ async def rows(database: Database) -> list[dict[str, Any]]:
         row(0, message_content="Take your pills", target_identity="1000"),
         row(1, channel="email", subject="Weekly REPORT", target_identity="ann@example.org"),
         row(2, status="failed", origin_butler="general", message_content="100% wrong_"),
-        row(3, channel="email", status="failed", intent="reply"),
+        row(3, channel="email", status="failed", intent="reply", order_key="email:ann@example.org"),
         row(4, status="pending"),
     ]
     await write(database, made, [attempt_row(made[0], 1, 10.0), attempt_row(made[1], 1, 30.0)])
@@ -76,6 +78,12 @@ FILTERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "two words, both wanted": ({"words": "take pills"}, ["r0"]),
     "signs that mean something to a database": ({"words": "100% wrong_"}, ["r2"]),
     "a sign alone is a sign": ({"words": "_"}, ["r2"]),
+    "a name, by the addresses of its person": ({"words": "Ann", "places": ["email:ann@example.org"]}, ["r3", "r1"]),
+    "a name and a filter": (
+        {"words": "Ann", "places": ["email:ann@example.org"], "status": Status.FAILED},
+        ["r3"],
+    ),
+    "places without words": ({"places": ["email:ann@example.org"]}, ["r4", "r3", "r2", "r1", "r0"]),
     "nowhere": ({"words": "nowhere"}, []),
     "an injection": ({"words": "' OR 1=1 --"}, []),
 }

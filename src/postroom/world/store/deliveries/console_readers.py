@@ -18,6 +18,7 @@ from postroom.domain.overview import DeadLetterCounts, Slice, Tally
 from postroom.world.store.conversations.troubles import StoredTroubles
 from postroom.world.store.deliveries.dead_letters import StoredDeadLetters
 from postroom.world.store.deliveries.health_series import series
+from postroom.world.store.deliveries.letter_lookup import FoundLetters, find_letters
 from postroom.world.store.deliveries.lookup import FoundDeliveries, identified, lookup
 from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.deliveries.search import StoredDeliveries
@@ -64,8 +65,8 @@ class ConsoleDeliveries:
         self.channels = channels
         self._database = database
 
-    async def find(self, query: DeliveryQuery, words: str | None) -> FoundDeliveries:
-        return await self._database.read(partial(lookup, query=query, words=words))
+    async def find(self, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()) -> FoundDeliveries:
+        return await self._database.read(partial(lookup, query=query, words=words, places=places))
 
     async def identified(self, identifier: str) -> str | None:
         return await self._database.read(partial(identified, identifier=identifier))
@@ -77,10 +78,11 @@ class ConsoleDeliveries:
 class ConsoleDeadLetters:
     def __init__(self, database: Database, channels: Sequence[str]) -> None:
         self.channels = channels
+        self._database = database
         self._record = StoredDeadLetters(database)
 
-    async def letters(self, query: DeadLetterQuery) -> Sequence[DeadLetter]:
-        return await self._record.letters(query)
+    async def find(self, query: DeadLetterQuery, words: str | None, places: Sequence[str]) -> FoundLetters:
+        return await self._database.read(partial(find_letters, query=query, words=words, places=places))
 
     async def letter(self, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
         return await self._record.letter(dead_letter_id)

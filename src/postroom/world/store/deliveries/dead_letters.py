@@ -54,7 +54,7 @@ class StoredDeadLetters:
 
 
 def letters(connection: Connection, query: DeadLetterQuery) -> list[DeadLetter]:
-    return _with_lineage(connection, connection.execute(_matching(query)).mappings().all())
+    return with_lineage(connection, connection.execute(matching(query)).mappings().all())
 
 
 def opened(connection: Connection, dead_letter_id: DeadLetterId) -> tuple[DeadLetter, dict[str, Any]] | None:
@@ -147,7 +147,7 @@ def _doubtful_since(connection: Connection, letter: DeadLetter) -> int | None:
     return since
 
 
-def _matching(query: DeadLetterQuery) -> Select[Any]:
+def matching(query: DeadLetterQuery) -> Select[Any]:
     found = _LETTER.order_by(_letters.id.desc()).limit(query.page.limit + 1)
     for column, value in (
         (_requests.channel, query.channel),
@@ -167,10 +167,10 @@ def _matching(query: DeadLetterQuery) -> Select[Any]:
 
 def _letter(connection: Connection, dead_letter_id: DeadLetterId) -> DeadLetter | None:
     row = connection.execute(_LETTER.where(_letters.id == dead_letter_id)).mappings().first()
-    return _with_lineage(connection, [row])[0] if row else None
+    return with_lineage(connection, [row])[0] if row else None
 
 
-def _with_lineage(connection: Connection, rows: Sequence[RowMapping]) -> list[DeadLetter]:
+def with_lineage(connection: Connection, rows: Sequence[RowMapping]) -> list[DeadLetter]:
     originals = {row["original_id"] for row in rows}
     if not originals:
         return []

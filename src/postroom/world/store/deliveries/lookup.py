@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, and_, func, or_, select, union_all
 
 from postroom.domain.enquiry import DeliveryQuery
 from postroom.domain.ids import first_id_at, is_uuid
@@ -31,12 +31,14 @@ class FoundDeliveries:
     unfinished: bool
 
 
-def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> FoundDeliveries:
+def lookup(
+    connection: Connection, query: DeliveryQuery, words: str | None, places: Sequence[str] = ()
+) -> FoundDeliveries:
     """
     What an index can find is found by the index; the rest is read, at most LOOKED_AT rows at a time.
 
     So a word that stands nowhere costs one bounded look, and the person decides
-    whether to look further back.
+    whether to look further back. `places` are order keys: what went there matches, whatever its words.
     """
     needs_reading = bool(words or query.origin_butler or query.intent)
     most = LOOKED_AT if needs_reading else query.page.limit + 1
@@ -44,7 +46,7 @@ def lookup(connection: Connection, query: DeliveryQuery, words: str | None) -> F
     wanted = (
         select(*(candidates.c[column.name] for column in SUMMARY), candidates.c.subject, candidates.c.address)
         .add_columns(func.substr(candidates.c.message_content, 1, _EXCERPT).label("excerpt"))
-        .where(*_remaining(candidates, query, words))
+        .where(*_remaining(candidates, query), *holding(candidates, words, places))
         .order_by(candidates.c.delivery_id.desc())
         .limit(query.page.limit + 1)
     )
@@ -103,7 +105,7 @@ def _next_channel(found: Sequence[str]) -> Select[Any]:
 
 
 def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[Any]:
-    more = (_requests.subject, _requests.address, _requests.message_content)
+    more = (_requests.subject, _requests.address, _requests.message_content, _requests.order_key)
     found = select(*SUMMARY, *more).order_by(_requests.id.desc()).limit(most)
     if channel is not None:
         found = found.where(_requests.channel == channel)
@@ -118,13 +120,23 @@ def _in_order(query: DeliveryQuery, channel: str | None, most: int) -> Select[An
     return found
 
 
-def _remaining(rows: Subquery, query: DeliveryQuery, words: str | None) -> list[ColumnElement[bool]]:
+def _remaining(rows: Subquery, query: DeliveryQuery) -> list[ColumnElement[bool]]:
     rest: list[ColumnElement[bool]] = []
     if query.origin_butler is not None:
         rest.append(rows.c.origin_butler == query.origin_butler)
     if query.intent is not None:
         rest.append(rows.c.intent == str(query.intent))
-    for word in (words or "").split()[:_MOST_WORDS]:
-        texts = (rows.c.target_identity, rows.c.subject, rows.c.message_content)
-        rest.append(or_(*(text.icontains(word, autoescape=True) for text in texts)))
     return rest
+
+
+def holding(
+    rows: Subquery, words: str | None, places: Sequence[str], more: Sequence[str] = ()
+) -> list[ColumnElement[bool]]:
+    """Every word somewhere in the row, also in the columns `more`; or it went to one of the places."""
+    texts = [rows.c[name] for name in ("target_identity", "subject", "message_content", *more)]
+    each = [
+        or_(*(text.icontains(word, autoescape=True) for text in texts)) for word in (words or "").split()[:_MOST_WORDS]
+    ]
+    if not each:
+        return []
+    return [or_(and_(*each), rows.c.order_key.in_(places))] if places else each

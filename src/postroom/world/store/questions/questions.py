@@ -139,10 +139,15 @@ class StoredQuestions:
         person_id: str | None = None,
         status: QuestionStatus | None = None,
         besides: SubjectKind | None = None,
+        about: Sequence[str] | None = None,
         before: str | None = None,
         limit: int = 50,
     ) -> Sequence[Question]:
-        """The newest first, of an asker or for a person, or both; `before` is the id of the last one seen."""
+        """
+        The newest first, of an asker or for a person, or both; `before` is the id of the last one seen.
+
+        With `about`, of these only what asks one of those people.
+        """
         table = questions.c
         whose: list[ColumnElement[bool]] = []
         asked = select(questions).order_by(table.id.desc()).limit(limit)
@@ -153,6 +158,9 @@ class StoredQuestions:
             whose.append(table.asker == asker)
         if whose:
             asked = asked.where(or_(*whose))
+        if about is not None:
+            theirs = select(question_people.c.question_id).where(question_people.c.person_id.in_(about))
+            asked = asked.where(table.id.in_(theirs))
         if status is not None:
             asked = asked.where(table.status == str(status))
         if besides is not None:
