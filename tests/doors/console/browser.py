@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,11 +92,12 @@ async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator
             await browser.close()
 
 
-async def violations(page: Page) -> list[str]:
-    """What axe-core finds; run beside the page's own policy, which would rightly refuse the script."""
+async def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """What axe-core finds, by all rules or by these; run beside the page's own policy, which would refuse the script."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(_AXE)
-    found = await page.evaluate("rules => axe.run(document, {runOnly: rules})", _RULES)
+    asked = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": _RULES}
+    found = await page.evaluate("runOnly => axe.run(document, {runOnly, resultTypes: ['violations']})", asked)
     return [f"{one['id']}: {node['html'][:160]}" for one in found["violations"] for node in one["nodes"]]
 
 

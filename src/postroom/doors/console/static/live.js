@@ -8,8 +8,14 @@
     return (one.tagName === "DETAILS" && name === "open") || name === "aria-expanded";
   }
 
+  // What a thing is the same by: its id; of a line in a list where it leads to.
+  function keyOf(one) {
+    if (one.id || !/^(LI|TR)$/.test(one.nodeName)) return one.id || "";
+    return Array.from(one.querySelectorAll("a[href]"), function (link) { return link.getAttribute("href"); }).join(" ");
+  }
+
   function sameKind(one, other) {
-    return one.nodeType === other.nodeType && one.nodeName === other.nodeName && (one.id || "") === (other.id || "");
+    return one.nodeType === other.nodeType && one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
   }
 
   function takeAttributes(one, fresh) {
@@ -39,21 +45,30 @@
     bringChildren(one, fresh);
   }
 
-  function bringChildren(one, fresh) {
-    var staying = new Set(Array.from(fresh.children, function (child) { return child.id; }).filter(Boolean));
+  function removeGone(one, fresh) {
+    var staying = new Set(Array.from(fresh.children, keyOf));
     Array.from(one.children).forEach(function (child) {
-      if (child.id && !staying.has(child.id)) child.remove();
+      if (keyOf(child) && !staying.has(keyOf(child))) child.remove();
     });
+  }
+
+  function fromHere(place, key) {
+    while (place && keyOf(place) !== key) place = place.nextSibling;
+    return place;
+  }
+
+  function bringChildren(one, fresh) {
+    removeGone(one, fresh);
     var place = one.firstChild;
     Array.from(fresh.childNodes).forEach(function (wanted) {
-      var known = wanted.id ? Array.from(one.children).find(function (child) { return child.id === wanted.id; }) : null;
-      if (known && known !== place) one.insertBefore(known, place);
-      else if (!known && !(place && sameKind(place, wanted))) {
+      var key = keyOf(wanted);
+      var met = key ? fromHere(place, key) : place && sameKind(place, wanted) ? place : null;
+      if (!met) {
         one.insertBefore(document.importNode(wanted, true), place);
         return;
       }
-      var met = known || place;
-      place = met.nextSibling;
+      if (met === place) place = met.nextSibling;
+      else one.insertBefore(met, place);
       if (met.nodeName === wanted.nodeName) bring(met, wanted);
       else met.replaceWith(document.importNode(wanted, true));
     });
@@ -101,6 +116,8 @@
     event.detail.shouldSwap = false;
     live.classList.remove("htmx-request");
     if (!live.getAttribute("class")) live.removeAttribute("class");
+    var watch = new MutationObserver(function () {});
+    watch.observe(live, { subtree: true, childList: true, attributes: true, characterData: true });
     keepingFocus(function () {
       bring(live, fresh);
       document.querySelectorAll("[data-live]").forEach(function (part) {
@@ -108,7 +125,10 @@
         if (other) bring(part, other);
       });
     });
-    htmx.process(live);
-    say(live.getAttribute("data-said"));
+    if (watch.takeRecords().length) {
+      htmx.process(live);
+      say(live.getAttribute("data-said"));
+    }
+    watch.disconnect();
   });
 })();
