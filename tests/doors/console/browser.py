@@ -42,16 +42,7 @@ class Site:
         return self.home.household.addresses["api"] + "/console"
 
     async def link(self, principal: Principal = OPERATOR) -> str:
-        """As `postroom login` makes it: from another connection to the same database."""
-        self.home.tokens.ensure([principal])
-        store = connect_store(self.home.settings)
-        try:
-            base = self.home.household.addresses["api"]
-            return await sign_in_link(
-                StoredConsoleSessions(store.database), self.home.tokens, base, principal, SystemClock().now_us()
-            )
-        finally:
-            await store.database.close()
+        return await link_for(self.home, principal)
 
     async def page(self, **context: Any) -> Page:
         """A browser of its own, not signed in."""
@@ -82,6 +73,18 @@ class Site:
             await self.contexts.pop().close()
 
 
+async def link_for(home: Living, principal: Principal = OPERATOR) -> str:
+    """As `postroom login` makes it: from another connection to the same database."""
+    home.tokens.ensure([principal])
+    store = connect_store(home.settings)
+    try:
+        base = home.household.addresses["api"]
+        links = StoredConsoleSessions(store.database)
+        return await sign_in_link(links, home.tokens, base, principal, SystemClock().now_us())
+    finally:
+        await store.database.close()
+
+
 @asynccontextmanager
 async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator[Site]:
     async with living(home, *changes) as one, async_playwright() as playwright:
@@ -93,7 +96,7 @@ async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator
 
 
 async def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """What axe-core finds, by all rules or by these; run beside the page's own policy, which would refuse the script."""
+    """What axe-core finds, by all rules or by these; beside the page's own policy, which would refuse the script."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(_AXE)
     asked = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": _RULES}

@@ -1,4 +1,4 @@
-"""What holds for every page, whichever it is: for eyes, for a keyboard, for a thumb, without a script, without motion."""
+"""What holds for every page: for eyes, for a keyboard, for a thumb, without a script and without motion."""
 
 from __future__ import annotations
 

@@ -1,0 +1,49 @@
+"""Where a person can go, in which order, and what is in reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.doors.console.navigation import Entry, Group, Navigation
+
+
+def entry(name: str, group: Group = Group.YOURS, waiting: int = 0) -> Entry:
+    return Entry(name=name, path=f"/console/{name.lower()}", group=group, waiting=waiting)
+
+
+MANY = Navigation(
+    [
+        entry("Health", Group.HOUSEHOLD),
+        *(entry(name, waiting=number) for number, name in enumerate(("A", "B", "C", "D", "E"))),
+        entry("Figures", Group.HOUSEHOLD, 2),
+    ]
+)
+
+
+def test_what_is_theirs_comes_first_and_new_sections_fall_in_place() -> None:
+    shown = [(group, [one.name for one in entries]) for group, entries in MANY.groups]
+
+    assert shown == [(Group.YOURS, ["A", "B", "C", "D", "E"]), (Group.HOUSEHOLD, ["Health", "Figures"])]
+
+
+@pytest.mark.requirement("side:in-reach")
+def test_a_thumb_reaches_four_and_hears_how_much_waits_behind_more() -> None:
+    assert [one.name for one in MANY.quick] == ["A", "B", "C", "D"]
+    assert MANY.waiting_elsewhere == 4 + 2
+
+
+def test_a_group_without_pages_is_not_shown() -> None:
+    assert [group for group, _ in Navigation([entry("A")]).groups] == [Group.YOURS]
+
+
+@pytest.mark.parametrize(
+    ("path", "here", "leads"),
+    [
+        ("/console/", "/console/", True),
+        ("/console/", "/console/inbox", False),
+        ("/console/inbox", "/console/inbox/01", True),
+        ("/console/inbox", "/console/inboxes", False),
+    ],
+)
+def test_a_place_is_marked_on_its_own_pages_alone(path: str, here: str, leads: bool) -> None:
+    assert Entry(name="x", path=path, group=Group.YOURS).leads_to(here) is leads
