@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.doors.console.navigation import Entry, Group, Navigation
+from postroom.doors.console.navigation import Navigation, NavigationEntry, NavigationGroup
 
 
-def entry(name: str, group: Group = Group.YOURS, waiting: int = 0) -> Entry:
-    return Entry(name=name, path=f"/console/{name.lower()}", group=group, waiting=waiting)
+def entry(name: str, group: NavigationGroup = NavigationGroup.YOURS, waiting: int = 0) -> NavigationEntry:
+    return NavigationEntry(name=name, path=f"/console/{name.lower()}", group=group, waiting=waiting)
 
 
 MANY = Navigation(
     [
-        entry("Health", Group.HOUSEHOLD),
+        entry("Health", NavigationGroup.HOUSEHOLD),
         *(entry(name, waiting=number) for number, name in enumerate(("A", "B", "C", "D", "E"))),
-        entry("Figures", Group.HOUSEHOLD, 2),
+        entry("Figures", NavigationGroup.HOUSEHOLD, 2),
     ]
 )
 
@@ -23,7 +23,10 @@ MANY = Navigation(
 def test_what_is_theirs_comes_first_and_new_sections_fall_in_place() -> None:
     shown = [(group, [one.name for one in entries]) for group, entries in MANY.groups]
 
-    assert shown == [(Group.YOURS, ["A", "B", "C", "D", "E"]), (Group.HOUSEHOLD, ["Health", "Figures"])]
+    assert shown == [
+        (NavigationGroup.YOURS, ["A", "B", "C", "D", "E"]),
+        (NavigationGroup.HOUSEHOLD, ["Health", "Figures"]),
+    ]
 
 
 @pytest.mark.requirement("side:in-reach")
@@ -33,7 +36,7 @@ def test_a_thumb_reaches_four_and_hears_how_much_waits_behind_more() -> None:
 
 
 def test_a_group_without_pages_is_not_shown() -> None:
-    assert [group for group, _ in Navigation([entry("A")]).groups] == [Group.YOURS]
+    assert [group for group, _ in Navigation([entry("A")]).groups] == [NavigationGroup.YOURS]
 
 
 @pytest.mark.parametrize(
@@ -46,4 +49,4 @@ def test_a_group_without_pages_is_not_shown() -> None:
     ],
 )
 def test_a_place_is_marked_on_its_own_pages_alone(path: str, here: str, leads: bool) -> None:
-    assert Entry(name="x", path=path, group=Group.YOURS).leads_to(here) is leads
+    assert NavigationEntry(name="x", path=path, group=NavigationGroup.YOURS).leads_to(here) is leads

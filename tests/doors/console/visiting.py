@@ -11,7 +11,7 @@ from postroom.domain.held_address import HeldAddress
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.form import Form
 from postroom.doors.console.names import NameBook
-from postroom.doors.console.navigation import Entry, Navigation
+from postroom.doors.console.navigation import Navigation, NavigationEntry
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.visit import ConsoleSection, Visit
 
@@ -31,7 +31,7 @@ class KnownPeople:
 
 async def opened(section: ConsoleSection, principal: Principal = OPERATOR, query: str = "") -> str:
     """The section's first page as it is shown."""
-    navigation = Navigation([Entry(name=section.name, path=f"/console{section.path}", group=section.group)])
+    navigation = Navigation([NavigationEntry(name=section.name, path=f"/console{section.path}", group=section.group)])
     response: Response = await section.pages[0].handler(
         visit(section.path, principal, query=query, navigation=navigation)
     )

@@ -22,7 +22,7 @@ from postroom.doors.console.form import Form, FormRefused, check_token, read_for
 from postroom.doors.console.headers import Protected
 from postroom.doors.console.message import message
 from postroom.doors.console.names import NameBook
-from postroom.doors.console.navigation import Entry, Navigation
+from postroom.doors.console.navigation import Navigation, NavigationEntry
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
@@ -112,7 +112,7 @@ class _Doors:
         waiting = await self._parts.badges.of(who, now_us)
         return Navigation(
             [
-                Entry(name=one.name, path=ROOT + one.path, group=one.group, waiting=waiting.get(one.path, 0))
+                NavigationEntry(name=one.name, path=ROOT + one.path, group=one.group, waiting=waiting.get(one.path, 0))
                 for one in self._parts.sections
                 if one.is_open_to(who)
             ]

@@ -18,7 +18,7 @@ class ApprovalsHere(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingHere:
     """One thing to decide: a question, or a message that waits."""
 
     at_us: int
@@ -26,7 +26,7 @@ class Waiting:
     action: Mapping[str, Any] | None = None
 
 
-def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[str, Any]]) -> Sequence[Waiting]:
-    asked = [Waiting(at_us=one.question.created_at_us, question=one) for one in questions]
-    parked = [Waiting(at_us=moment_us(one["requested_at"]), action=one) for one in actions]
+def newest_first(questions: Sequence[QuestionCard], actions: Sequence[Mapping[str, Any]]) -> Sequence[WaitingHere]:
+    asked = [WaitingHere(at_us=one.question.created_at_us, question=one) for one in questions]
+    parked = [WaitingHere(at_us=moment_us(one["requested_at"]), action=one) for one in actions]
     return sorted([*asked, *parked], key=lambda one: one.at_us, reverse=True)

@@ -14,7 +14,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
-from postroom.doors.console.navigation import Group
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.inbox.acts import InboxActs
@@ -162,7 +162,7 @@ def inbox_section(pages: InboxPages, more: Sequence[ConsolePage] = ()) -> Consol
 
     return ConsoleSection(
         name="Inbox",
-        group=Group.YOURS,
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/inbox", pages.show, open_to=has_inbox),
             *more,  # before the page of one notification, whose path would swallow theirs

@@ -10,16 +10,16 @@ from typing import Final
 _IN_REACH: Final = 4  # on a phone, beside the rest behind one button
 
 
-class Group(StrEnum):
+class NavigationGroup(StrEnum):
     YOURS = "Yours"
     HOUSEHOLD = "Household"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class NavigationEntry:
     name: str
     path: str
-    group: Group
+    group: NavigationGroup
     waiting: int = 0
 
     def leads_to(self, here: str) -> bool:
@@ -28,17 +28,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Navigation:
-    entries: Sequence[Entry] = ()
+    entries: Sequence[NavigationEntry] = ()
 
     @property
-    def groups(self) -> Sequence[tuple[Group, Sequence[Entry]]]:
-        sorted_in = [(group, [one for one in self.entries if one.group is group]) for group in Group]
+    def groups(self) -> Sequence[tuple[NavigationGroup, Sequence[NavigationEntry]]]:
+        sorted_in = [(group, [one for one in self.entries if one.group is group]) for group in NavigationGroup]
         return [(group, entries) for group, entries in sorted_in if entries]
 
     @property
-    def quick(self) -> Sequence[Entry]:
+    def quick(self) -> Sequence[NavigationEntry]:
         """What a thumb reaches: the first of what is theirs."""
-        return [one for one in self.entries if one.group is Group.YOURS][:_IN_REACH]
+        return [one for one in self.entries if one.group is NavigationGroup.YOURS][:_IN_REACH]
 
     @property
     def waiting_elsewhere(self) -> int:

@@ -17,7 +17,7 @@ from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.form import Form
-from postroom.doors.console.navigation import Group
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
 from postroom.doors.console.question_fields import QuestionField, form_fields
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -222,7 +222,7 @@ class QuestionPages:
 def questions_section(pages: QuestionPages) -> ConsoleSection:
     return ConsoleSection(
         name="Questions",
-        group=Group.YOURS,
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/questions", pages.show, open_to=can_be_asked),
             ConsolePage("/questions/{id}", pages.one, open_to=can_be_asked),

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
-from postroom.doors.console.navigation import Group
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -79,7 +79,7 @@ def approvals_section(
     """
     return ConsoleSection(
         name="Approvals",
-        group=Group.YOURS,
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/approvals", pages.show, open_to=may_decide),
             ConsolePage("/approvals/rules", rules.show, open_to=may_decide),

@@ -16,9 +16,9 @@ from postroom.domain.overview import DeadLetterCounts, Tally
 from postroom.domain.principal import Principal
 from postroom.domain.question import SubjectKind
 from postroom.domain.time import seconds
-from postroom.doors.console.approvals_here import ApprovalsHere, Waiting, newest_first
+from postroom.doors.console.approvals_here import ApprovalsHere, WaitingHere, newest_first
 from postroom.doors.console.names import Names
-from postroom.doors.console.navigation import Group
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, anybody
@@ -114,7 +114,7 @@ class Day:
 class Waits:
     """What a person can decide here and now; `is_whole` False: a source did not answer, so there may be more."""
 
-    things: Sequence[Waiting]
+    things: Sequence[WaitingHere]
     questions: int | None
     approvals: int
     is_whole: bool
@@ -180,7 +180,9 @@ class TodayPage:
 
 
 def today_section(page: TodayPage) -> ConsoleSection:
-    return ConsoleSection(name="Today", group=Group.YOURS, pages=(ConsolePage("/", page.show, open_to=anybody),))
+    return ConsoleSection(
+        name="Today", group=NavigationGroup.YOURS, pages=(ConsolePage("/", page.show, open_to=anybody),)
+    )
 
 
 _AWAY: Final[Any] = object()

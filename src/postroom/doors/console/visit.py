@@ -14,7 +14,7 @@ from postroom.domain.principal import Principal, Role
 from postroom.doors.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
 from postroom.doors.console.form import Form
 from postroom.doors.console.names import NameBook, Names, Place
-from postroom.doors.console.navigation import Group, Navigation
+from postroom.doors.console.navigation import Navigation, NavigationGroup
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
 
@@ -106,7 +106,7 @@ class ConsoleSection:
 
     name: str
     pages: Sequence[ConsolePage]
-    group: Group = Group.HOUSEHOLD
+    group: NavigationGroup = NavigationGroup.HOUSEHOLD
 
     @property
     def path(self) -> str:
