@@ -19,7 +19,12 @@ from postroom.domain.time import seconds
         (59.9, "59 seconds"),
         (60, "1 minute"),
         (119, "1 minute"),
+        (3_600, "1 hour"),
+        (90 * 60, "90 minutes"),
         (7_200, "2 hours"),
+        (86_400, "1 day"),
+        (47 * 3_600, "47 hours"),
+        (48 * 3_600 - 1, "47 hours"),
         (2 * 86_400 + 5_000, "2 days"),
         (-5, "less than a second"),
     ],
@@ -30,10 +35,29 @@ def test_a_duration_is_one_unit_rounded_down(length: float, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("offset", "said"),
-    [(0, "just now"), (-1.5, "just now"), (1.5, "just now"), (180, "in 3 minutes"), (-3_600, "1 hour ago")],
+    [
+        (0, "just now"),
+        (-1.5, "just now"),
+        (1.5, "just now"),
+        (180, "in 3 minutes"),
+        (-3_600, "1 hour ago"),
+        (48 * 3_600 - 0.2, "in 2 days"),
+        (47 * 3_600 + 1800, "in 47 hours"),
+        (24 * 3_600 - 5, "in 1 day"),
+        (-26 * 3_600, "26 hours ago"),
+    ],
 )
 def test_a_moment_is_seen_from_now(offset: float, said: str) -> None:
     assert relative(seconds(1_000_000 + offset), seconds(1_000_000)) == said
+
+
+@pytest.mark.requirement("side:time-left")
+@given(st.integers(3_600, 10**7))
+def test_what_is_said_is_never_so_little_that_a_person_is_misled(left: int) -> None:
+    many, unit = duration(left).split()
+    said = int(many) * {"day": 86_400, "hour": 3_600, "minute": 60}[unit.rstrip("s")]
+
+    assert said <= left < said * 1.5
 
 
 @given(st.integers(0, 10**16), st.integers(0, 10**16))

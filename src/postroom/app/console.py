@@ -15,6 +15,7 @@ from postroom.app.console_folk import HouseholdFolk
 from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk, person_overviews
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
+from postroom.app.played_channels import sandbox_news
 from postroom.app.policy import breaker_policy, retry_policy
 from postroom.app.store import OpenedStore
 from postroom.domain.delivery import Priority
@@ -25,6 +26,7 @@ from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.application import ConsoleParts, console_app
 from postroom.doors.console.attention_held import HeldNotices
 from postroom.doors.console.attention_section import attention_section
+from postroom.doors.console.badges import Badges
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.changes import Changes
 from postroom.doors.console.concerned import Concerned
@@ -37,7 +39,7 @@ from postroom.doors.console.pulse import HouseholdPulse
 from postroom.doors.console.questions_page import QuestionPages, questions_section
 from postroom.doors.console.sandbox_page import sandbox_section
 from postroom.doors.console.sign_in_link import sign_in_link
-from postroom.doors.console.today import today_section
+from postroom.doors.console.today import TodayPage, today_section
 from postroom.doors.console.token_sessions import TokenSessions
 from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.console.waiting import WaitingWork
@@ -64,6 +66,7 @@ from postroom.world.store.people.contacts_search import StoredContactSearch
 from postroom.world.store.people.held_addresses import StoredHeldAddresses
 from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
+from postroom.world.store.shared.what_waits import StoredWhatWaits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,8 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
         sections=sections(world, bulk),
+        badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
+        sandbox=sandbox_news(world.settings),
         more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
         clock=world.clock,
@@ -117,7 +122,7 @@ async def operators_link(world: ConsoleWorld, base_url: str) -> str:
 
 
 def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
-    """In the order of the navigation."""
+    """In the order of the navigation, within each of its groups."""
     settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
     channels = sorted(known_channels(settings))
     attempts = {one: retry_policy(settings).attempts_for(one) for one in Priority}
@@ -126,21 +131,19 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     concerned = Concerned(search=StoredContactSearch(database, keys_of))
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
     held = HeldNotices(attention=world.attention)
+    approvers = Approvers(settings.approvals.approvers, world.store.household)
+    approvals = approvals_desk(settings, tools, world.approvals, approvers, world.store.files)
+    overview = ConsoleOverview(database, channels, breaker)
+    today = TodayPage(overview=overview, waiting=waiting, questions=questions, notices=held, approvals=approvals.pages)
     overviews = person_overviews(world.store, questions, world.attention)
     return [
-        today_section(ConsoleOverview(database, channels, breaker), waiting, questions, held),
+        today_section(today),
         questions_section(questions),
+        approvals.section,
         inbox_desk(database, world.inbox, questions),
         conversations_desk(settings, world.store, world.mint),
         attention_section(
             world.attention, HouseholdFolk(store=world.store, tokens=world.tokens, notices=world.attention)
-        ),
-        approvals_desk(
-            settings,
-            tools,
-            world.approvals,
-            Approvers(settings.approvals.approvers, world.store.household),
-            world.store.files,
         ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
@@ -48,13 +49,21 @@ def inbox_desk(database: Database, inbox: Inbox, questions: QuestionPages) -> Co
     return inbox_section(pages, preference_pages(preferences))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalsDesk:
+    """`pages` also show what waits on other pages."""
+
+    pages: ApprovalPages
+    section: ConsoleSection
+
+
 def approvals_desk(
     settings: Settings,
     tools: Tools,
     approvals: Approvals | None,
     approvers: Collection[str],
     files: FileContents,
-) -> ConsoleSection:
+) -> ApprovalsDesk:
     """Straight to the work when the messenger runs in this process; over its tools when it does not."""
     is_on, may_decide = settings.approvals_on, approver(approvers)
     decisions: OwnDecisions | DecisionsOverTools = DecisionsOverTools(tools)
@@ -64,7 +73,7 @@ def approvals_desk(
     letters = frozenset(name for name, can in known.items() if can.style == "letter")
     pages = ApprovalPages(decisions=decisions, is_on=is_on, letters=letters, files=files)
     rules = RulePages(standing=decisions, is_on=is_on, channels=sorted(known))
-    return approvals_section(pages, rules, may_decide)
+    return ApprovalsDesk(pages=pages, section=approvals_section(pages, rules, may_decide))
 
 
 def conversations_desk(settings: Settings, store: OpenedStore, mint: IdMint) -> ConsoleSection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,16 +42,7 @@ class Site:
         return self.home.household.addresses["api"] + "/console"
 
     async def link(self, principal: Principal = OPERATOR) -> str:
-        """As `postroom login` makes it: from another connection to the same database."""
-        self.home.tokens.ensure([principal])
-        store = connect_store(self.home.settings)
-        try:
-            base = self.home.household.addresses["api"]
-            return await sign_in_link(
-                StoredConsoleSessions(store.database), self.home.tokens, base, principal, SystemClock().now_us()
-            )
-        finally:
-            await store.database.close()
+        return await link_for(self.home, principal)
 
     async def page(self, **context: Any) -> Page:
         """A browser of its own, not signed in."""
@@ -82,6 +73,18 @@ class Site:
             await self.contexts.pop().close()
 
 
+async def link_for(home: Living, principal: Principal = OPERATOR) -> str:
+    """As `postroom login` makes it: from another connection to the same database."""
+    home.tokens.ensure([principal])
+    store = connect_store(home.settings)
+    try:
+        base = home.household.addresses["api"]
+        links = StoredConsoleSessions(store.database)
+        return await sign_in_link(links, home.tokens, base, principal, SystemClock().now_us())
+    finally:
+        await store.database.close()
+
+
 @asynccontextmanager
 async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator[Site]:
     async with living(home, *changes) as one, async_playwright() as playwright:
@@ -92,11 +95,12 @@ async def console_site(home: Path, *changes: Mapping[str, Any]) -> AsyncIterator
             await browser.close()
 
 
-async def violations(page: Page) -> list[str]:
-    """What axe-core finds; run beside the page's own policy, which would rightly refuse the script."""
+async def violations(page: Page, rules: Sequence[str] = ()) -> list[str]:
+    """What axe-core finds, by all rules or by these; beside the page's own policy, which would refuse the script."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(_AXE)
-    found = await page.evaluate("rules => axe.run(document, {runOnly: rules})", _RULES)
+    asked = {"type": "rule", "values": list(rules)} if rules else {"type": "tag", "values": _RULES}
+    found = await page.evaluate("runOnly => axe.run(document, {runOnly, resultTypes: ['violations']})", asked)
     return [f"{one['id']}: {node['html'][:160]}" for one in found["violations"] for node in one["nodes"]]
 
 

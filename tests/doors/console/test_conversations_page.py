@@ -102,7 +102,9 @@ async def test_the_list_has_the_last_line_of_each_and_filters_narrow_a_thread_wi
     await site.home.notify(message="On the phone")
     await site.home.notify(channel="email", message="In a letter", subject="Filed")
     page = await site.signed_in(path="/conversations", java_script_enabled=False, viewport=PHONE)
+    await page.get_by_role("link", name="More").click()
     await expect(page.get_by_role("navigation", name="Main")).to_contain_text("Conversations")
+    await page.get_by_role("link", name="Close").click()
     await expect(page.locator("tr", has_text="In a letter")).to_contain_text("Filed")
 
     await page.get_by_role("link", name="Sandbox owner").click()

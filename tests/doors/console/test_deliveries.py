@@ -113,7 +113,7 @@ async def test_a_delivery_tells_its_story_and_its_reason(site: Site, sent: dict[
 
 async def test_from_the_first_page_the_answer_is_one_click_away(site: Site, sent: dict[str, Any]) -> None:
     page = await site.signed_in()
-    await page.get_by_role("row").filter(has_text="Waiting").get_by_role("link").click()
+    await page.get_by_role("row").filter(has_text="Waiting").get_by_role("link", name="You", exact=True).click()
 
     await expect(page.get_by_role("heading", name="Why it is where it is")).to_be_visible()
 

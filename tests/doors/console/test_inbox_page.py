@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 from tests.app.living import LIFTED, QUICK
 from tests.doors.console.appearance import looks_right
-from tests.doors.console.browser import Site, console_site
+from tests.doors.console.browser import Site, console_site, tab_to
 
 from postroom.domain.principal import Principal, Role
 from postroom.work.inbox.request import Request
@@ -146,6 +146,7 @@ async def test_a_notification_that_arrives_meanwhile_appears_by_itself(site: Sit
 async def test_the_operator_may_look_into_another_inbox_but_not_touch_it(site: Site) -> None:
     page = await site.signed_in(path="/inbox")
 
+    await page.get_by_text("Options").click()
     await page.get_by_label("Look into").select_option("ann")
     await page.get_by_role("button", name="Open").click()
 
@@ -217,8 +218,7 @@ async def test_the_keyboard_alone_reads_and_dismisses(site: Site) -> None:
     page = await site.signed_in(who, "/inbox")
 
     await page.get_by_role("link", name="Unread").focus()
-    for _ in range(6):  # the four other shelves, mark all, mark this one
-        await page.keyboard.press("Tab")
+    await tab_to(page, "Mark as read", most=8)
     await expect(page.get_by_role("button", name="Mark as read")).to_be_focused()
     await page.keyboard.press("Enter")
 

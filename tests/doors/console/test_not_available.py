@@ -15,9 +15,10 @@ from postroom.domain.figures import Depth
 from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally
 from postroom.domain.principal import Principal
+from postroom.domain.question import SubjectKind
 from postroom.doors.console.health import health_section
 from postroom.doors.console.questions_page import QuestionCard
-from postroom.doors.console.today import today_section
+from postroom.doors.console.today import TodayPage, today_section
 from postroom.doors.console.visit import Visit
 
 SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
@@ -63,11 +64,11 @@ class Household:
         self._answers("unread")
         return 0
 
-    async def waiting(self, who: Principal) -> int:
+    async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
         self._answers("questions")
         return 0
 
-    async def cards(self, visit: Visit) -> Sequence[QuestionCard]:
+    async def cards(self, visit: Visit, *, besides: SubjectKind | None = None) -> Sequence[QuestionCard]:
         self._answers("questions")
         return []
 
@@ -88,7 +89,8 @@ class Household:
 
 
 async def today(*away: str) -> str:
-    return await opened(today_section(Household(*away), Household(*away), Household(*away)))
+    house = Household(*away)
+    return await opened(today_section(TodayPage(overview=house, waiting=house, questions=house)))
 
 
 async def test_a_household_that_is_well_says_so() -> None:

@@ -16,6 +16,7 @@ from tests.doors.console.browser import (
     focused,
     is_wider_than_the_window,
     picture,
+    tab_to,
     violations,
 )
 
@@ -92,9 +93,7 @@ async def test_the_keyboard_alone_reaches_the_content_and_the_theme_switch(site:
 
     await page.keyboard.press("Tab")
     assert await focused(page) == "Skip to content"
-    for _ in range(2):
-        await page.keyboard.press("Tab")
-    assert await focused(page) == "Theme: auto"
+    await tab_to(page, "Theme: auto")
     await page.keyboard.press("Enter")
 
     await expect(page.get_by_role("button", name="Theme: light")).to_be_visible()

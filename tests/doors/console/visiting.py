@@ -11,6 +11,7 @@ from postroom.domain.held_address import HeldAddress
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.form import Form
 from postroom.doors.console.names import NameBook
+from postroom.doors.console.navigation import Navigation, NavigationEntry
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.visit import ConsoleSection, Visit
 
@@ -30,7 +31,7 @@ class KnownPeople:
 
 async def opened(section: ConsoleSection, principal: Principal = OPERATOR, query: str = "") -> str:
     """The section's first page as it is shown."""
-    navigation = [(section.name, f"/console{section.path}")]
+    navigation = Navigation([NavigationEntry(name=section.name, path=f"/console{section.path}", group=section.group)])
     response: Response = await section.pages[0].handler(
         visit(section.path, principal, query=query, navigation=navigation)
     )
@@ -44,7 +45,7 @@ def visit(
     query: str = "",
     form: Form | None = None,
     path: Mapping[str, str] | None = None,
-    navigation: Sequence[tuple[str, str]] = (),
+    navigation: Navigation | None = None,
     people: Sequence[HeldAddress] = (),
 ) -> Visit:
     """`path` holds the parts of `where` that a route would have named."""
@@ -65,6 +66,6 @@ def visit(
         form=form or Form(),
         now_us=NOW_US,
         templates=_TEMPLATES,
-        navigation=navigation,
+        navigation=navigation or Navigation(),
         book=NameBook(records=KnownPeople(*people)),
     )

@@ -16,14 +16,17 @@ from starlette.staticfiles import StaticFiles
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
+from postroom.doors.console.badges import Badges
 from postroom.doors.console.cookies import session_secret
 from postroom.doors.console.form import Form, FormRefused, check_token, read_form
 from postroom.doors.console.headers import Protected
 from postroom.doors.console.message import message
 from postroom.doors.console.names import NameBook
+from postroom.doors.console.navigation import Navigation, NavigationEntry
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
+from postroom.doors.console.sandbox_news import SandboxNews
 from postroom.doors.console.sign_in import sign_in_routes, sign_out_page, theme_page
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 
@@ -38,6 +41,8 @@ _BROKEN = ("Something went wrong", "The error is ours and has been written to th
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleParts:
     sections: Sequence[ConsoleSection]
+    badges: Badges
+    sandbox: SandboxNews | None
     more_pages: Sequence[ConsolePage]
     sessions: ConsoleSessions
     clock: Clock
@@ -45,7 +50,7 @@ class ConsoleParts:
 
 
 def console_app(parts: ConsoleParts) -> Starlette:
-    templates = Templates()
+    templates = Templates(parts.sandbox)
     pages = [page for section in parts.sections for page in section.pages]
     pages += [*parts.more_pages, sign_out_page(parts.sessions), theme_page()]
     doors = _Doors(parts, templates)
@@ -87,7 +92,7 @@ class _Doors:
                     form=form,
                     now_us=now_us,
                     templates=self._templates,
-                    navigation=self._navigation(who),
+                    navigation=await self._navigation(who, now_us),
                     book=self._parts.names,
                 )
             )
@@ -103,8 +108,15 @@ class _Doors:
         status = error.status_code if isinstance(error, HTTPException) else 500
         return self._says(request, status, *(_UNKNOWN if status in (404, 405) else _BROKEN))
 
-    def _navigation(self, who: Principal) -> Sequence[tuple[str, str]]:
-        return [(one.name, ROOT + one.path) for one in self._parts.sections if one.is_open_to(who)]
+    async def _navigation(self, who: Principal, now_us: int) -> Navigation:
+        waiting = await self._parts.badges.of(who, now_us)
+        return Navigation(
+            [
+                NavigationEntry(name=one.name, path=ROOT + one.path, group=one.group, waiting=waiting.get(one.path, 0))
+                for one in self._parts.sections
+                if one.is_open_to(who)
+            ]
+        )
 
     def _says(self, request: Request, status: int, title: str, text: str) -> Response:
         return message(self._templates, request, title, text, status=status)

@@ -22,6 +22,8 @@ from postroom.doors.console.visit import Visit
 
 PAGE_SIZE: Final = 20
 EDITABLE: Final = ("recipient", "subject", "message", "emoji")
+IN_PLACE: Final = 5  # so many stand on other pages
+_BACK: Final = {"today": "/"}
 _CHANGED_NOTHING: Final = "Your decision changed nothing."
 
 
@@ -49,6 +51,14 @@ class ApprovalPages:
             is_first=not cursor,
             same_page=f"{visit.request.url.path}?{visit.request.url.query}",
         )
+
+    async def here(self, visit: Visit, most: int = IN_PLACE) -> Sequence[Mapping[str, Any]]:
+        """What waits, whole, for a page about other things as well. Raises one of our errors."""
+        if not self.is_on:
+            return ()
+        listed = await self.decisions.page(visit.principal, status=str(ActionStatus.PENDING), cursor=None, limit=most)
+        found = [await self.decisions.show(visit.principal, one["action_id"]) for one in listed.actions]
+        return [one for one in found if one["status"] == ActionStatus.PENDING]
 
     async def one(self, visit: Visit) -> Response:
         action = await self._action(visit)
@@ -90,8 +100,8 @@ class ApprovalPages:
         except PostroomError as error:
             if edits and _code(error) not in _TOO_LATE:
                 return await self._edit_again(visit, edits, refusal(error))
-            return visit.go(f"/approvals/{action_id}", refusal(error), "bad")
-        return visit.go("/approvals", _approved(rule))
+            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+        return visit.go(_back(visit, "/approvals"), _approved(rule))
 
     async def reject(self, visit: Visit) -> Response:
         self._must_be_on()
@@ -101,8 +111,8 @@ class ApprovalPages:
         try:
             await self.decisions.reject(visit.principal, action_id, reason)
         except PostroomError as error:
-            return visit.go(f"/approvals/{action_id}", refusal(error), "bad")
-        return visit.go("/approvals", "Rejected. It will not be sent, and its sender sees why.")
+            return visit.go(_back(visit, f"/approvals/{action_id}"), refusal(error), "bad")
+        return visit.go(_back(visit, "/approvals"), "Rejected. It will not be sent, and its sender sees why.")
 
     async def _edit_again(self, visit: Visit, typed: Mapping[str, str], complaint: str) -> Response:
         action = await self._action(visit)
@@ -177,6 +187,11 @@ def _people(actions: Sequence[Mapping[str, Any]], *more: str) -> tuple[list[Plac
     """Those who are written to, and those who decided."""
     places = [(str(one["channel"]), str(one["recipient"])) for one in actions]
     return places, actors(*(one.get("decided_by") for one in actions), *more)
+
+
+def _back(visit: Visit, otherwise: str) -> str:
+    """Where the person decided, so that the next one is before them."""
+    return _BACK.get(visit.form.get("back"), otherwise)
 
 
 def _code(error: PostroomError) -> str:

@@ -6,6 +6,7 @@ from postroom.doors.console.attention_notice_page import NoticePages
 from postroom.doors.console.attention_page import AttentionPages
 from postroom.doors.console.attention_people import AttentionPeople, Folk, is_somebody
 from postroom.doors.console.attention_policy_page import PolicyPages
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Handler
 from postroom.work.attention.attention import Attention
 
@@ -17,6 +18,7 @@ def attention_section(attention: Attention, folk: Folk) -> ConsoleSection:
     policies = PolicyPages(attention=attention, people=people)
     return ConsoleSection(
         name="Attention",
+        group=NavigationGroup.YOURS,
         pages=(
             _get("/attention", pages.show),
             _post("/attention/unmute", pages.unmute),

@@ -16,6 +16,7 @@ from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryLine, HistoryQuery, LineKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.attention_people import is_somebody, own_id
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -144,6 +145,7 @@ def _more(person: Person, asked: Mapping[str, str], before: str | None) -> str |
 def conversations_section(pages: TalkPages) -> ConsoleSection:
     return ConsoleSection(
         name="Conversations",
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/conversations", pages.show, open_to=is_somebody),
             ConsolePage("/conversations/{id}", pages.one, open_to=is_somebody),

@@ -14,6 +14,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.inbox.acts import InboxActs
@@ -33,6 +34,23 @@ _CHANGES: Final[Mapping[str, tuple[NotificationChange, str]]] = {
     "unarchive": (NotificationChange.UNARCHIVE, "Taken out again."),
     "dismiss": (NotificationChange.DISMISS, "Dismissed. You find it under Dismissed."),
     "wake": (NotificationChange.SNOOZE, "Back in the inbox."),
+}
+
+
+_MANY: Final[Mapping[str, tuple[NotificationChange, str]]] = {
+    "read": (NotificationChange.READ, "marked as read"),
+    "archive": (NotificationChange.ARCHIVE, "put away"),
+    "dismiss": (NotificationChange.DISMISS, "dismissed"),
+}
+
+
+_READ, _ARCHIVE, _DISMISS = ("read", "Mark as read"), ("archive", "Archive"), ("dismiss", "Dismiss")
+_OFFERED: Final[Mapping[Shelf, Sequence[tuple[str, str]]]] = {
+    Shelf.UNREAD: (_READ, _ARCHIVE, _DISMISS),
+    Shelf.READ: (_ARCHIVE, _DISMISS),
+    Shelf.SNOOZED: (_ARCHIVE, _DISMISS),
+    Shelf.ARCHIVED: (_DISMISS,),
+    Shelf.DISMISSED: (),
 }
 
 
@@ -60,6 +78,7 @@ class InboxPages:
         own, shelf = own_inbox(visit), _shelf(visit.query.get("shelf", ""))
         whose = self._whose(visit, own)
         after = _cursor(visit.query.get("cursor", ""))
+        others = [one for one in await self.shelves.people() if one != own] if visit.is_operator else []
         found = await self.shelves.page(whose, shelf, after=after, limit=PAGE_SIZE + 1, now_us=visit.now_us)
         return visit.show(
             "inbox.html",
@@ -71,7 +90,9 @@ class InboxPages:
             is_first=after is None,
             whose=whose,
             is_own=whose == own,
-            others=[one for one in await self.shelves.people() if one != own] if visit.is_operator else [],
+            others=others,
+            many=_OFFERED[shelf],
+            names=await visit.names(ids=others),
             same_page=f"{visit.request.url.path}?{urlencode(visit.query)}",
             preferences=await self.preferences.of(whose),
             asked=await self.questions.waiting(visit.principal) if whose == own else 0,
@@ -111,6 +132,18 @@ class InboxPages:
         many = await self.acts.read_all(own_inbox(visit), visit.now_us)
         return visit.go("/inbox", f"{many} marked as read." if many else "Nothing was unread.")
 
+    async def many(self, visit: Visit) -> Response:
+        """Those that were ticked; the others stay as they are."""
+        back = f"/inbox?shelf={_shelf(visit.form.get('shelf'))}"
+        if (chosen := _MANY.get(visit.form.get("act"))) is None:
+            raise HTTPException(404)
+        what, said = chosen
+        own, ids = own_inbox(visit), visit.form.all("id")[:PAGE_SIZE]
+        if not ids:
+            return visit.go(back, "Nothing was ticked.", "bad")
+        after = [await self.acts.change(own, one, what, visit.now_us) for one in ids]
+        return visit.go(back, f"{sum(one is not None for one in after)} {said}.")
+
     def _whose(self, visit: Visit, own: str) -> str:
         wanted = visit.query.get("of", "") or own
         if wanted != own and not visit.is_operator:
@@ -129,10 +162,12 @@ def inbox_section(pages: InboxPages, more: Sequence[ConsolePage] = ()) -> Consol
 
     return ConsoleSection(
         name="Inbox",
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/inbox", pages.show, open_to=has_inbox),
             *more,  # before the page of one notification, whose path would swallow theirs
             ConsolePage("/inbox/read-all", pages.read_all, "POST", open_to=has_inbox),
+            ConsolePage("/inbox/many", pages.many, "POST", open_to=has_inbox),
             ConsolePage("/inbox/{id}", pages.one, open_to=has_inbox),
             *(changing(name) for name in _CHANGES),
             ConsolePage("/inbox/{id}/snooze", pages.snooze, "POST", open_to=has_inbox),

@@ -13,10 +13,11 @@ from postroom.domain.answer_attempt import VerdictKind
 from postroom.domain.errors import Code, Refused
 from postroom.domain.plain_words import plain_words
 from postroom.domain.principal import Principal
-from postroom.domain.question import Question
+from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.form import Form
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
 from postroom.doors.console.question_fields import QuestionField, form_fields
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -42,6 +43,8 @@ _BACK: Final = {"today": "/", "inbox": "/inbox", "questions": "/questions"}
 
 class QuestionCounts(Protocol):
     async def waiting_for(self, person_id: str) -> int: ...
+
+    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +118,21 @@ class QuestionPages:
     figures: QuestionCounts
     concerned: Concerned
 
-    async def waiting(self, who: Principal) -> int:
+    async def waiting(self, who: Principal, *, besides: SubjectKind | None = None) -> int:
         person_id = person_id_of(who)
-        return 0 if person_id is None else await self.figures.waiting_for(person_id)
+        if person_id is None:
+            return 0
+        if besides is not None:
+            return await self.figures.waiting_besides(person_id, besides)
+        return await self.figures.waiting_for(person_id)
 
-    async def cards(self, visit: Visit, most: int = IN_PLACE) -> Sequence[QuestionCard]:
+    async def cards(
+        self, visit: Visit, most: int = IN_PLACE, *, besides: SubjectKind | None = None
+    ) -> Sequence[QuestionCard]:
         """What is open and asks this person, the newest first."""
-        found = await self.asking.listing(visit.principal, status=QuestionStatus.OPEN, mine=True, limit=most)
+        found = await self.asking.listing(
+            visit.principal, status=QuestionStatus.OPEN, mine=True, besides=besides, limit=most
+        )
         return [_card(visit, one) for one in found]
 
     async def asked_of(self, visit: Visit, person_id: str, most: int) -> Sequence[QuestionView]:
@@ -211,6 +222,7 @@ class QuestionPages:
 def questions_section(pages: QuestionPages) -> ConsoleSection:
     return ConsoleSection(
         name="Questions",
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/questions", pages.show, open_to=can_be_asked),
             ConsolePage("/questions/{id}", pages.one, open_to=can_be_asked),

@@ -7,10 +7,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from postroom.doors.console import words
+from postroom.doors.console.sandbox_news import SandboxNews
 
 
 class Templates:
-    def __init__(self) -> None:
+    def __init__(self, sandbox: SandboxNews | None = None) -> None:
+        """`sandbox` is known to every page, also to those of nobody who is signed in."""
         self.environment = Environment(
             loader=PackageLoader("postroom.doors.console"),
             autoescape=True,
@@ -20,6 +22,7 @@ class Templates:
             auto_reload=False,
         )
         self.environment.filters |= words.FILTERS
+        self.environment.globals["sandbox"] = sandbox
 
     def render(self, template: str, **values: Any) -> str:
         return self.environment.get_template(template).render(**values)

@@ -13,6 +13,7 @@ from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
 from postroom.doors.console.names import Names, Place, ShownPerson, actors
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -96,6 +97,7 @@ def approvals_section(
     """
     return ConsoleSection(
         name="Approvals",
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage("/approvals", pages.show, open_to=may_decide),
             ConsolePage("/approvals/rules", rules.show, open_to=may_decide),

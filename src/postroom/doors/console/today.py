@@ -1,4 +1,4 @@
-"""The first page: what I am asked, what else waits for me, what went out, what is wrong."""
+"""The first page: what waits for me, each decided in place; then what went out, and what is wrong."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from starlette.responses import Response
 
 from postroom.domain.breaker import Circuit, CircuitState
 from postroom.domain.delivery import Status
-from postroom.domain.errors import StoreUnavailable
+from postroom.domain.errors import PostroomError, StoreUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.overview import DeadLetterCounts, Tally
 from postroom.domain.principal import Principal
+from postroom.domain.question import SubjectKind
 from postroom.domain.time import seconds
+from postroom.doors.console.approvals_here import ApprovalsHere, WaitingHere, newest_first
+from postroom.doors.console.names import Names
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
+from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, anybody
 
 _DAY_SECONDS: Final = 24 * 3600.0
@@ -105,24 +110,79 @@ class Day:
         return self.trouble is not None and not (self.trouble.given_up or self.trouble.held or self.open_circuits != [])
 
 
-def today_section(
-    overview: Overview, waiting: WaitingCounts, questions: QuestionsHere, notices: HeldHere | None = None
-) -> ConsoleSection:
-    async def today(visit: Visit) -> Response:
-        day = await _day(overview, visit.now_us) if visit.is_operator else None
-        approvals = await _answered(waiting.approvals(visit.now_us), default=_AWAY)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """What a person can decide here and now; `is_whole` False: a source did not answer, so there may be more."""
+
+    things: Sequence[WaitingHere]
+    questions: int | None
+    approvals: int
+    is_whole: bool
+
+    @property
+    def total(self) -> int | None:
+        return None if self.questions is None or not self.is_whole else self.questions + self.approvals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodayPage:
+    """`notices` and `approvals` are None in a household without them."""
+
+    overview: Overview
+    waiting: WaitingCounts
+    questions: QuestionsHere
+    notices: HeldHere | None = None
+    approvals: ApprovalsHere | None = None
+
+    async def show(self, visit: Visit) -> Response:
+        day = await _day(self.overview, visit.now_us) if visit.is_operator else None
+        approvals = await _answered(self.waiting.approvals(visit.now_us), default=_AWAY)
         return visit.show(
             "today.html",
             day=day,
             approvals=None if approvals is _AWAY else approvals,
             approvals_off=approvals is None,
-            unread=await _answered(waiting.unread(visit.principal, visit.now_us), default=None),
-            asked=await _answered(questions.waiting(visit.principal), default=None),
-            questions=await _answered(questions.cards(visit), default=()),
-            held=await _answered(notices.held(visit.principal), default=None) if notices else 0,
+            unread=await _answered(self.waiting.unread(visit.principal, visit.now_us), default=None),
+            asked=await _answered(self.questions.waiting(visit.principal), default=None),
+            held=await _answered(self.notices.held(visit.principal), default=None) if self.notices else 0,
+            waits=await self._waits(visit, approvals),
+            names=await self._names(visit, day),
         )
 
-    return ConsoleSection(name="Today", pages=(ConsolePage("/", today, open_to=anybody),))
+    async def _waits(self, visit: Visit, approvals: Any) -> Waits:
+        """A message that waits stands here once, as itself, and not as the question about it as well."""
+        actions = await self._actions(visit)
+        besides = None if actions is None else SubjectKind.APPROVAL
+        asked = await _answered(self.questions.waiting(visit.principal, besides=besides), default=None)
+        cards = await _answered(self.questions.cards(visit, besides=besides), default=())
+        return Waits(
+            things=newest_first(cards, actions or ()),
+            questions=asked,
+            approvals=0 if actions is None or approvals is _AWAY else approvals or 0,
+            is_whole=asked is not None and approvals is not _AWAY and (actions is not None or not self._decides(visit)),
+        )
+
+    def _decides(self, visit: Visit) -> bool:
+        return self.approvals is not None and f"{ROOT}/approvals" in visit.navigation.reachable
+
+    async def _actions(self, visit: Visit) -> Sequence[Mapping[str, Any]] | None:
+        """None when they are for others to decide, or do not answer."""
+        if self.approvals is None or not self._decides(visit):
+            return None
+        try:
+            return await self.approvals.here(visit)
+        except PostroomError:
+            return None
+
+    async def _names(self, visit: Visit, day: Day | None) -> Names:
+        latest = (day and day.latest) or ()
+        return await visit.names([(one["channel"], one["target_identity"]) for one in latest])
+
+
+def today_section(page: TodayPage) -> ConsoleSection:
+    return ConsoleSection(
+        name="Today", group=NavigationGroup.YOURS, pages=(ConsolePage("/", page.show, open_to=anybody),)
+    )
 
 
 _AWAY: Final[Any] = object()

@@ -14,6 +14,7 @@ from postroom.domain.principal import Principal, Role
 from postroom.doors.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
 from postroom.doors.console.form import Form
 from postroom.doors.console.names import NameBook, Names, Place
+from postroom.doors.console.navigation import Navigation, NavigationGroup
 from postroom.doors.console.rendering import Templates
 from postroom.doors.console.root import ROOT
 
@@ -37,7 +38,7 @@ class Visit:
     form: Form
     now_us: int
     templates: Templates
-    navigation: Sequence[tuple[str, str]]
+    navigation: Navigation
     book: NameBook
 
     @property
@@ -66,7 +67,7 @@ class Visit:
             who=str(self.principal),
             is_operator=self.is_operator,
             navigation=self.navigation,
-            reachable=frozenset(path for _, path in self.navigation),
+            reachable=self.navigation.reachable,
             form_token=form_token(self.secret),
             theme=theme_of(self.request),
             notice=notice,
@@ -105,6 +106,7 @@ class ConsoleSection:
 
     name: str
     pages: Sequence[ConsolePage]
+    group: NavigationGroup = NavigationGroup.HOUSEHOLD
 
     @property
     def path(self) -> str:

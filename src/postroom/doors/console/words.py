@@ -51,6 +51,11 @@ def figure(value: int | None) -> str:
     return f"more than {MOST_COUNTED:,}" if value > MOST_COUNTED else f"{value:,}"
 
 
+def figure_short(value: int) -> str:
+    """Where there is room for two digits."""
+    return "99+" if value > 99 else str(value)
+
+
 def amount(value: float) -> str:
     """Whole where it is whole, else with one digit after the point."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
@@ -105,6 +110,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "state_word": state_word,
     "state_tone": state_tone,
     "figure": figure,
+    "figure_short": figure_short,
     "amount": amount,
     "percent": percent,
     "milliseconds": milliseconds,

@@ -11,7 +11,7 @@ from postroom.domain.answer_attempt import Attempt
 from postroom.domain.errors import Code, FieldError, Refused, StoreUnavailable, ValidationError
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal, Role
-from postroom.domain.question import AskedPerson, Question, Resume, Subject
+from postroom.domain.question import AskedPerson, Question, Resume, Subject, SubjectKind
 from postroom.domain.question_answer import Assurance
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import SECOND_US, seconds
@@ -154,6 +154,7 @@ class Asking:
         *,
         status: QuestionStatus | None = None,
         mine: bool = False,
+        besides: SubjectKind | None = None,
         about: Sequence[str] | None = None,
         after: str | None = None,
         limit: int = 50,
@@ -161,8 +162,8 @@ class Asking:
         """
         The newest first: of an agent what it asked, of a person also what asks them, of the owner all.
 
-        `mine` is only what asks this person, `about` only what asks one of those people; `after` is the id of the
-        last one seen.
+        `mine` is only what asks this person, `about` only what asks one of those people, `besides` leaves out what is
+        about one kind of thing; `after` is the id of the last one seen.
         """
         _check_page(limit)
         person_id = person_id_of(caller)
@@ -171,6 +172,7 @@ class Asking:
             asker=None if everything or only_theirs else str(caller),
             person_id=None if everything else person_id,
             status=status,
+            besides=besides,
             about=about,
             before=after,
             limit=limit,

@@ -14,7 +14,7 @@ from postroom.domain.presentation import (
     Shown,
     Token,
 )
-from postroom.domain.question import Question
+from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_change import Ending, QuestionEvent
 from postroom.domain.question_states import QuestionStatus
 from postroom.work.questions.ports import QuestionStore
@@ -45,6 +45,7 @@ class QuestionRecord(QuestionStore, Protocol):
         asker: str | None = None,
         person_id: str | None = None,
         status: QuestionStatus | None = None,
+        besides: SubjectKind | None = None,
         about: Sequence[str] | None = None,
         before: str | None = None,
         limit: int = 50,

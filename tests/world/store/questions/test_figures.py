@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from tests.work.questions.sample_questions import ANNA, new_attempt, new_questio
 
 from postroom.domain.answer_attempt import Attempt, Said, Verdict, VerdictKind
 from postroom.domain.presentation import PlannedPresentation, Presentation
-from postroom.domain.question import Question
+from postroom.domain.question import Question, Subject, SubjectKind
 from postroom.domain.time import seconds
+from postroom.domain.what_waits import WhatWaits
 from postroom.system.seal import Seal
 from postroom.work.questions.judge import judge
 from postroom.world.store.engine.database import Database
@@ -21,6 +23,7 @@ from postroom.world.store.questions.figures import QuestionFigures
 from postroom.world.store.questions.presentations import StoredPresentations
 from postroom.world.store.questions.questions import StoredQuestions
 from postroom.world.store.questions.story import story
+from postroom.world.store.shared.what_waits import StoredWhatWaits
 
 NOW = START_US + seconds(1)
 
@@ -43,6 +46,20 @@ async def test_only_open_questions_wait_for_those_they_ask(database: Database) -
     await store.hear(new_attempt(first), at_hearing)
 
     assert [await figures.waiting_for(who) for who in ("anna", "ben", "cleo")] == [2, 1, 0]
+
+
+async def test_what_is_about_one_kind_of_thing_can_be_left_out(database: Database) -> None:
+    store, figures = StoredQuestions(database, Seal(bytes(32))), QuestionFigures(database)
+    subjects = (None, Subject(SubjectKind.APPROVAL, "a"), Subject(SubjectKind.CONTACT, "c"))
+    for number, subject in enumerate(subjects):
+        await store.ask(replace(new_question(question=f"{number}?", people=(ANNA,)), subject=subject))
+
+    besides = await store.listing(person_id="anna", besides=SubjectKind.APPROVAL)
+
+    assert [await figures.waiting_for("anna"), await figures.waiting_besides("anna", SubjectKind.APPROVAL)] == [3, 2]
+    assert {one.wording.question for one in besides} == {"0?", "2?"}
+    waits = await StoredWhatWaits(database).counts("anna", None, NOW)
+    assert waits == WhatWaits(questions=3, approvals=0, unread=0)
 
 
 async def test_the_pulse_moves_with_every_question_card_and_end(database: Database) -> None:

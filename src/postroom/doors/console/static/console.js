@@ -1,16 +1,18 @@
-// Pages work without this file: it keeps spoken times fresh, holds the keyboard in its place, and says aloud that a page was brought up to date.
+// Pages work without this file: it keeps spoken times fresh and saves a person some steps.
 (function () {
   "use strict";
 
-  var units = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
+  // The same words as domain/spoken_time.py: no unit that would hide half of the time.
+  var units = [[86400, "day", 3600], [3600, "hour", 60], [60, "minute", 60], [1, "second", 1]];
 
   function spoken(then, now) {
     var gap = (now - then) / 1000;
     var size = Math.floor(Math.abs(gap));
     if (Math.abs(gap) < 2) return "just now";
+    if (gap < -3600) size = Math.ceil(-gap / 60) * 60;
     for (var place = 0; place < units.length; place++) {
       var many = Math.floor(size / units[place][0]);
-      if (many >= 1) {
+      if (many > 1 || (many === 1 && size % units[place][0] < units[place][2])) {
         var text = many + " " + units[place][1] + (many === 1 ? "" : "s");
         return gap > 0 ? text + " ago" : "in " + text;
       }
@@ -25,34 +27,6 @@
       if (one.textContent !== said) one.textContent = said;
     });
   }
-
-  var last = 0;
-  document.addEventListener("htmx:afterSwap", function (event) {
-    var said = event.detail.elt.getAttribute("data-said");
-    var now = Date.now();
-    if (said && now - last > 10000) {
-      last = now;
-      document.getElementById("news").textContent = said;
-    }
-  });
-
-  // What has the keyboard keeps it when the part of the page around it is replaced; htmx does it only for what has an id.
-  function named(one) {
-    return one.tagName + " " + (one.getAttribute("href") || one.textContent.trim());
-  }
-  var held = null;
-  document.addEventListener("htmx:beforeSwap", function (event) {
-    var one = document.activeElement;
-    held = one && !one.id && event.detail.target.contains(one) ? named(one) : null;
-  });
-  document.addEventListener("htmx:afterSwap", function () {
-    if (!held || document.activeElement !== document.body) return;
-    var again = Array.from(document.querySelectorAll("#live a, #live button, #live summary")).find(function (one) {
-      return named(one) === held;
-    });
-    held = null;
-    if (again) again.focus({ preventScroll: true });
-  });
 
   // One box that ticks all the boxes of its form.
   document.addEventListener("change", function (event) {
@@ -71,9 +45,12 @@
     });
   });
 
-  // On a narrow screen the navigation scrolls; begin where we are.
-  var here = document.querySelector("header [aria-current]");
-  if (here) here.scrollIntoView({ block: "nearest", inline: "center" });
+  // The menu of a phone closes as people expect; without this file its own links do it.
+  document.addEventListener("keydown", function (event) {
+    if (event.key !== "Escape" || location.hash !== "#menu") return;
+    location.hash = "closed";
+    document.getElementById("more").focus();
+  });
 
   setInterval(refresh, 1000);
 })();

@@ -44,9 +44,7 @@ class StoredNotes:
         return await self._database.read(lambda connection: _all(connection, found))
 
     async def unread(self, user_id: str, now_us: int) -> int:
-        count = select(func.count()).where(_TABLE.user_id == user_id, _TABLE.read_at.is_(None), _TABLE.has_bell)
-        count = count.where(*_in_view(View.ACTIVE, now_us))
-        return await self._database.read(lambda connection: int(connection.execute(count).scalar_one()))
+        return await self._database.read(lambda connection: unread(connection, user_id, now_us))
 
     async def change(
         self, user_id: str, notification_id: str, edit: Callable[[Notification], Notification | None]
@@ -76,6 +74,11 @@ class StoredNotes:
 
     async def _count(self, statement: Update) -> int:
         return await self._database.write(lambda connection: int(connection.execute(statement).rowcount))
+
+
+def unread(connection: Connection, user_id: str, now_us: int) -> int:
+    count = select(func.count()).where(_TABLE.user_id == user_id, _TABLE.read_at.is_(None), _TABLE.has_bell)
+    return int(connection.execute(count.where(*_in_view(View.ACTIVE, now_us))).scalar_one())
 
 
 def _create(

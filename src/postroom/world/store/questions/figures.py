@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, func, select
 
+from postroom.domain.question import SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.world.store.engine.database import Database
+from postroom.world.store.questions.about import is_not_about
 from postroom.world.store.tables.questions import presentations, question_events, question_people, questions
 
 _IS_OPEN = questions.c.status == str(QuestionStatus.OPEN)
@@ -17,13 +19,23 @@ class QuestionFigures:
 
     async def waiting_for(self, person_id: str) -> int:
         """How many open questions ask this person."""
-        asked = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
-        many = select(func.count()).select_from(questions).where(_IS_OPEN, questions.c.id.in_(asked))
-        return await self._database.read(lambda connection: connection.execute(many).scalar_one())
+        return await self._database.read(lambda connection: waiting_for(connection, person_id))
+
+    async def waiting_besides(self, person_id: str, kind: SubjectKind) -> int:
+        """The same without those about one kind of thing."""
+        return await self._database.read(lambda connection: waiting_for(connection, person_id, kind))
 
     async def pulse(self) -> tuple[int, ...]:
         """The moment of the newest change of any question or card, then how far each has come."""
         return await self._database.read(pulse)
+
+
+def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
+    asked = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
+    many = select(func.count()).select_from(questions).where(_IS_OPEN, questions.c.id.in_(asked))
+    if besides is not None:
+        many = many.where(is_not_about(besides))
+    return int(connection.execute(many).scalar_one())
 
 
 def pulse(connection: Connection) -> tuple[int, ...]:

@@ -27,6 +27,7 @@ from postroom.system.seal import Seal
 from postroom.world.store.engine.database import Database
 from postroom.world.store.engine.retry_conflict import write_twice
 from postroom.world.store.questions import order, steps
+from postroom.world.store.questions.about import is_not_about
 from postroom.world.store.questions.attempt_rows import insert_attempt, read_attempt, read_verdict
 from postroom.world.store.questions.presentation_rows import presentation_by_id, write_toggles
 from postroom.world.store.questions.rides import Ride
@@ -137,6 +138,7 @@ class StoredQuestions:
         asker: str | None = None,
         person_id: str | None = None,
         status: QuestionStatus | None = None,
+        besides: SubjectKind | None = None,
         about: Sequence[str] | None = None,
         before: str | None = None,
         limit: int = 50,
@@ -161,6 +163,8 @@ class StoredQuestions:
             asked = asked.where(table.id.in_(theirs))
         if status is not None:
             asked = asked.where(table.status == str(status))
+        if besides is not None:
+            asked = asked.where(is_not_about(besides))
         if before is not None:
             asked = asked.where(table.id < before)
         return await self._found(asked)

@@ -1,0 +1,42 @@
+"""Every page says that this is a sandbox, and only then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.app.living import Living, living, settings_for
+from tests.doors.console.http import calling
+
+from postroom.app.played_channels import sandbox_news
+from postroom.doors.console.rendering import Templates
+from postroom.doors.console.sandbox_news import SandboxNews
+
+
+@pytest.mark.requirement("side:sandbox-said")
+async def test_every_page_says_so_also_the_one_for_signing_in(tmp_path: Path) -> None:
+    async with living(tmp_path) as home, calling(home) as caller:
+        cookies = await caller.sign_in(await _link(home))
+        pages = {path: (await caller.get(path, cookies)).text for path in ("/console/", "/console/health")}
+        strangers = {path: (await caller.get(path)).text for path in ("/console/login", "/console/nowhere")}
+
+    assert all("Nothing leaves this machine." in text for text in {**pages, **strangers}.values())
+    assert all('href="/console/sandbox#go-live"' in text for text in pages.values())
+    assert all("/console/sandbox" not in text for text in strangers.values())
+
+
+async def _link(home: Living) -> str:
+    assert home.household.sign_in is not None
+    return await home.household.sign_in()
+
+
+@pytest.mark.requirement("side:sandbox-said")
+def test_a_live_household_has_no_such_banner(tmp_path: Path) -> None:
+    assert sandbox_news(settings_for(tmp_path, {"sandbox": False})) is None
+    assert 'aria-label="Sandbox"' not in Templates(None).render("sign_in.html", key="", theme="auto")
+
+
+def test_one_that_is_partly_live_says_which_channels_stay() -> None:
+    news = SandboxNews(played=["telegram", "email"], live=["webpush"])
+
+    assert news.words == "Telegram and E-mail stay on this machine; Webpush reaches people."
