@@ -15,6 +15,7 @@ from postroom.domain.fields import text_problem
 from postroom.domain.ids import DeliveryId
 from postroom.domain.markup import Button
 from postroom.domain.push_device import DEVICE_ID
+from postroom.world.channels.carried_files import check_files
 from postroom.world.channels.kinds import WEBPUSH
 from postroom.world.channels.telegram_text import cut, split
 from postroom.world.channels.webpush.encryption import MOST_TEXT_BYTES
@@ -79,6 +80,7 @@ def topic_of(delivery_id: DeliveryId) -> str:
 
 
 def _check(message: Message) -> None:
+    check_files(message, WEBPUSH, None)
     if message.revises is not None and message.revises.deletes:
         raise ValidationError("a notification cannot be deleted, only replaced")
     if not message.text.strip():
