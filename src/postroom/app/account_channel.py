@@ -40,7 +40,7 @@ from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_webhook import TelegramHook, hook_url
 from postroom.world.channels.webhook.channel import Webhook
 from postroom.world.channels.webpush.channel import WebPush
-from postroom.world.channels.webpush.vapid import Identity, identity
+from postroom.world.channels.webpush.vapid import PushIdentity, identity
 
 
 def account_channel(
@@ -73,7 +73,7 @@ def hook_secret(home: Path, name: str) -> str:
     return hmac.digest(household_key(home, "webhook"), name.encode(), "sha256").hex()
 
 
-def push_identity(home: Path, name: str, contact: str) -> Identity:
+def push_identity(home: Path, name: str, contact: str) -> PushIdentity:
     """Made from the household's own key, so that it stays the same, is known to every process and stands nowhere."""
     return identity(contact, hmac.digest(household_key(home, "web push"), name.encode(), "sha256"))
 

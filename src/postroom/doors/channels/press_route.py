@@ -16,26 +16,17 @@ from postroom.domain.inbound_message import Press
 from postroom.domain.push_device import DEVICE_ID
 from postroom.doors.channels.webhook_route import PATH
 from postroom.doors.guard.json_door import JsonRoute
+from postroom.work.questions.hearing import PressReaction
 
 _log = structlog.get_logger("postroom.press")
 _HEADERS: Final = {"Cache-Control": "no-store"}
-
-
-class PressReaction(Protocol):
-    @property
-    def words(self) -> str: ...
-
-    @property
-    def alert(self) -> bool:
-        """Nothing was decided by it."""
-        ...
 
 
 class HearsPresses(Protocol):
     async def pressed(self, press: Press) -> PressReaction: ...
 
 
-class Pressed(BaseModel):
+class PressedButton(BaseModel):
     """What the app was given with the notification."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -54,7 +45,7 @@ def press_router(accounts: Collection[str], ear: HearsPresses) -> APIRouter:
         summary="Press a button of a notification",
         responses={404: {"description": "No such account"}, 503: {"description": "Not heard: press again"}},
     )
-    async def press(account: str, pressed: Pressed) -> JSONResponse:
+    async def press(account: str, pressed: PressedButton) -> JSONResponse:
         if account not in accounts:
             return _said(404, "there is no such account", ok=False)
         try:
@@ -67,7 +58,7 @@ def press_router(accounts: Collection[str], ear: HearsPresses) -> APIRouter:
     return router
 
 
-def _press(account: str, pressed: Pressed) -> Press:
+def _press(account: str, pressed: PressedButton) -> Press:
     """The same button of the same card twice is one press."""
     name = hashlib.sha256(f"{pressed.device} {pressed.token}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return Press(

@@ -16,7 +16,7 @@ from postroom.world.channels.kinds import WEBPUSH
 from postroom.world.channels.webpush.encryption import encrypted
 from postroom.world.channels.webpush.endpoint import checked, origin_of
 from postroom.world.channels.webpush.notification import PushCall, address, build
-from postroom.world.channels.webpush.vapid import Identity
+from postroom.world.channels.webpush.vapid import PushIdentity
 from postroom.world.http.http_call import HttpAnswer, HttpCall
 from postroom.world.http.public_address import public_only
 from postroom.world.http.refusal import refusal
@@ -34,7 +34,7 @@ class WebPush:
     def __init__(
         self,
         name: str,
-        identity: Identity,
+        identity: PushIdentity,
         devices: PushDevices | None = None,
         *,
         allow_private: bool = False,

@@ -19,7 +19,7 @@ _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC6325
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class PushIdentity:
     """`contact` is whom the operators of a push service may write to; `key` is made from the household's own."""
 
     contact: str
@@ -37,10 +37,10 @@ class Identity:
         return str(Vapid(private_key=self.key).sign(claims)["Authorization"])
 
 
-def identity(contact: str, seed: bytes) -> Identity:
+def identity(contact: str, seed: bytes) -> PushIdentity:
     """The same seed is the same identity, in every process; raises ValueError for a contact that is none."""
     number = int.from_bytes(seed) % (_ORDER - 1) + 1
-    return Identity(contact=checked_contact(contact), key=ec.derive_private_key(number, ec.SECP256R1()))
+    return PushIdentity(contact=checked_contact(contact), key=ec.derive_private_key(number, ec.SECP256R1()))
 
 
 def checked_contact(contact: str) -> str:
