@@ -50,13 +50,17 @@ class Visitor:
         self._home, self._caller, self._who = home, caller, who
         self._cookies: dict[str, str] = {}
 
-    async def page(self) -> str:
+    async def at(self, path: str) -> tuple[int, str]:
         if not self._cookies:
             link = await Site(self._home, None).link(self._who)  # type: ignore[arg-type]
             self._cookies = await self._caller.sign_in(link)
-        answer = await self._caller.get("/console/devices", self._cookies)
-        assert answer.status == 200
-        return answer.text
+        answer = await self._caller.get(path, self._cookies)
+        return answer.status, answer.text
+
+    async def page(self) -> str:
+        status, text = await self.at("/console/devices")
+        assert status == 200
+        return text
 
     async def ids(self) -> list[str]:
         return re.findall(r"/console/devices/([0-9a-f]{16})/remove", await self.page())
@@ -120,6 +124,22 @@ async def test_a_device_is_switched_on_notified_tried_and_removed(
     assert home.rows("push_devices") == []
     refused = await home.notify(channel="push", message="Nobody hears this")
     assert refused["status"] == "error"
+
+
+@pytest.mark.requirement("side:push-cut", "side:devices-own")
+async def test_a_long_message_is_read_to_its_end_by_the_one_it_went_to(
+    home: Living, caller: Caller, owner: Visitor, service: PushService
+) -> None:
+    await owner.switch_on(service.subscribe(19), "Phone")
+    await home.notify(channel="push", message=f"{'Long. ' * 600}<b>The end</b>")
+    [taken] = service.taken
+
+    mine = await owner.at(taken.shown["url"])
+    others = await Visitor(home, caller, ANNA).at(taken.shown["url"])
+
+    assert taken.shown["body"].endswith("open to read more") and "The end" not in taken.shown["body"]
+    assert mine[0] == 200 and "&lt;b&gt;The end&lt;/b&gt;" in mine[1]
+    assert others[0] == 404 and "The end" not in others[1]
 
 
 @pytest.mark.requirement("side:push-press", "side:push-replaces")

@@ -34,6 +34,16 @@ class PushDevice:
     """Its push service knows it no more."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotifiedMessage:
+    """What a notification was about, with its whole text."""
+
+    sender: str
+    subject: str | None = field(repr=False)
+    text: str = field(repr=False)
+    created_at_us: int
+
+
 class PushDevices(Protocol):
     """What the channel asks of the record."""
 

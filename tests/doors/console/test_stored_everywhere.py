@@ -37,7 +37,11 @@ OPEN = {
     "inbox": {"hourly_cap": 1000},
     "retry": {"max_attempts": 1},  # every failure is a dead letter, and too few to open the circuit
 }
-_PROGRESS = ("/dead-letters/", "/contacts/import/")  # nothing is going on that they could show
+_PROGRESS = (  # nothing is going on that they could show; a sandbox notifies no device, see tests/app/test_devices.py
+    "/dead-letters/",
+    "/contacts/import/",
+    "/devices/messages/",
+)
 _FILES = {  # no pages: what they send is never shown as one, see tests/app/test_file_approvals.py
     "/approvals/{id}/files/{number}",
     "/deliveries/{id}/files/{number}",

@@ -26,7 +26,7 @@ class HearsPresses(Protocol):
     async def pressed(self, press: Press) -> PressReaction: ...
 
 
-class PressedButton(BaseModel):
+class NotificationPress(BaseModel):
     """What the app was given with the notification."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -45,7 +45,7 @@ def press_router(accounts: Collection[str], ear: HearsPresses) -> APIRouter:
         summary="Press a button of a notification",
         responses={404: {"description": "No such account"}, 503: {"description": "Not heard: press again"}},
     )
-    async def press(account: str, pressed: PressedButton) -> JSONResponse:
+    async def press(account: str, pressed: NotificationPress) -> JSONResponse:
         if account not in accounts:
             return _said(404, "there is no such account", ok=False)
         try:
@@ -58,7 +58,7 @@ def press_router(accounts: Collection[str], ear: HearsPresses) -> APIRouter:
     return router
 
 
-def _press(account: str, pressed: PressedButton) -> Press:
+def _press(account: str, pressed: NotificationPress) -> Press:
     """The same button of the same card twice is one press."""
     name = hashlib.sha256(f"{pressed.device} {pressed.token}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return Press(

@@ -38,6 +38,13 @@ class DevicePages:
             "devices.html", devices=mine, key=self.devices.key if self.devices else "", is_on=self.devices is not None
         )
 
+    async def message(self, visit: Visit) -> Response:
+        """Where a press on a notification leads, when there is nothing to decide."""
+        found = await self.devices.message(_person(visit), visit.path["id"]) if self.devices else None
+        if found is None:
+            raise HTTPException(404)
+        return visit.show("device_message.html", message=found)
+
     async def add(self, visit: Visit) -> Response:
         if self.devices is None:
             return visit.go(PATH, _NOT_SET, "bad")
@@ -68,6 +75,7 @@ def devices_section(pages: DevicePages) -> ConsoleSection:
         pages=(
             ConsolePage(PATH, pages.show, open_to=has_devices),
             ConsolePage(PATH, pages.add, "POST", open_to=has_devices),
+            ConsolePage(f"{PATH}/messages/{{id}}", pages.message, open_to=has_devices),
             ConsolePage(f"{PATH}/{{id}}/remove", pages.remove, "POST", open_to=has_devices),
             ConsolePage(f"{PATH}/{{id}}/test", pages.test, "POST", open_to=has_devices),
         ),

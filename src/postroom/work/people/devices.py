@@ -11,7 +11,7 @@ from postroom.domain.fields import text_problem
 from postroom.domain.outcome import Outcome
 from postroom.domain.outgoing import Outgoing
 from postroom.domain.ports import Clock, Outbound
-from postroom.domain.push_device import MOST_NAME_CHARACTERS, PushDevice, PushSubscription
+from postroom.domain.push_device import MOST_NAME_CHARACTERS, NotifiedMessage, PushDevice, PushSubscription
 
 ORIGIN: Final = "console"
 MOST_DEVICES: Final = 10
@@ -27,6 +27,8 @@ class DeviceRecord(Protocol):
     async def of(self, person_id: str) -> Sequence[PushDevice]: ...
 
     async def remove(self, person_id: str, device_id: str) -> PushDevice | None: ...
+
+    async def message(self, person_id: str, delivery_id: str) -> NotifiedMessage | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,10 @@ class Devices:
 
     async def remove(self, person_id: str, device_id: str) -> PushDevice | None:
         return await self.record.remove(person_id, device_id)
+
+    async def message(self, person_id: str, delivery_id: str) -> NotifiedMessage | None:
+        """What a notification on one of their devices was about; None when it was on none."""
+        return await self.record.message(person_id, delivery_id)
 
     async def test(self, person_id: str, device_id: str) -> Outcome | None:
         """On the one way out, as everything else; None when it is not this person's, or has ended."""

@@ -97,7 +97,7 @@ def _shown(message: Message, account: str, about: DeliveryId, device_id: str) ->
         "tag": topic_of(about),
         "title": _line(message.subject or message.origin_butler or "Postroom", _TITLE_BYTES),
         "body": _text(message),
-        "url": link or f"/console/deliveries/{about}",
+        "url": link or f"/console/devices/messages/{message.delivery_id}",
     }
     if message.revises is not None:
         shown["silent"] = True

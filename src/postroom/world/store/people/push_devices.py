@@ -9,19 +9,20 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, and_, delete, insert, select, update
 
 from postroom.domain.address_order import is_at, with_proof
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.errors import Code, Refused
 from postroom.domain.person import NewPerson, Person
 from postroom.domain.ports import Clock
-from postroom.domain.push_device import PushDevice, PushSubscription
+from postroom.domain.push_device import NotifiedMessage, PushDevice, PushSubscription
 from postroom.system.seal import Seal
 from postroom.world.store.engine.database import Database
 from postroom.world.store.people.people import StoredPeople
 from postroom.world.store.people.people_rows import read_people
 from postroom.world.store.people.person_writer import PersonWriter
+from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.people import people
 from postroom.world.store.tables.push_devices import push_devices
 
@@ -70,6 +71,15 @@ class StoredPushDevices:
             return _device(row) if row else None
 
         return await self._people.write(work)
+
+    async def message(self, person_id: str, delivery_id: str) -> NotifiedMessage | None:
+        """Only what was sent to one of this person's own devices, for as long as its words are kept."""
+        sent = delivery_requests.c
+        to_device = and_(_c.id == sent.address, _c.channel == sent.channel, _c.person_id == person_id)
+        asked = select(sent.origin_butler, sent.subject, sent.message_content, sent.created_at)
+        asked = asked.join(push_devices, to_device).where(sent.id == delivery_id)
+        row = await self._database.read(lambda read: read.execute(asked).first())
+        return NotifiedMessage(sender=row[0], subject=row[1], text=row[2], created_at_us=row[3]) if row else None
 
     async def subscription(self, channel: str, device_id: str) -> PushSubscription | None:
         asked = select(_c.sealed).where(_c.id == device_id, _c.channel == channel, _c.ended_at.is_(None))
