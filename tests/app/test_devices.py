@@ -180,6 +180,22 @@ async def test_a_question_with_more_answers_than_buttons_is_opened(
     assert "1. a" in card.shown["body"]
 
 
+@pytest.mark.requirement("side:push-once")
+async def test_a_lost_answer_is_a_second_copy_that_the_device_knows_again(
+    home: Living, owner: Visitor, service: PushService
+) -> None:
+    await owner.switch_on(service.subscribe(20), "Phone")
+    service.cuts = 1
+
+    await home.notify(channel="push", message="Once")
+    first, second = await service.until(2)
+    await home.settled()
+
+    assert first.shown == second.shown and first.shown["body"] == "Once"
+    assert first.headers["topic"] == second.headers["topic"] and first.body != second.body
+    assert home.rows("delivery_requests")[-1]["status"] == "delivered"
+
+
 @pytest.mark.requirement("side:push-gone")
 async def test_a_device_that_is_gone_makes_room_for_the_next(
     home: Living, owner: Visitor, service: PushService

@@ -34,6 +34,8 @@ class PushService:
     taken: list[Pushed] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
     next_statuses: list[int] = field(default_factory=list)
+    cuts: int = 0
+    """So many requests are taken, and their answers are lost."""
     came: asyncio.Event = field(default_factory=asyncio.Event)
     _browsers: dict[str, BrowserSide] = field(default_factory=dict)
 
@@ -55,6 +57,9 @@ class PushService:
             return web.Response(status=status)
         self.taken.append(Pushed(browser, headers, body, claims, key))
         self.came.set()
+        if self.cuts and request.transport is not None:
+            self.cuts -= 1
+            request.transport.abort()
         return web.Response(status=201, headers={"Location": f"{self.url}/m/{len(self.taken)}"})
 
     async def until(self, many: int) -> list[Pushed]:
