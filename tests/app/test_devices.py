@@ -21,7 +21,8 @@ from tests.world.channels.webpush.push_service import Pushed, PushService, push_
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
 PUSH = {"kind": "webpush", "contact": "mailto:us@example.org", "allow_private": True}
-OWN = {"channels": {"push": PUSH}, "approvals": {"enabled": False}}
+OWN = {"channels": {"push": PUSH}, "approvals": {"enabled": False}, "allowed_hosts": ["post.example.org"]}
+BEHIND_A_PROXY = {"Host": "post.example.org", "Origin": "https://post.example.org", "Sec-Fetch-Site": "same-origin"}
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -259,3 +260,22 @@ async def test_a_subscription_that_is_none_is_refused_and_nothing_is_kept(
 async def test_a_press_that_is_none_is_refused(home: Living, account: str, body: Any, status: int) -> None:
     async with home.http.post(f"{home.household.addresses['api']}/channels/{account}/press", json=body) as answer:
         assert answer.status == status, await answer.text()
+
+
+@pytest.mark.requirement("side:app-installable", "side:push-press")
+async def test_behind_the_documented_proxy_the_app_and_its_presses_are_let_in(home: Living) -> None:
+    """As the proxy of docs/how-to/reverse-proxy.md hands them on: by its own name, without a token or a cookie."""
+    base = home.household.addresses["api"]
+    statuses = []
+    for path in ("/console/manifest.webmanifest", "/console/service-worker.js", "/console/offline"):
+        async with home.http.get(base + path, headers=BEHIND_A_PROXY) as answer:
+            statuses.append(answer.status)
+    body = {"device": "0" * 16, "token": "unknown"}
+    async with home.http.post(f"{base}/channels/push/press", json=body, headers=BEHIND_A_PROXY) as answer:
+        told = await answer.json()
+    foreign = BEHIND_A_PROXY | {"Origin": "https://evil.example"}
+    async with home.http.post(f"{base}/channels/push/press", json=body, headers=foreign) as answer:
+        refused = answer.status
+
+    assert (statuses, refused) == ([200, 200, 200], 403)
+    assert told == {"ok": False, "words": "This button is no longer valid."}
