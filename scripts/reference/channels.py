@@ -25,6 +25,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "discord": ("Discord", "discord.md"),
         "ntfy": ("ntfy", "ntfy.md"),
         "webhook": ("webhook", "webhook-channel.md"),
+        "webpush": ("the app on the phone (web push)", "phone-app.md"),
         "apprise": ("any other service (Apprise)", "any-other-service.md"),
     }
 )
@@ -55,7 +56,7 @@ def _row(kind: str, can: Capabilities, links: str) -> list[str]:
         "yes",
         *(_said(one) for one in abilities),
         _questions(can),
-        _said(can.inbound),
+        _hears(can),
         _lost_answer(can),
         _said(can.receipt),
         _length(can),
@@ -71,6 +72,10 @@ def _questions(can: Capabilities) -> str:
     if not can.buttons:
         return "links"
     return "buttons" if can.most_buttons is None else f"up to {can.most_buttons} buttons"
+
+
+def _hears(can: Capabilities) -> str:
+    return "presses" if can.own_app and not can.inbound else _said(can.inbound)
 
 
 def _lost_answer(can: Capabilities) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract import apprise_service, beeper, discord, email, ntfy, slack, telegram, webhook
+from tests.contract import apprise_service, beeper, discord, email, ntfy, slack, telegram, webhook, webpush
 
 from postroom.testing import Case
 
@@ -14,5 +14,6 @@ CASES: tuple[Case, ...] = (
     slack.CASE,
     discord.CASE,
     webhook.CASE,
+    webpush.CASE,
     apprise_service.CASE,
 )

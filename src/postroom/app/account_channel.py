@@ -9,6 +9,7 @@ from typing import assert_never
 from postroom.app.household_key import household_key
 from postroom.app.own_channel import own_channel
 from postroom.domain.ports import Channel, FileContents
+from postroom.domain.push_device import PushDevices
 from postroom.system.settings import SettingsError
 from postroom.system.settings.accounts import (
     Account,
@@ -22,6 +23,7 @@ from postroom.system.settings.accounts import (
     TelegramAccount,
     TelegramSettings,
     WebhookAccount,
+    WebPushAccount,
 )
 from postroom.world.channels.apprise.channel import AppriseService
 from postroom.world.channels.discord.channel import Discord
@@ -37,12 +39,16 @@ from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_webhook import TelegramHook, hook_url
 from postroom.world.channels.webhook.channel import Webhook
+from postroom.world.channels.webpush.channel import WebPush
+from postroom.world.channels.webpush.vapid import PushIdentity, identity
 
 
-def account_channel(account: Account, home: Path, files: FileContents | None = None) -> Channel:
+def account_channel(
+    account: Account, home: Path, files: FileContents | None = None, devices: PushDevices | None = None
+) -> Channel:
     """Raises SettingsError for credentials that cannot be any; its sentence never repeats them."""
     try:
-        return _made(account, home, files)
+        return _made(account, home, files, devices)
     except ValueError as error:
         raise SettingsError(f"{section_name(account)}: {error}.") from None
 
@@ -67,7 +73,12 @@ def hook_secret(home: Path, name: str) -> str:
     return hmac.digest(household_key(home, "webhook"), name.encode(), "sha256").hex()
 
 
-def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
+def push_identity(home: Path, name: str, contact: str) -> PushIdentity:
+    """Made from the household's own key, so that it stays the same, is known to every process and stands nowhere."""
+    return identity(contact, hmac.digest(household_key(home, "web push"), name.encode(), "sha256"))
+
+
+def _made(account: Account, home: Path, files: FileContents | None, devices: PushDevices | None) -> Channel:
     name, options = account.name, account.options
     match options:
         case ChannelSettings():
@@ -88,6 +99,9 @@ def _made(account: Account, home: Path, files: FileContents | None) -> Channel:
             return Discord(name, token, options.api_base_url, message_content=words, files=files)
         case WebhookAccount():
             return Webhook(name, options.url.reveal(), options.secret.reveal(), options.allow_private, files=files)
+        case WebPushAccount():
+            who = push_identity(home, name, options.contact)
+            return WebPush(name, who, devices, allow_private=options.allow_private)
         case AppriseAccount():
             return AppriseService(name, options.url.reveal(), options.allow_private)
         case _:

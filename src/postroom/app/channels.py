@@ -8,6 +8,7 @@ from postroom.app.account_channel import account_channel
 from postroom.app.known_channels import account_kinds, configured_channels
 from postroom.app.sandbox_channel import SandboxAddress, sandbox_channel
 from postroom.domain.ports import Channel, FileContents
+from postroom.domain.push_device import PushDevices
 from postroom.system.settings import Owner, Settings
 from postroom.system.settings.webhook_base import webhook_bases
 
@@ -15,11 +16,14 @@ SANDBOX_OWNER: Final = Owner(name="Sandbox owner", telegram_chat_id="1000", emai
 
 
 def build_channels(
-    settings: Settings, sandbox: SandboxAddress | None, files: FileContents | None = None
+    settings: Settings,
+    sandbox: SandboxAddress | None,
+    files: FileContents | None = None,
+    devices: PushDevices | None = None,
 ) -> dict[str, Channel]:
     """Raises SettingsError for credentials that cannot be any."""
     if sandbox is None:
-        return {account.name: account_channel(account, settings.home, files) for account in settings.accounts}
+        return {account.name: account_channel(account, settings.home, files, devices) for account in settings.accounts}
     kinds, webhooks = account_kinds(settings), webhook_bases(settings)
     return {
         name: sandbox_channel(name, kinds[name], sandbox, settings.home, files, webhooks.get(name, ""))

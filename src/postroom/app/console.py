@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
-from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk, person_overviews
+from postroom.app.console_sections import approvals_desk, conversations_desk, devices_desk, inbox_desk, people_desk, person_overviews
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.played_channels import sandbox_news
@@ -21,7 +21,7 @@ from postroom.app.store import OpenedStore
 from postroom.domain.delivery import Priority
 from postroom.domain.errors import TargetUnavailable
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock
+from postroom.domain.ports import Clock, Outbound
 from postroom.domain.principal import OPERATOR, Principal
 from postroom.doors.console.application import ConsoleParts, console_app
 from postroom.doors.console.attention_held import HeldNotices
@@ -82,6 +82,7 @@ class ConsoleWorld:
     clock: Clock
     messenger: MemoryPeer | HttpPeer | Nobody
     mint: IdMint
+    outbound: Outbound | None = None  # the household's own way out
     approvals: Approvals | None = None  # of the messenger, where it runs in this process
     sandbox_url: str | None = None  # of its control API, in sandbox mode
 
@@ -151,6 +152,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         people_desk(
             settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint, overviews
         ),
+        devices_desk(settings, world.store, world.outbound, world.clock, world.mint),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from postroom.app.devices import devices_of
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.pairing import build_pairing
 from postroom.app.store import OpenedStore
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.ids import IdMint
-from postroom.domain.ports import Clock, FileContents
+from postroom.domain.ports import Clock, FileContents, Outbound
 from postroom.doors.console.approvals_page import ApprovalPages
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.contacts_import_page import ImportPages, import_pages
@@ -19,6 +20,7 @@ from postroom.doors.console.contacts_page import ContactPages, contacts_section
 from postroom.doors.console.conversations_page import TalkPages, conversations_section
 from postroom.doors.console.decisions import OwnDecisions
 from postroom.doors.console.decisions_over_tools import DecisionsOverTools
+from postroom.doors.console.devices_page import DevicePages, devices_section
 from postroom.doors.console.inbox_page import InboxPages, inbox_section
 from postroom.doors.console.inbox_preferences_page import PreferencePages, preference_pages
 from postroom.doors.console.person_overview import PersonOverviews
@@ -117,3 +119,11 @@ def people_desk(
         overviews=overviews,
     )
     return contacts_section(pages, import_pages(ImportPages(store.people, bulk)))
+
+
+def devices_desk(
+    settings: Settings, store: OpenedStore, outbound: Outbound | None, clock: Clock, mint: IdMint
+) -> ConsoleSection:
+    """Also where no account notifies: then the page says what to set."""
+    devices = devices_of(settings, store, outbound, clock, mint) if outbound is not None else None
+    return devices_section(DevicePages(devices=devices))

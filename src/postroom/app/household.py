@@ -19,9 +19,9 @@ from postroom.app.assistant_port import AddTools, assistant_server
 from postroom.app.attention import attending, build_attention, button_key, refuse_unknown_people
 from postroom.app.attention_doors import AttentionDoors, attention_doors
 from postroom.app.butlers import ButlerWorld, build_butler, living
-from postroom.app.channels import build_channels
 from postroom.app.console import Console, ConsoleWorld, operators_link, running_console
 from postroom.app.conversations import conversing
+from postroom.app.devices import open_channels, pressing
 from postroom.app.files import file_taking
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
@@ -257,7 +257,7 @@ class _Builder:
         return butler
 
     async def _start_plane(self, store: OpenedStore, sandbox: SandboxAddress | None, inbox: Inbox) -> Plane:
-        channels = build_channels(self._settings, sandbox, store.files)
+        channels = open_channels(self._settings, sandbox, store, self._clock)
         started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
         plane = await self._stack.enter_async_context(attended)
@@ -303,6 +303,7 @@ class _Builder:
         door = await script_door(self._settings, store, self._peers, self._clock, self._mint, self._roster)
         self._routers += [*door.routers(), *ask_routers(self._asking, self._settings, store), *self._notices.routers()]
         self._routers.append(ma2h_router(self._asking, door, self._listeners.pages_url))
+        self._routers.append(pressing(self._settings, self._asking, door.outbound, self._listeners.pages_url))
         self._assistant_doors.append(lambda server: assistants_ask(server, self._asking, self._tokens))
         self._assistant_doors.append(lambda server: self._notices.assistants(server, self._tokens))
 
@@ -318,6 +319,7 @@ class _Builder:
             messenger=await self._peers.operator(MESSENGER),
             mint=self._mint,
             approvals=self._approvals,
+            outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             sandbox_url=sandbox.control_url if sandbox else None,
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))

@@ -142,12 +142,13 @@ def abilities(settings: Settings) -> Channels:
     usable = usable_channels(settings)
     return {
         name: ChannelAbility(
-            buttons=one.buttons and one.inbound,  # a button nobody hears would be a lie
+            buttons=one.buttons and (one.inbound or one.own_app),  # a button nobody hears would be a lie
             most_buttons=one.most_buttons,
             edits=one.edits,
             inbound=one.inbound,
             replies=one.replies,
             threads=one.thread_identity is not None,
+            opens=one.own_app,
             configured=name in usable,
         )
         for name, one in known_channels(settings).items()
@@ -178,30 +179,34 @@ async def hearing(
     parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound, base_url: str, loops: Loops
 ) -> AsyncIterator[QuestionEar]:
     """Runs where the bots are heard: nothing ends before what was sent in time has been read."""
-    cards = parts.cards(base_url)
-    heard = Hearing(
-        questions=parts.questions,
-        store=parts.store,
-        shown=parts.presentations,
-        people=parts.planning.people,
-        cards=cards,
-        outbound=outbound,
-        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
-        clock=parts.clock,
-        mint=parts.mint.mint,
-    )
+    heard = ear(parts, channels, outbound, base_url)
     parts.listening.after_a_gap(heard.missed)
     times = Timekeeper(
         questions=parts.questions,
         store=parts.store,
         shown=parts.presentations,
-        cards=cards,
+        cards=heard.cards,
         outbound=outbound,
         clock=parts.clock,
         times=parts.times,
     )
     async with loops.running("question_times", times.look, wake=parts.bells.every):
         yield QuestionEar(handle=_handler(heard), watch=parts.listening)
+
+
+def ear(parts: AskingParts, channels: Mapping[str, Channel], outbound: Outbound, base_url: str) -> Hearing:
+    """Judges what people press and write; `channels` are those whose presses are answered by a call."""
+    return Hearing(
+        questions=parts.questions,
+        store=parts.store,
+        shown=parts.presentations,
+        people=parts.planning.people,
+        cards=parts.cards(base_url),
+        outbound=outbound,
+        bots={name: channel for name, channel in channels.items() if isinstance(channel, AnswersPresses)},
+        clock=parts.clock,
+        mint=parts.mint.mint,
+    )
 
 
 def _handler(heard: Hearing) -> Handler:

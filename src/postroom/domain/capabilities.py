@@ -60,6 +60,8 @@ class Capabilities:
     """What people write there is heard."""
     comes_back: bool = False
     """What was taken may come back days later, so addresses that are gone, or want nothing, are remembered."""
+    own_app: bool = False
+    """Shown by the household's own app: what is pressed comes to its own door, and a press beside it opens a page."""
 
     style: Style = "chat"
     """A letter has a subject and shows who speaks; in a chat the words say it."""

@@ -38,7 +38,12 @@ OPEN = {
     "retry": {"max_attempts": 1},  # every failure is a dead letter, and too few to open the circuit
 }
 _MOVED = "/contacts/"  # leads to the page of the same name under people
-_PROGRESS = ("/dead-letters/", "/people/import/", _MOVED)  # nothing is going on there
+_PROGRESS = (  # nothing is going on that they could show; a sandbox notifies no device, see tests/app/test_devices.py
+    "/dead-letters/",
+    "/people/import/",
+    "/devices/messages/",
+    _MOVED,
+)
 _FILES = {  # no pages: what they send is never shown as one, see tests/app/test_file_approvals.py
     "/approvals/{id}/files/{number}",
     "/deliveries/{id}/files/{number}",

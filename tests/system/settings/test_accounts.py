@@ -18,6 +18,7 @@ from postroom.system.settings.accounts import (
     SlackAccount,
     TelegramAccount,
     WebhookAccount,
+    WebPushAccount,
 )
 from postroom.system.settings.load import load
 from postroom.world.channels.kinds import KINDS
@@ -63,6 +64,10 @@ url = "https://example.org/${PLACE}"
 secret = "whsec_MQ=="
 allow_private = true
 
+[channels.devices]
+kind = "webpush"
+contact = "mailto:us@example.org"
+
 [channels.other]
 kind = "apprise"
 url = "json://example.org"
@@ -90,7 +95,7 @@ def complaint(home: Path, text: str, environment: dict[str, str] | None = None) 
 @pytest.mark.requirement("chan:secrets-by-variable")
 def test_every_kind_has_its_own_keys_beside_its_kind(tmp_path: Path) -> None:
     settings = written(tmp_path, EVERY_KIND, ENVIRONMENT)
-    bot, letters, push, slack, guild, calls, other, pager = (one.options for one in settings.accounts)
+    bot, letters, push, slack, guild, calls, devices, other, pager = (one.options for one in settings.accounts)
 
     assert [one.kind for one in settings.accounts] == [*ACCOUNT_SECTIONS, "factory"]
     assert isinstance(bot, TelegramAccount) and bot.token.reveal() == "1:abc"
@@ -102,6 +107,7 @@ def test_every_kind_has_its_own_keys_beside_its_kind(tmp_path: Path) -> None:
     assert isinstance(guild, DiscordAccount) and guild.bot_token.reveal() == "d.1"
     assert isinstance(calls, WebhookAccount) and calls.url.reveal() == "https://example.org/here"
     assert calls.allow_private
+    assert isinstance(devices, WebPushAccount) and devices.contact == "mailto:us@example.org"
     assert isinstance(other, AppriseAccount) and not other.allow_private
     assert isinstance(pager, ChannelSettings) and pager.options["code"].reveal() == "here"
     assert not settings.in_sandbox
@@ -132,13 +138,13 @@ def test_a_variable_that_is_not_set_is_named_with_its_key_and_nothing_else_is(tm
         pytest.param(
             'kind = "slak"\nbot_token = "canary"',
             "channels.x.kind: there is no such kind, did you mean 'slack'? There are "
-            "telegram, email, ntfy, slack, discord, webhook, apprise.",
+            "telegram, email, ntfy, slack, discord, webhook, webpush, apprise.",
             id="kind",
         ),
         pytest.param(
             "kind = 3",
             "channels.x.kind: there is no such kind. There are "
-            "telegram, email, ntfy, slack, discord, webhook, apprise.",
+            "telegram, email, ntfy, slack, discord, webhook, webpush, apprise.",
             id="kind of another type",
         ),
         pytest.param(
@@ -158,7 +164,7 @@ def test_a_variable_that_is_not_set_is_named_with_its_key_and_nothing_else_is(tm
         ),
         pytest.param(
             'bot_token = "canary"',
-            "channels.x.kind: is required, one of telegram, email, ntfy, slack, discord, webhook, apprise; "
+            "channels.x.kind: is required, one of telegram, email, ntfy, slack, discord, webhook, webpush, apprise; "
             "or a factory of your own.",
             id="neither form",
         ),

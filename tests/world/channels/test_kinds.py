@@ -24,8 +24,11 @@ from postroom.world.channels.slack.channel import Slack
 from postroom.world.channels.telegram import Telegram
 from postroom.world.channels.telegram_text import TEXT_LIMIT
 from postroom.world.channels.webhook.channel import Webhook
+from postroom.world.channels.webpush.channel import WebPush
+from postroom.world.channels.webpush.vapid import identity
 
 FILES = HeldFiles()
+PUSH = WebPush("webpush", identity("mailto:us@example.org", b"seed"))
 MADE: dict[str, Channel] = {
     "telegram": Telegram("1:a", files=FILES),
     "email": Email(
@@ -42,6 +45,7 @@ MADE: dict[str, Channel] = {
     "discord": Discord("discord", "a.b.c", files=FILES),
     "ntfy": Ntfy("ntfy", answers_topic="answers", files=FILES),
     "webhook": Webhook("webhook", "https://example.org/", files=FILES),
+    "webpush": PUSH,
     "apprise": AppriseService("apprise", "json://example.org/"),
 }
 WITHOUT: dict[str, Channel] = {
@@ -51,6 +55,7 @@ WITHOUT: dict[str, Channel] = {
     "discord": Discord("discord", "a.b.c"),
     "ntfy": Ntfy("ntfy"),
     "webhook": Webhook("webhook", "https://example.org/"),
+    "webpush": PUSH,
     "apprise": AppriseService("apprise", "json://example.org/"),
 }
 ADDRESS = {
@@ -60,9 +65,10 @@ ADDRESS = {
     "discord": ("1000", "55"),
     "ntfy": ("anna-phone", "hwQ2YpKdmg"),
     "webhook": ("kitchen", "their-17"),
+    "webpush": ("0123456789abcdef", "their-17"),
     "apprise": ("-", "1"),
 }
-DEDUPES = {"discord", "webhook"}
+DEDUPES = {"discord", "webhook", "webpush"}
 BUTTON = Markup(buttons=((Button(label="Yes", token="q1:x"),),))
 EDIT = Revision(delivery_id=DeliveryId("0198c0df"), provider_ids=("7",))
 each_kind = pytest.mark.parametrize("name", KINDS)

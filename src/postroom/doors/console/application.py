@@ -17,6 +17,7 @@ from postroom.domain.errors import StoreUnavailable
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
 from postroom.doors.console.badges import Badges
+from postroom.doors.console.app_files import app_routes
 from postroom.doors.console.cookies import session_secret
 from postroom.doors.console.form import Form, FormRefused, check_token, read_form
 from postroom.doors.console.headers import Protected
@@ -55,6 +56,7 @@ def console_app(parts: ConsoleParts) -> Starlette:
     pages += [*parts.more_pages, sign_out_page(parts.sessions), theme_page()]
     doors = _Doors(parts, templates)
     routes: list[BaseRoute] = [Mount("/static", StaticFiles(packages=[("postroom.doors.console", "static")]))]
+    routes += app_routes(templates)
     routes += sign_in_routes(parts.sessions, parts.clock, templates)
     routes += [Route(page.path, doors.to(page), methods=[page.method]) for page in pages]
     return Starlette(

@@ -211,6 +211,17 @@ class WebhookAccount(SettingsSection):
     """The address may be one of this machine or of a private network."""
 
 
+class WebPushAccount(SettingsSection):
+    """Notifications of the household's own app, on the devices that people switch on in the console."""
+
+    kind: Literal["webpush"]
+    """The kind of account."""
+    contact: str
+    """Whom the operators of a push service may write to: `mailto:you@your.domain` or `https://your.domain`."""
+    allow_private: bool = False
+    """A push service may be on this machine or in a private network, and without TLS."""
+
+
 class AppriseAccount(SettingsSection):
     """Any other service, by way of Apprise."""
 
@@ -230,6 +241,7 @@ ChannelAccount = (
     | SlackAccount
     | DiscordAccount
     | WebhookAccount
+    | WebPushAccount
     | AppriseAccount
 )
 AccountOptions = ChannelAccount | TelegramSettings | EmailSettings
@@ -242,6 +254,7 @@ ACCOUNT_SECTIONS: Final[Mapping[str, type[SettingsSection]]] = MappingProxyType(
         "slack": SlackAccount,
         "discord": DiscordAccount,
         "webhook": WebhookAccount,
+        "webpush": WebPushAccount,
         "apprise": AppriseAccount,
     }
 )

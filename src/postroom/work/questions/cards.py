@@ -128,7 +128,7 @@ class CardMaker:
         ability = self.ability(shown)
         if self._is_pressed(question, shown):
             made = maker.pressable(ability.most_buttons, own_words=ability.replies)
-            return made + opening if is_approval(question) else made
+            return made + opening if is_approval(question) or ability.opens else made
         return maker.link(self.base_url) if self.base_url else Buttons()
 
     def _is_pressed(self, question: Question, shown: Presentation) -> bool:

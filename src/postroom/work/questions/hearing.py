@@ -67,8 +67,13 @@ class Hearing:
         reaction = await self._reaction(press)
         if bot := self.bots.get(press.channel):
             await bot.answer_press(press.callback_id, reaction.words, alert=reaction.alert)
-        if reaction.then is not None:
-            await self.outbound.submit(reaction.then, request_id=reaction.about, wait_seconds=0)
+        await self._go_on(reaction)
+
+    async def pressed(self, press: Press) -> PressReaction:
+        """The same, at a door that answers the one who pressed by itself."""
+        reaction = await self._reaction(press)
+        await self._go_on(reaction)
+        return reaction
 
     async def words(self, words: InboundMessage) -> bool:
         """Whether they were about a question; if not, they are for others to hear."""
@@ -93,6 +98,10 @@ class Hearing:
             if ability.buttons and ability.edits and shown.revision == question.revision:
                 edit = self.cards.missed(question, shown, since_us, until_us)
                 await self.outbound.submit(edit, request_id=request_id_of(shown.id), wait_seconds=0)
+
+    async def _go_on(self, reaction: PressReaction) -> None:
+        if reaction.then is not None:
+            await self.outbound.submit(reaction.then, request_id=reaction.about, wait_seconds=0)
 
     async def _reaction(self, press: Press) -> PressReaction:
         pressed = await self.shown.pressed(hash_of(press.token))

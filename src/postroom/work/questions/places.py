@@ -22,6 +22,7 @@ class ChannelAbility:
     What a card on this channel can have; `configured` when there are credentials for it.
 
     `most_buttons`: how many at the most. `replies`: words can be written back there, beside what is pressed.
+    `opens`: a press beside the buttons opens a page.
     """
 
     buttons: bool = False
@@ -30,6 +31,7 @@ class ChannelAbility:
     inbound: bool = False
     replies: bool = True
     threads: bool = False
+    opens: bool = False
     configured: bool = True
 
 

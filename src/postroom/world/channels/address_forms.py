@@ -12,6 +12,7 @@ from postroom.world.channels.ntfy.publish import address as ntfy_address
 from postroom.world.channels.slack.address import address as slack_address
 from postroom.world.channels.telegram import address as telegram_address
 from postroom.world.channels.webhook.event import address as webhook_address
+from postroom.world.channels.webpush.notification import address as webpush_address
 
 ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "telegram": telegram_address,
@@ -20,5 +21,6 @@ ADDRESS_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "discord": discord_address,
     "ntfy": ntfy_address,
     "webhook": webhook_address,
+    "webpush": webpush_address,
     "apprise": apprise_address,
 }

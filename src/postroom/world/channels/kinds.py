@@ -121,6 +121,17 @@ WEBHOOK: Final = Capabilities(
     most_file_bytes=256 * _KIB,
     most_files_bytes=_MIB,
 )
+WEBPUSH: Final = Capabilities(
+    dedupes_for_seconds=86_400.0,  # by the device: our own app shows each delivery once, and remembers which
+    max_units=2400,  # of the 4,096 bytes that a push service takes; more is cut, and the page behind it has the rest
+    unit="bytes",
+    buttons=True,
+    most_buttons=2,
+    edits=True,
+    own_app=True,
+    style="letter",
+    timeout_seconds=15.0,
+)
 APPRISE: Final = Capabilities(receipt=False)
 KINDS: Final[KnownChannels] = MappingProxyType(
     {
@@ -130,6 +141,7 @@ KINDS: Final[KnownChannels] = MappingProxyType(
         "discord": DISCORD,
         "ntfy": NTFY,
         "webhook": WEBHOOK,
+        "webpush": WEBPUSH,
         "apprise": APPRISE,
     }
 )

@@ -1,0 +1,104 @@
+"""The devices that notify a person: switched on in the browser that is to ring, listed, tried, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, assert_never
+
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from postroom.domain.errors import Refused
+from postroom.domain.outcome import AnswerStatus, Outcome
+from postroom.domain.principal import Principal
+from postroom.domain.push_device import PushDevice, PushSubscription
+from postroom.doors.console.cookies import Tone
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.work.people.devices import Devices
+from postroom.work.questions.asked_people import person_id_of
+
+PATH: Final = "/devices"
+_NOT_SET: Final = "No account notifies devices yet, so nothing was changed."
+_GONE: Final = "That device was removed already."
+
+
+def has_devices(who: Principal) -> bool:
+    return person_id_of(who) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevicePages:
+    devices: Devices | None
+    """None: the settings name no account for it."""
+
+    async def show(self, visit: Visit) -> Response:
+        mine: Sequence[PushDevice] = await self.devices.listed(_person(visit)) if self.devices else ()
+        return visit.show(
+            "devices.html", devices=mine, key=self.devices.key if self.devices else "", is_on=self.devices is not None
+        )
+
+    async def message(self, visit: Visit) -> Response:
+        """Where a press on a notification leads, when there is nothing to decide."""
+        found = await self.devices.message(_person(visit), visit.path["id"]) if self.devices else None
+        if found is None:
+            raise HTTPException(404)
+        return visit.show("device_message.html", message=found)
+
+    async def add(self, visit: Visit) -> Response:
+        if self.devices is None:
+            return visit.go(PATH, _NOT_SET, "bad")
+        given = {name: visit.form.get(name) for name in ("endpoint", "p256dh", "auth")}
+        try:
+            made = await self.devices.add(_person(visit), visit.form.get("name"), PushSubscription(**given))
+        except Refused as error:
+            told = error.fields[0].error if error.fields else error.message
+            return visit.go(PATH, f"Nothing was switched on: {told}.", "bad")
+        return visit.go(PATH, f"{made.name} is notified from now on.")
+
+    async def remove(self, visit: Visit) -> Response:
+        if self.devices is None:
+            return visit.go(PATH, _NOT_SET, "bad")
+        gone = await self.devices.remove(_person(visit), visit.path["id"])
+        return visit.go(PATH, f"{gone.name} is notified no more.") if gone else visit.go(PATH, _GONE, "bad")
+
+    async def test(self, visit: Visit) -> Response:
+        if self.devices is None:
+            return visit.go(PATH, _NOT_SET, "bad")
+        outcome = await self.devices.test(_person(visit), visit.path["id"])
+        return visit.go(PATH, *_told(outcome)) if outcome else visit.go(PATH, _GONE, "bad")
+
+
+def devices_section(pages: DevicePages) -> ConsoleSection:
+    return ConsoleSection(
+        name="Devices",
+        pages=(
+            ConsolePage(PATH, pages.show, open_to=has_devices),
+            ConsolePage(PATH, pages.add, "POST", open_to=has_devices),
+            ConsolePage(f"{PATH}/messages/{{id}}", pages.message, open_to=has_devices),
+            ConsolePage(f"{PATH}/{{id}}/remove", pages.remove, "POST", open_to=has_devices),
+            ConsolePage(f"{PATH}/{{id}}/test", pages.test, "POST", open_to=has_devices),
+        ),
+    )
+
+
+def _person(visit: Visit) -> str:
+    person_id = person_id_of(visit.principal)
+    if person_id is None:
+        raise HTTPException(404)
+    return person_id
+
+
+def _told(outcome: Outcome) -> tuple[str, Tone]:
+    """What became of a trial, by what is known now."""
+    match outcome.status:
+        case AnswerStatus.OK:
+            return "The push service took the trial. If nothing rings, look at the device's own settings.", "good"
+        case AnswerStatus.ACCEPTED | AnswerStatus.DEFERRED:
+            return "The trial is stored and still on its way.", "good"
+        case AnswerStatus.PENDING_APPROVAL:
+            return "The trial waits for approval, like every message to this person.", "good"
+        case AnswerStatus.ERROR:
+            return f"The trial failed: {outcome.error.message if outcome.error else 'no reason was given'}.", "bad"
+        case _:
+            assert_never(outcome.status)
