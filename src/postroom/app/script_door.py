@@ -10,6 +10,7 @@ from fastapi import APIRouter
 
 from postroom.app.accounts import Accounts
 from postroom.app.address_book import Approvers
+from postroom.app.figures import figures_door
 from postroom.app.files import file_taking
 from postroom.app.known_channels import known_channels, usable_channels
 from postroom.app.ledger_view import LedgerView
@@ -78,6 +79,7 @@ class ScriptDoor:
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(self._accounts().listed),
+            figures_door(self.settings, self.store, self.clock),
         ]
 
     def _accounts(self) -> Accounts:
