@@ -16,9 +16,7 @@ from postroom.work.figures.stretches import edges, spoken_stretch, stretch_name
 VIENNA = "Europe/Vienna"
 HOUR_US = 3_600_000_000
 zones = st.sampled_from([VIENNA, "UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Chatham", "Africa/Monrovia"])
-moments = st.datetimes(datetime(2020, 1, 1), datetime(2035, 1, 1)).map(
-    lambda one: parse_text(f"{one:%Y-%m-%dT%H:%M:%S}Z")
-)
+moments = st.integers(parse_text("2020-01-01T00:00:00Z"), parse_text("2035-01-01T00:00:00Z"))
 
 
 @given(now_us=moments, span=st.sampled_from(list(FigureSpan)), zone=zones)
