@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
 from postroom.app.console_sections import approvals_desk, conversations_desk, inbox_desk, people_desk
+from postroom.app.figures import household_figures
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.policy import breaker_policy, retry_policy
@@ -30,6 +31,7 @@ from postroom.doors.console.changes import Changes
 from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
+from postroom.doors.console.figures_page import figures_section
 from postroom.doors.console.health import health_section
 from postroom.doors.console.pulse import HouseholdPulse
 from postroom.doors.console.questions_page import QuestionPages, questions_section
@@ -137,6 +139,7 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
         health_section(ConsoleHealth(database, channels, breaker), tools, held),
+        figures_section(household_figures(settings, world.store)),
         people_desk(settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]

@@ -16,6 +16,8 @@ from postroom.domain.person import Person, PersonRole
 from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
+from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export_columns import PEOPLE
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
 from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -58,6 +60,15 @@ class ContactPages:
             is_first=after is None,
             remembered=await self.choices.listed(book, after=None, limit=_MOST_REMEMBERED) if after is None else [],
         )
+
+    async def export(self, visit: Visit) -> TurnPage[Person]:
+        book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
+
+        async def turn(after: str | None) -> RowPage[Person]:
+            found = await self.search.listed(book, words, after=after, limit=ROWS_AT_A_TIME)
+            return RowPage(found, found[-1].id if len(found) == ROWS_AT_A_TIME else None)
+
+        return turn
 
     async def blank(self, visit: Visit) -> Response:
         return await self._form(visit, None, shown(None, self._channels))
@@ -172,6 +183,7 @@ def contacts_section(pages: ContactPages, more: Sequence[ConsolePage] = ()) -> C
             ConsolePage("/contacts/{id}", pages.change, "POST", open_to=has_book),
             ConsolePage("/contacts/{id}/delete", pages.delete, "POST", open_to=has_book),
             ConsolePage("/contacts/{id}/pair", pages.pair, "POST", open_to=lambda who: who.is_owner),
+            export_page(PEOPLE, pages.export, has_book),
         ),
     )
 

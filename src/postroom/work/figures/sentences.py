@@ -106,10 +106,12 @@ def channel_name(name: str) -> str:
 
 
 def _slow_words(report: Report, sent: Added) -> str:
-    said = [
-        f"{channel_name(one.channel)} was slow {spoken_stretch(one.since_us, report.span, report.zone)}"
-        for one in sent.slow
-    ]
+    """Each channel once, with its stretches in the order in which they came."""
+    times: dict[str, list[str]] = {}
+    for one in sorted(sent.slow, key=lambda one: one.since_us):
+        when = spoken_stretch(one.since_us, report.span, report.zone)
+        times.setdefault(channel_name(one.channel), []).append(when)
+    said = [f"{channel} was slow {' and '.join(some)}" for channel, some in times.items()]
     return f"; {_listed(said)}" if said else ""
 
 
