@@ -16,6 +16,7 @@ from postroom.app.console_sections import approvals_desk, conversations_desk, in
 from postroom.app.figures import household_figures
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
+from postroom.app.machine_facts import machine_facts
 from postroom.app.policy import breaker_policy, retry_policy
 from postroom.app.store import OpenedStore
 from postroom.domain.delivery import Priority
@@ -32,7 +33,7 @@ from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
 from postroom.doors.console.figures_page import figures_section
-from postroom.doors.console.health import health_section
+from postroom.doors.console.health import Machinery, health_section
 from postroom.doors.console.pulse import HouseholdPulse
 from postroom.doors.console.questions_page import QuestionPages, questions_section
 from postroom.doors.console.sandbox_page import sandbox_section
@@ -43,6 +44,7 @@ from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.console.waiting import WaitingWork
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
+from postroom.system.part_health import Failing
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
@@ -94,7 +96,7 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
-        sections=sections(world, bulk),
+        sections=sections(world, bulk, loops.failing),
         more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
         clock=world.clock,
@@ -112,7 +114,7 @@ async def operators_link(world: ConsoleWorld, base_url: str) -> str:
     return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
 
 
-def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
+def sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
     """In the order of the navigation."""
     settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
     channels = sorted(known_channels(settings))
@@ -120,7 +122,8 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     waiting = WaitingWork(record=StoredOverview(database), notes=world.inbox.notes, approvals_on=settings.approvals_on)
     tools = MessengerTools(world.messenger, world.tokens)
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database))
-    held = HeldNotices(attention=world.attention)
+    held, figures = HeldNotices(attention=world.attention), household_figures(settings, world.store)
+    machinery = Machinery(facts=machine_facts(settings), failing=failing)
     return [
         today_section(ConsoleOverview(database, channels, breaker), waiting, questions, held),
         questions_section(questions),
@@ -138,8 +141,8 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk),
-        health_section(ConsoleHealth(database, channels, breaker), tools, held),
-        figures_section(household_figures(settings, world.store)),
+        health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery, figures.zone),
+        figures_section(figures),
         people_desk(settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint),
         *([sandbox_section(HttpSandboxDoor(world.sandbox_url))] if world.sandbox_url else []),
     ]

@@ -31,7 +31,7 @@ STATES: Final[dict[str, tuple[str, str]]] = {
     AttemptResult.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
     AttemptResult.UNCERTAIN: ("No clear answer", "warn"),
     CircuitState.CLOSED: ("Working", "good"),
-    CircuitState.OPEN: ("Circuit open", "bad"),
+    CircuitState.OPEN: ("Paused after failures", "bad"),
     CircuitState.HALF_OPEN: ("Trying again", "warn"),
 }
 

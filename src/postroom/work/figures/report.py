@@ -146,6 +146,13 @@ def slow_stretches(arrivals: Sequence[Took], edges_us: Sequence[int]) -> tuple[S
     return tuple(sorted(found, key=lambda one: -one.p95_ms)[:_MOST_SLOW])
 
 
+def slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
+    """Those in which 95 of 100 take longer than people wait, with how long."""
+    times = _times(arrivals, lambda one: one.channel)
+    found = {name: percentile(some, 95) or 0.0 for name, some in times.items() if len(some) >= _FEWEST}
+    return {name: p95 for name, p95 in found.items() if p95 >= SLOW_MS}
+
+
 Key = TypeVar("Key")
 
 

@@ -33,7 +33,7 @@ def counted_deliveries(connection: Connection, query: FigureQuery) -> CountedDel
         looked = [one for one in looked if one.channel == query.channel]
     by_channel = looked if query.agent is not None else _by_channel(connection, query)
     return CountedDeliveries(
-        outcomes=by_channel, by_agent=looked, arrivals=_arrivals(connection, query), is_whole=is_whole
+        outcomes=by_channel, by_agent=looked, arrivals=arrivals(connection, query), is_whole=is_whole
     )
 
 
@@ -121,7 +121,7 @@ def _rows(condition: ColumnElement[bool] | None, query: FigureQuery, most: int) 
     return found if condition is None else found.where(condition)
 
 
-def _arrivals(connection: Connection, query: FigureQuery) -> list[Took]:
+def arrivals(connection: Connection, query: FigureQuery) -> list[Took]:
     """Accepted until the provider had it, of the newest of each stretch."""
     each = [_sample(place, first, last, query).subquery() for place, first, last in id_spans(query.edges_us)]
     together = union_all(*(select(one) for one in each)).subquery("together")
