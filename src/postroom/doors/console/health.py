@@ -26,6 +26,7 @@ from postroom.work.attention.views import AttentionFigures
 from postroom.work.figures.report import slow_channels
 
 _HOURS: Final = 24
+_FIRST: Final = ("bad", "warn", "good")
 _HOUR_SECONDS: Final = 3600.0
 SAMPLE: Final = 500
 MOST_CLOSED: Final = 20
@@ -129,11 +130,11 @@ async def _states(
     now_us: int,
     zone: Callable[[], Awaitable[str]],
 ) -> list[ChannelState]:
-    """Those that are set up, with what this moment says of each."""
+    """Those that are set up, with what this moment says of each; what needs a look comes first."""
     throttles = (limits or {}).get("provider_throttles", {})
     slow, unheard = await _slow(reader, now_us), {one.channel: one.sentence for one in deaf}
     here = await _zone(zone)
-    return [
+    found = [
         channel_state(
             name,
             circuit,
@@ -148,6 +149,7 @@ async def _states(
         for name, circuit in circuits.items()
         if is_set_up(circuit)
     ]
+    return sorted(found, key=lambda one: _FIRST.index(one.tone))
 
 
 async def _zone(zone: Callable[[], Awaitable[str]]) -> str:
