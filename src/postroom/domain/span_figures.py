@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+MOST_LOOKED_AT: Final = 20_000  # rows that are read where no index has all that is counted
 
 
 class FigureSpan(StrEnum):

@@ -11,8 +11,12 @@ from tests.app.living import Living
 from tests.world.store.delivery_rows import request_row
 
 from postroom.app.store import connect_store
+from postroom.domain.attention import AcceptedNotice
 from postroom.domain.ids import IdMint
+from postroom.domain.notice_states import NoticeState
 from postroom.domain.time import seconds, to_datetime
+from postroom.work.attention.codec import encoded
+from postroom.work.attention.state import Standing
 from postroom.world.store.tables.attention import attention_people, notices
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.questions import question_people, questions
@@ -91,17 +95,20 @@ def _delivery(at_us: int, row_id: str, dice: random.Random, now_us: int) -> dict
 
 
 def _notice(at_us: int, row_id: str, dice: random.Random) -> dict[str, Any]:
+    """Not open, also where it is held: else the household would judge it anew."""
+    agent, state = _one_of(dice, _AGENTS), _one_of(dice, _STATES)
+    notice = AcceptedNotice(id=row_id, person="owner", agent=agent, created_us=at_us, channel="telegram", text="Hello")
     return {
         "id": row_id,
         "person": "owner",
-        "agent": _one_of(dice, _AGENTS),
+        "agent": agent,
         "key": None,
-        "state": _one_of(dice, _STATES),
+        "state": state,
         "open": False,
         "created_at": at_us,
         "fingerprint": "f",
         "request_id": "r",
-        "standing": "{}",
+        "standing": encoded(Standing(notice=notice, state=NoticeState(state))),
         "outgoing": "{}",
     }
 

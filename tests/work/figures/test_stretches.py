@@ -24,9 +24,19 @@ def test_the_last_stretch_is_the_one_we_are_in_and_none_is_left_out(now_us: int,
     found = edges(now_us, span, zone)
 
     assert found[-2] <= now_us < found[-1]
-    assert len(found) - 1 == {"24h": 24, "7d": 7, "30d": 30}[span]
-    for since, until in pairwise(found):
+    assert len(found) - 1 == {"24h": 25, "7d": 7, "30d": 30}[span]
+    for since, until in pairwise(found[1:] if span is FigureSpan.DAY else found):
         assert HOUR_US <= until - since <= 25 * HOUR_US
+
+
+@given(now_us=moments, zone=zones)
+def test_a_day_back_is_a_day_back_from_this_moment(now_us: int, zone: str) -> None:
+    """As Today and every other "last 24 hours" counts."""
+    found = edges(now_us, FigureSpan.DAY, zone)
+
+    assert found[0] == now_us - 24 * HOUR_US
+    assert 0 < found[1] - found[0] <= HOUR_US
+    assert {until - since for since, until in pairwise(found[1:])} == {HOUR_US}
 
 
 @given(now_us=moments, zone=zones)

@@ -8,7 +8,7 @@ from typing import Final
 
 from postroom.domain.delivery import Status
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.span_figures import FigureSpan
+from postroom.domain.span_figures import MOST_LOOKED_AT, FigureSpan
 from postroom.doors.console.figures_pictures import Caption, Picture, Piece, curved, ranked, rated, stacked
 from postroom.doors.console.figures_tables import FigureTable, figure_tables
 from postroom.doors.console.words import percent
@@ -16,7 +16,6 @@ from postroom.work.figures import sentences
 from postroom.work.figures.report import WITHDRAWN, Added, Report, Tallied, cells_of
 from postroom.work.figures.stretches import stretch_name
 
-MOST_LOOKED_AT: Final = 50_000
 _EVERY: Final = {FigureSpan.DAY: 4, FigureSpan.WEEK: 1, FigureSpan.MONTH: 5}  # so that labels do not touch
 _UNDER_WAY: Final = (Status.PENDING, Status.IN_PROGRESS, Status.AWAITING_APPROVAL, WITHDRAWN)
 _GONE: Final = (QuestionStatus.OPEN, QuestionStatus.CANCELLED, QuestionStatus.SUPERSEDED)

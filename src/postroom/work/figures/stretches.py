@@ -1,4 +1,4 @@
-"""The stretches of a span: whole hours or whole days of a zone, the last one being the one we are in."""
+"""The stretches of a span: hours or whole days of a zone, the last one being the one we are in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DAYS: Final = {FigureSpan.WEEK: 7, FigureSpan.MONTH: 30}
 def edges(now_us: int, span: FigureSpan, zone: str) -> tuple[int, ...]:
     """One more than there are stretches; a day may have 23 or 25 hours."""
     here = to_datetime(now_us).astimezone(ZoneInfo(zone))
-    return _hours(here) if span is FigureSpan.DAY else _days(here, _DAYS[span])
+    return _hours(now_us, here) if span is FigureSpan.DAY else _days(here, _DAYS[span])
 
 
 def stretch_name(since_us: int, span: FigureSpan, zone: str) -> str:
@@ -33,11 +33,16 @@ def spoken_stretch(since_us: int, span: FigureSpan, zone: str) -> str:
     return here.strftime(form)
 
 
-def _hours(here: datetime) -> tuple[int, ...]:
-    """Counted in real hours: when the clock is set back, one of them stands twice."""
+def _hours(now_us: int, here: datetime) -> tuple[int, ...]:
+    """
+    Exactly 24 hours back, so that the sums are those of every other "last 24 hours"; the first is a part of an hour.
+
+    Counted in real hours: when the clock is set back, one of them stands twice.
+    """
     past = timedelta(minutes=here.minute, seconds=here.second, microseconds=here.microsecond)
-    end_us = to_us(here.astimezone(UTC) - past) + seconds(3600.0)
-    return tuple(end_us - seconds(3600.0) * (_HOURS - place) for place in range(_HOURS + 1))
+    hour_us, began_us = seconds(3600.0), to_us(here.astimezone(UTC) - past)
+    whole = [began_us - hour_us * (_HOURS - 1 - place) for place in range(_HOURS + 1)]
+    return (now_us - _HOURS * hour_us, *whole)
 
 
 def _days(here: datetime, many: int) -> tuple[int, ...]:

@@ -131,7 +131,7 @@ async def test_what_its_sender_took_back_is_no_failure(database: Database) -> No
 
 
 async def test_more_than_are_looked_at_is_said(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "LOOKED_AT", 10)
+    monkeypatch.setattr(counting, "MOST_LOOKED_AT", 10)
     await write(database, [request_row(NOON_US, id=IdMint().mint(NOON_US)) for _ in range(11)])
 
     found = await StoredSpanFigures(database).deliveries(FigureQuery(edges_us=EDGES))

@@ -2,7 +2,7 @@
 Deliveries counted by stretch, channel, agent and state, without reading more than an index where that can be done.
 
 An id is a time, and one index holds channel, status and id: a count over it touches no row. Who sent them
-stands in no index together with the status, so by agent at most LOOKED_AT rows are read, the newest.
+stands in no index together with the status, so by agent at most MOST_LOOKED_AT rows are read, the newest.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, lite
 
 from postroom.domain.delivery import Status
 from postroom.domain.ids import first_id_at
-from postroom.domain.span_figures import Counted, CountedDeliveries, FigureQuery, Took
+from postroom.domain.span_figures import MOST_LOOKED_AT, Counted, CountedDeliveries, FigureQuery, Took
 from postroom.world.store.deliveries.correction_rows import is_withdrawn
 from postroom.world.store.figures.places import id_spans, place_by_id
 from postroom.world.store.tables.deliveries import IS_RARE, delivery_requests
 
 _requests = delivery_requests.c
-LOOKED_AT: Final = 50_000
 SAMPLE: Final = 500  # of each stretch, for how long they took
 _MOST_NAMES: Final = 200
 _WITHDRAWN: Final = "withdrawn"
@@ -28,7 +27,7 @@ _WITHDRAWN: Final = "withdrawn"
 
 def counted_deliveries(connection: Connection, query: FigureQuery) -> CountedDeliveries:
     looked = [_counted(row) for row in connection.execute(_looked(query))]
-    is_whole = sum(one.many for one in looked) < LOOKED_AT
+    is_whole = sum(one.many for one in looked) < MOST_LOOKED_AT
     if query.agent is not None and query.channel is not None:
         looked = [one for one in looked if one.channel == query.channel]
     by_channel = looked if query.agent is not None else _by_channel(connection, query)
@@ -108,10 +107,12 @@ def _looked(query: FigureQuery) -> Select[Any]:
 def _newest(query: FigureQuery) -> Select[Any]:
     """Along an index that already has the order: of one agent, of one channel state by state, or of all."""
     if query.agent is None and query.channel is not None:
-        each = [_rows(and_(_is_on(query.channel), _requests.status == str(one)), query, LOOKED_AT) for one in Status]
+        each = [
+            _rows(and_(_is_on(query.channel), _requests.status == str(one)), query, MOST_LOOKED_AT) for one in Status
+        ]
         together = union_all(*(select(one.subquery()) for one in each)).subquery("together")
-        return select(together).order_by(together.c.id.desc()).limit(LOOKED_AT)
-    return _rows(_requests.origin_butler == query.agent if query.agent is not None else None, query, LOOKED_AT)
+        return select(together).order_by(together.c.id.desc()).limit(MOST_LOOKED_AT)
+    return _rows(_requests.origin_butler == query.agent if query.agent is not None else None, query, MOST_LOOKED_AT)
 
 
 def _rows(condition: ColumnElement[bool] | None, query: FigureQuery, most: int) -> Select[Any]:

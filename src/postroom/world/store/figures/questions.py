@@ -1,28 +1,27 @@
-"""Questions by stretch: who asked, how each ended, and how long an answer took; at most LOOKED_AT of them."""
+"""Questions by stretch: who asked, how each ended, and how long an answer took; at most MOST_LOOKED_AT of them."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
 from postroom.domain.ids import first_id_at
 from postroom.domain.question_states import QuestionStatus
-from postroom.domain.span_figures import Counted, CountedQuestions, FigureQuery, Took
+from postroom.domain.span_figures import MOST_LOOKED_AT, Counted, CountedQuestions, FigureQuery, Took
 from postroom.world.store.tables.questions import question_people, questions
 
 _questions = questions.c
-LOOKED_AT: Final = 20_000
 
 
 def counted_questions(connection: Connection, query: FigureQuery) -> CountedQuestions:
     rows = connection.execute(_newest(query)).all()
     found = [(_place(row, query), _asker(row), row) for row in rows]
     wanted = [one for one in found if query.agent in (None, one[1])]
-    return CountedQuestions(endings=_endings(wanted), answers=_answers(wanted), is_whole=len(rows) < LOOKED_AT)
+    return CountedQuestions(endings=_endings(wanted), answers=_answers(wanted), is_whole=len(rows) < MOST_LOOKED_AT)
 
 
 def _newest(query: FigureQuery) -> Select[Any]:
@@ -30,11 +29,11 @@ def _newest(query: FigureQuery) -> Select[Any]:
     columns = (_questions.id, _questions.asker, _questions.status, _questions.created_at, _questions.ended_at)
     if query.person is None:
         found = select(*columns).where(_questions.id >= first, _questions.id < last)
-        return found.order_by(_questions.id.desc()).limit(LOOKED_AT)
+        return found.order_by(_questions.id.desc()).limit(MOST_LOOKED_AT)
     asked = question_people.c
     mine = select(*columns).join(question_people, asked.question_id == _questions.id)
     mine = mine.where(asked.person_id == query.person, asked.question_id >= first, asked.question_id < last)
-    return mine.order_by(asked.question_id.desc()).limit(LOOKED_AT)
+    return mine.order_by(asked.question_id.desc()).limit(MOST_LOOKED_AT)
 
 
 def _endings(found: Sequence[tuple[int, str, Any]]) -> list[Counted]:
