@@ -13,9 +13,11 @@ from starlette.applications import Starlette
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
 from postroom.app.console_sections import approvals_desk, conversations_desk, devices_desk, inbox_desk, people_desk, person_overviews
+from postroom.app.figures import household_figures
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
 from postroom.app.played_channels import sandbox_news
+from postroom.app.machine_facts import machine_facts
 from postroom.app.policy import breaker_policy, retry_policy
 from postroom.app.store import OpenedStore
 from postroom.domain.delivery import Priority
@@ -33,7 +35,8 @@ from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.dead_letters import dead_letters_section
 from postroom.doors.console.deliveries import deliveries_section
 from postroom.doors.console.events import events_page
-from postroom.doors.console.health import health_section
+from postroom.doors.console.figures_page import figures_section
+from postroom.doors.console.health import Machinery, health_section
 from postroom.doors.console.names import NameBook
 from postroom.doors.console.pulse import HouseholdPulse
 from postroom.doors.console.questions_page import QuestionPages, questions_section
@@ -45,6 +48,7 @@ from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.console.waiting import WaitingWork
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
+from postroom.system.part_health import Failing
 from postroom.system.settings import Settings
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
@@ -101,7 +105,7 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
-        sections=sections(world, bulk),
+        sections=sections(world, bulk, loops.failing),
         badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
         sandbox=sandbox_news(world.settings),
         more_pages=[events_page(changes, world.clock, sessions)],
@@ -122,7 +126,7 @@ async def operators_link(world: ConsoleWorld, base_url: str) -> str:
     return await sign_in_link(links, world.tokens, base_url, OPERATOR, world.clock.now_us())
 
 
-def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
+def sections(world: ConsoleWorld, bulk: Bulk, failing: Failing) -> Sequence[ConsoleSection]:
     """In the order of the navigation, within each of its groups."""
     settings, database, breaker = world.settings, world.store.database, breaker_policy(world.settings)
     channels = sorted(known_channels(settings))
@@ -131,7 +135,8 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
     tools = MessengerTools(world.messenger, world.tokens)
     concerned = Concerned(search=StoredContactSearch(database, keys_of))
     questions = QuestionPages(asking=world.asking, figures=QuestionFigures(database), concerned=concerned)
-    held = HeldNotices(attention=world.attention)
+    held, figures = HeldNotices(attention=world.attention), household_figures(settings, world.store)
+    machinery = Machinery(facts=machine_facts(settings), failing=failing)
     approvers = Approvers(settings.approvals.approvers, world.store.household)
     approvals = approvals_desk(settings, tools, world.approvals, approvers, world.store.files)
     overview = ConsoleOverview(database, channels, breaker)
@@ -148,7 +153,8 @@ def sections(world: ConsoleWorld, bulk: Bulk) -> Sequence[ConsoleSection]:
         ),
         deliveries_section(ConsoleDeliveries(database, channels, attempts), tools, world.store.files, concerned),
         dead_letters_section(ConsoleDeadLetters(database, channels), tools, bulk, concerned),
-        health_section(ConsoleHealth(database, channels, breaker), tools, held),
+        health_section(ConsoleHealth(database, channels, breaker), tools, held, machinery, figures.zone),
+        figures_section(figures),
         people_desk(
             settings, world.store, world.clock, bulk, world.inbox.notifications.email_due.ring, world.mint, overviews
         ),

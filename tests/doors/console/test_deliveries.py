@@ -122,7 +122,7 @@ async def test_the_breaker_and_the_limits_of_this_moment_stand_beside_it(site: S
     page = await site.signed_in(path=f"/deliveries/{id_of(sent['waiting'])}")
     now = page.locator("section", has=page.get_by_role("heading", name="Telegram right now"))
 
-    await expect(now).to_contain_text("Circuit open")
+    await expect(now).to_contain_text("Paused after failures")
     await expect(now).to_contain_text("room for")
 
 

@@ -1,7 +1,8 @@
-"""Health in a browser: circuits, limits, queue and the last day."""
+"""Health in a browser: channels in words, the limits in use, the queue and the last day."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -31,20 +32,41 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
         yield one
 
 
-async def test_an_open_circuit_is_shown_with_its_reason_and_its_next_probe(site: Site) -> None:
+@pytest.mark.requirement("side:health-in-plain-words")
+async def test_a_paused_channel_says_what_it_means_and_what_to_do(site: Site) -> None:
     page = await site.signed_in(path="/health")
-    row = page.get_by_role("row").filter(has_text="Circuit open")
+    card = page.locator(".channel-states li").filter(has_text="Telegram")
 
-    await expect(row).to_contain_text("telegram")
-    await expect(row).to_contain_text("503")
-    await expect(row).to_contain_text("next probe in")
+    await expect(card).to_contain_text("Paused after failures")
+    await expect(card).to_contain_text("503")
+    await expect(card).to_contain_text(re.compile(r"tries again at \d\d:\d\d"))
+    await expect(card).to_contain_text("What is stored waits and leaves by itself")
+    await expect(card).to_contain_text("What to do:")
+    await expect(page.locator(".channel-states li").filter(has_text="E-mail")).to_contain_text("Working")
 
 
-async def test_limits_show_what_is_left(site: Site) -> None:
+@pytest.mark.requirement("side:health-in-plain-words")
+async def test_only_limits_in_use_are_shown_in_words(site: Site) -> None:
     page = await site.signed_in(path="/health")
+    section = page.locator("section", has=page.get_by_role("heading", name="How much may be sent"))
 
-    await expect(page.get_by_role("row").filter(has_text="email.bot")).to_contain_text("20")
-    assert await page.locator("meter").count() == 10
+    await expect(section).to_contain_text(re.compile(r"E-mail\s+[\d.]+ of 20 messages this minute"))
+    await expect(section).to_contain_text("All channels together")
+    assert await section.locator("li").count() == await section.locator("meter").count() == 4  # telegram, too
+    assert ".user" not in await section.inner_text()
+
+
+async def test_what_the_machine_needs_is_folded_away(site: Site) -> None:
+    page = await site.signed_in(path="/health")
+    machinery = page.locator("#machinery")
+    await expect(machinery.get_by_text("opens after 3").first).not_to_be_visible()
+    await machinery.locator("summary").click()
+
+    await expect(machinery.get_by_text("opens after 3").first).to_be_visible()
+    await expect(machinery.get_by_role("row").filter(has_text="telegram.user")).to_be_visible()
+    await expect(machinery.get_by_role("row").filter(has_text="next probe in")).to_contain_text("open")
+    await expect(machinery).to_contain_text("All loops of this process run.")
+    await expect(machinery).to_contain_text("SQLite")
 
 
 async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
@@ -52,7 +74,7 @@ async def test_the_last_day_is_drawn_and_told_in_a_table(site: Site) -> None:
     await expect(page.locator("svg rect")).to_have_count(1)
     await page.get_by_text("The same as a table").click()
 
-    await expect(page.locator("details tbody tr").first).to_contain_text("50 %")
+    await expect(page.locator("#figures tbody tr").first).to_contain_text("50 %")
 
 
 @pytest.mark.parametrize(("scheme", "viewport"), BOTH_WAYS, ids=["light desktop", "dark phone"])

@@ -16,6 +16,7 @@ from postroom.domain.inbound_trouble import InboundTrouble
 from postroom.domain.overview import DeadLetterCounts, Slice, Tally
 from postroom.domain.principal import Principal
 from postroom.domain.question import SubjectKind
+from postroom.domain.span_figures import Took
 from postroom.doors.console.health import health_section
 from postroom.doors.console.questions_page import QuestionCard
 from postroom.doors.console.today import TodayPage, today_section
@@ -75,6 +76,10 @@ class Household:
     async def hearing(self) -> Sequence[InboundTrouble]:
         return []
 
+    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+        self._answers("series")
+        return []
+
     async def closed(self, most: int) -> Sequence[ClosedAddress]:
         return []
 
@@ -116,7 +121,7 @@ async def test_today_with_nothing_to_read_shows_no_figure_at_all() -> None:
 async def test_health_without_the_messenger_tells_what_the_ledger_last_heard() -> None:
     shown = await opened(health_section(Household("messenger"), Household()))
 
-    assert "The messenger did not answer" in shown and "Circuit open" in shown
+    assert "The messenger did not answer" in shown and "Paused after failures" in shown
     assert "what is left of the limits is not available" in shown
 
 

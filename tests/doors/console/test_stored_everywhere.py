@@ -232,7 +232,8 @@ class Walk:
     def __init__(self, site: Site, page: Page, known: list[str]) -> None:
         self._site = site
         self._page = page
-        self._kinds = {path: pattern(f"/console{path}") for path in known if path not in ("/events", "/login")}
+        pages = [path for path in known if path not in ("/events", "/login") and not path.startswith("/export/")]
+        self._kinds = {path: pattern(f"/console{path}") for path in pages}
         self._waiting = [f"/console{path}" for path in self._kinds if "{" not in path]
         self._seen: set[str] = set()
         self._many: dict[str, int] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
@@ -22,10 +22,12 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.correction_page import can_correct, correction_pages
+from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export_columns import DELIVERIES
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.timeline import timeline
-from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, operator_only
 from postroom.doors.console.words import state_word
 from postroom.work.delivery.enquiries import read_choice, read_uuid, read_word
 from postroom.work.delivery.why import Around, why
@@ -137,6 +139,7 @@ def deliveries_section(
             ConsolePage("/deliveries/{id}", show_one),
             ConsolePage("/deliveries/{id}/files/{number}", show_file),
             *correction_pages(tools),
+            _export(reader),
         ),
     )
 
@@ -194,3 +197,18 @@ def _more(wanted: Mapping[str, str], found: FoundRows | None) -> str | None:
         return None
     kept = {name: value for name, value in wanted.items() if value}
     return f"{ROOT}/deliveries?" + urlencode({**kept, "before": found.before})
+
+
+def _export(reader: DeliveryReader) -> ConsolePage:
+    async def read(visit: Visit) -> TurnPage[Mapping[str, Any]]:
+        wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
+
+        async def turn(after: str | None) -> RowPage[Mapping[str, Any]]:
+            query = _query(wanted, after, reader.channels)
+            more = replace(query, page=replace(query.page, limit=ROWS_AT_A_TIME))
+            found = await reader.find(more, wanted["q"] or None)
+            return RowPage(found.rows, found.before)
+
+        return turn
+
+    return export_page(DELIVERIES, read, operator_only)

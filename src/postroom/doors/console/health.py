@@ -1,8 +1,8 @@
-"""Health: circuits, limits with what is left of them, the queue, and how the last day went."""
+"""Health: whether each channel works and what to do if not, the limits in use, the queue, and how the day went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -13,15 +13,21 @@ from postroom.domain.closed_address import ClosedAddress
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.figures import Depth
 from postroom.domain.inbound_trouble import InboundTrouble
-from postroom.domain.overview import Slice
+from postroom.domain.overview import Slice, Tally
+from postroom.domain.span_figures import Took
 from postroom.domain.time import SECOND_US, seconds
 from postroom.doors.console.asking import asked
+from postroom.doors.console.channel_health import Around, ChannelState, channel_state, is_set_up, limits_in_use
 from postroom.doors.console.charts import Bar, bars, lines, round_top
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
+from postroom.system.loop import LoopTrouble
 from postroom.work.attention.views import AttentionFigures
+from postroom.work.figures.report import slow_channels
 
 _HOURS: Final = 24
+_FIRST: Final = ("bad", "warn", "good")
+_HOUR_SECONDS: Final = 3600.0
 SAMPLE: Final = 500
 MOST_CLOSED: Final = 20
 
@@ -36,6 +42,12 @@ class HealthReader(Protocol):
 
     async def circuits(self, now_us: int) -> Mapping[str, Circuit]:
         """As the ledger last heard of them."""
+        ...
+
+    async def tallies(self, since_us: int) -> Sequence[Tally]: ...
+
+    async def arrivals(self, since_us: int, until_us: int) -> Sequence[Took]:
+        """How long the newest took that arrived."""
         ...
 
     async def hearing(self) -> Sequence[InboundTrouble]:
@@ -66,23 +78,101 @@ class Charts:
         return not any(one.looked_at for one in self.slices)
 
 
-def health_section(reader: HealthReader, tools: Tools, notices: NoticeFigures | None = None) -> ConsoleSection:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machinery:
+    """For whoever looks after the machine; `failing` are the loops of this process that fail just now."""
+
+    facts: Mapping[str, str]
+    failing: Callable[[], Sequence[LoopTrouble]]
+
+
+async def _utc() -> str:
+    return "UTC"
+
+
+def health_section(
+    reader: HealthReader,
+    tools: Tools,
+    notices: NoticeFigures | None = None,
+    machinery: Machinery | None = None,
+    zone: Callable[[], Awaitable[str]] = _utc,
+) -> ConsoleSection:
     async def health(visit: Visit) -> Response:
-        circuits = await asked(tools, visit.principal, "messenger_circuit_status", {})
+        circuits = (await asked(tools, visit.principal, "messenger_circuit_status", {}) or {}).get("circuits")
+        limits = await asked(tools, visit.principal, "messenger_rate_limit_status", {})
+        mail = await _mail(reader)
         return visit.show(
             "health.html",
             channels=reader.channels,
-            circuits=circuits["circuits"] if circuits else None,
+            circuits=circuits,
+            states=await _states(reader, circuits, limits, mail["deaf"], visit.now_us, zone) if circuits else None,
+            not_set_up=[name for name, one in (circuits or {}).items() if not is_set_up(one)],
             written=None if circuits else await _written(reader, visit.now_us),
-            limits=await asked(tools, visit.principal, "messenger_rate_limit_status", {}),
+            limits=limits,
+            used=limits_in_use(limits, await _busy(reader, visit.now_us)) if limits else None,
             queue=await _queue(reader, visit.now_us),
             charts=await _charts(reader, visit.now_us),
             sample=SAMPLE,
-            **await _mail(reader),
+            **mail,
             notices=await _notices(notices) if notices else None,
+            facts=machinery.facts if machinery else {},
+            failing=machinery.failing() if machinery else (),
         )
 
     return ConsoleSection(name="Health", pages=(ConsolePage("/health", health),))
+
+
+async def _states(
+    reader: HealthReader,
+    circuits: Mapping[str, Any],
+    limits: Mapping[str, Any] | None,
+    deaf: Sequence[InboundTrouble],
+    now_us: int,
+    zone: Callable[[], Awaitable[str]],
+) -> list[ChannelState]:
+    """Those that are set up, with what this moment says of each; what needs a look comes first."""
+    throttles = (limits or {}).get("provider_throttles", {})
+    slow, unheard = await _slow(reader, now_us), {one.channel: one.sentence for one in deaf}
+    here = await _zone(zone)
+    found = [
+        channel_state(
+            name,
+            circuit,
+            Around(
+                now_us=now_us,
+                zone=here,
+                p95_ms=slow.get(name),
+                throttle_seconds=throttles[name]["retry_after_seconds"] if name in throttles else None,
+                deaf=unheard.get(name, ""),
+            ),
+        )
+        for name, circuit in circuits.items()
+        if is_set_up(circuit)
+    ]
+    return sorted(found, key=lambda one: _FIRST.index(one.tone))
+
+
+async def _zone(zone: Callable[[], Awaitable[str]]) -> str:
+    try:
+        return await zone()
+    except StoreUnavailable:
+        return "UTC"
+
+
+async def _slow(reader: HealthReader, now_us: int) -> Mapping[str, float]:
+    try:
+        return slow_channels(await reader.arrivals(now_us - seconds(_HOUR_SECONDS), now_us))
+    except StoreUnavailable:
+        return {}
+
+
+async def _busy(reader: HealthReader, now_us: int) -> Mapping[str, int]:
+    """By channel how many ended in the last day."""
+    try:
+        found = await reader.tallies(now_us - seconds(_HOURS * _HOUR_SECONDS))
+    except StoreUnavailable:
+        return {}
+    return {one.channel: sum(one.counts.values()) for one in found}
 
 
 def charts_of(slices: Sequence[Slice]) -> Charts:

@@ -14,6 +14,8 @@ from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
 from postroom.doors.console.names import Names, Place, ShownPerson, actors
 from postroom.doors.console.navigation import NavigationGroup
+from postroom.doors.console.export import RowPage, TurnPage, export_page
+from postroom.doors.console.export_columns import APPROVALS, RULES
 from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -38,6 +40,14 @@ class RulePages:
         except PostroomError as error:
             return await self._page(visit, dict(visit.form.fields), refusal(error))
         return visit.go("/approvals/rules", "The rule stands from now on.")
+
+    async def export(self, visit: Visit) -> TurnPage[Mapping[str, Any]]:
+        self._must_be_on()
+
+        async def turn(_after: str | None) -> RowPage[Mapping[str, Any]]:
+            return RowPage(await self.standing.rules(visit.principal))
+
+        return turn
 
     async def revoke(self, visit: Visit) -> Response:
         self._must_be_on()
@@ -108,5 +118,7 @@ def approvals_section(
             ConsolePage("/approvals/{id}/compare", pages.compare, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}/approve", pages.approve, "POST", open_to=may_decide),
             ConsolePage("/approvals/{id}/reject", pages.reject, "POST", open_to=may_decide),
+            export_page(APPROVALS, pages.export, may_decide),
+            export_page(RULES, rules.export, may_decide),
         ),
     )

@@ -14,6 +14,7 @@ from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
 from postroom.doors.console.safe_links import link_parts, safe_link
 from postroom.work.approvals.shapes import size_words
+from postroom.work.figures.sentences import span_words
 from postroom.work.files.media_type import PICTURES
 
 NOT_AVAILABLE: Final = "not available"
@@ -31,7 +32,7 @@ STATES: Final[dict[str, tuple[str, str]]] = {
     AttemptResult.NON_RETRYABLE_ERROR: ("Failed for good", "bad"),
     AttemptResult.UNCERTAIN: ("No clear answer", "warn"),
     CircuitState.CLOSED: ("Working", "good"),
-    CircuitState.OPEN: ("Circuit open", "bad"),
+    CircuitState.OPEN: ("Paused after failures", "bad"),
     CircuitState.HALF_OPEN: ("Trying again", "warn"),
 }
 
@@ -121,6 +122,7 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "channel_word": channel_word,
     "plural": plural,
     "duration": duration,
+    "span_words": span_words,
     "pieces": pieces,
     "formatted": formatted,
     "shown_links": shown_links,
