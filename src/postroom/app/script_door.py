@@ -20,6 +20,7 @@ from postroom.domain.capabilities import KnownChannels
 from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock, Outbound
+from postroom.doors.audit.routes import audit_router
 from postroom.doors.butler.notify import Notifier
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
@@ -36,6 +37,7 @@ from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
 from postroom.world.store.conversations.troubles import StoredTroubles
+from postroom.world.store.shared.audit import StoredAudit
 
 Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
@@ -78,6 +80,7 @@ class ScriptDoor:
             delivery_router(LedgerView(settings=self.settings, database=self.store.database, clock=self.clock)),
             approval_router(self.messengers_tool, may_decide),
             channel_router(self._accounts().listed),
+            audit_router(StoredAudit(self.store.database, self.mint.mint)),
         ]
 
     def _accounts(self) -> Accounts:
