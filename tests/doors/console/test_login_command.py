@@ -72,6 +72,6 @@ def test_a_person_without_a_token_is_refused_and_gets_none(home: Path) -> None:
     typo = postroom(variables, "login", "--as", "adda")
     program = postroom(variables, "login", "--as", "operator")
 
-    assert typo.returncode == 1 and "There is no person 'adda' with a token, did you mean 'ada'?" in typo.stderr
+    assert typo.returncode == 1 and "none with a token, did you mean 'ada'?" in typo.stderr
     assert program.returncode == 1 and "--as names a person" in program.stderr
     assert (home / "tokens.json").read_text() == before
