@@ -35,10 +35,11 @@ def audit(
         raise UserError(f"--kind: there is no kind '{kind}'{did_you_mean(kind, [*AuditKind])}")
     settings, _ = from_process({"home": home, "database_url": database})
     there = elsewhere(settings, home, database)
-    if there is None:
-        entries = asyncio.run(_here(settings, person, kind, limit))
-    else:
-        entries = _there(there, person, kind, limit)
+    found = _there(there, person, kind, limit) if there else asyncio.run(_here(settings, person, kind, limit))
+    _print(found, json)
+
+
+def _print(entries: list[dict[str, Any]], json: bool) -> None:
     if json:
         say_json(entries)
         return
