@@ -72,7 +72,7 @@ async def test_every_form_of_the_console_is_decided_upon(home: Living) -> None:
 @pytest.mark.requirement("side:audit")
 async def test_an_act_over_the_api_is_written_once_and_a_refused_one_is_not(home: Living) -> None:
     _, made = await api(home, "POST", "/v1/people", {"name": "Zoe", "role": "member"})
-    person_id = made["person_id"]
+    person_id = made["person"]["person_id"]
     assert (await api(home, "PATCH", f"/v1/people/{person_id}", {"zone": "Europe/Berlin"}))[0] == 200
     assert (await api(home, "PATCH", f"/v1/people/{person_id}", {"zone": "Nowhere"}))[0] in (400, 422)
 
