@@ -98,8 +98,8 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     admissions, audit = admissions_of(world), StoredAudit(database, world.mint.mint)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
-        sections=sections(world, bulk),
-        more_pages=[events_page(changes, world.clock, sessions), *admissions.pages(sessions, audit)],
+        sections=[*sections(world, bulk), admissions.section(sessions, audit)],
+        more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
         links=admissions.links,
         audit=audit,

@@ -21,7 +21,7 @@ from postroom.doors.console.passkey_routes import PasskeyDoor
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sign_in import SignInPages
-from postroom.doors.console.visit import ConsolePage
+from postroom.doors.console.visit import ConsoleSection
 from postroom.doors.guard.tokens import TokenFile
 from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
@@ -109,13 +109,15 @@ class Admissions:
         gone = await self.grants.withdraw(person_id)
         return bool(await self.keys.remove_all(person_id)) or gone
 
-    def pages(self, sessions: ConsoleSessions, audit: StoredAudit) -> list[ConsolePage]:
+    def section(self, sessions: ConsoleSessions, audit: StoredAudit) -> ConsoleSection:
+        """A person's own account; behind it the owner sees who may sign in, and who did what."""
         record = AuditPages(record=audit, names=self.store.people, household=self.household, book=HOUSEHOLD_OWNER)
-        return [
+        pages = [
             *account_pages(AccountPages(sessions=sessions, passkeys=self.keys)),
             *access_pages(AccessPages(comers=self, sessions=sessions)),
             *audit_pages(record),
         ]
+        return ConsoleSection(name="Account", pages=pages)
 
     def passkey_door(self, sessions: ConsoleSessions, clock: Clock) -> Callable[[SignInPages], PasskeyDoor]:
         passkeys = Passkeys(store=self.keys, clock=clock, new_challenge=lambda: secrets.token_bytes(_CHALLENGE_BYTES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from webauthn.helpers.structs import PublicKeyCredentialDescriptor
 
 _MOST_CHARACTERS: Final = 16_384  # of what a browser answers
-_LONGEST_ID: Final = 1_400  # the standard's 1,023 bytes in base64url
+_ID: Final = re.compile(r"[\w-]{1,1400}", re.ASCII)  # the standard's 1,023 bytes in base64url
 _NAME: Final = "Postroom"
 _TRANSPORTS: Final = frozenset({"usb", "nfc", "ble", "internal", "cable", "hybrid", "smart-card"})
 
@@ -130,7 +131,7 @@ class Passkeys:
 
         credential, challenge = _read(answer), _challenge_in(answer)
         kept = await self._taken(challenge, Ceremony.SIGN_IN, browser)
-        known = await self.store.get(str(credential.get("id"))[:_LONGEST_ID]) if kept else None
+        known = await self.store.get(credential["id"]) if kept else None
         if kept is None or known is None or not _is_handle(credential, known.person_id):
             raise PasskeyRefused("This passkey is not known here. Sign in by a link.")
         verified = _verified(
@@ -177,10 +178,13 @@ def _read(answer: str) -> dict[str, Any]:
         read = json.loads(answer) if len(answer) <= _MOST_CHARACTERS else None
     except (ValueError, RecursionError):
         read = None
-    response = read.get("response") if isinstance(read, dict) else None
-    if not isinstance(read, dict) or not isinstance(response, dict):
+    if not isinstance(read, dict) or not isinstance(read.get("response"), dict) or not _is_id(read.get("id")):
         raise PasskeyRefused("This is not a passkey's answer.")
     return read
+
+
+def _is_id(said: object) -> bool:
+    return isinstance(said, str) and _ID.fullmatch(said) is not None
 
 
 def _challenge_in(answer: str) -> bytes:
