@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import CDPSession, Page, expect
 from tests.app.living import LIFTED, QUICK
-from tests.doors.console.browser import Site, console_site, violations
+from tests.doors.console.browser import PHONE, Site, console_site, is_wider_than_the_window, violations
 from tests.doors.console.comers import admissions, invitation, person
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(120)]
@@ -123,6 +123,29 @@ async def test_a_bare_address_says_where_passkeys_are(site: Site) -> None:
     refused = await posted(page, "/login/passkey/options")
     assert refused["status"] == 403 and "localhost" in json.dumps(refused["body"])
     assert urlsplit(page.url).hostname == "127.0.0.1"
+
+
+async def test_the_owner_invites_and_sees_who_did_what(site: Site) -> None:
+    one = await person(site.home, "Yusuf")
+    page = await site.signed_in(path="/access")
+    assert await violations(page) == []
+
+    await page.get_by_role("button", name="Show a link for Yusuf").click()
+    link = await page.locator("code").inner_text()
+    theirs = await site.page(viewport=PHONE)
+    await theirs.goto(link)
+    await theirs.get_by_role("button", name="Sign in").click()
+    await theirs.wait_for_url(site.url + "/")
+    await page.goto(site.url + f"/audit?who={one.id}")
+
+    await expect(page.get_by_text("signed in by an invitation")).to_be_visible()
+    assert await violations(page) == []
+    await page.goto(site.url + "/access")
+    await page.get_by_role("button", name="Sign out everywhere as Yusuf").click()
+    await expect(page.get_by_text("Yusuf was signed out on 1 device.")).to_be_visible()
+    await theirs.goto(site.url + "/account")
+    await expect(theirs.get_by_role("button", name="Send me a link")).to_be_visible()
+    assert not await is_wider_than_the_window(theirs)
 
 
 async def test_without_scripts_there_is_the_link(site: Site) -> None:
