@@ -90,6 +90,17 @@ async def test_a_link_comes_to_the_phone_and_is_good_once_in_the_browser_that_as
     assert (await caller.post("/console/login", {"key": key}, dict(asked.cookies))).status == 403
 
 
+@pytest.mark.requirement("side:next-page")
+async def test_a_link_that_was_asked_for_leads_back_to_the_page_that_was_wanted(home: Living, caller: Caller) -> None:
+    await invited(home, "Lars", "8120")
+    asked = await caller.post("/console/login/link", {"who": "Lars", "next": "/console/questions/7"})
+    (key,) = await keys_sent_to(home, "8120")
+
+    entered = await caller.post("/console/login", {"key": key, "next": "/console/"}, dict(asked.cookies))
+
+    assert entered.headers["Location"] == "/console/questions/7"
+
+
 async def test_the_owner_gets_one_without_a_terminal_by_name_or_by_address(home: Living, caller: Caller) -> None:
     before = len(await home.received())
     asked = await ask(caller, "owner")
@@ -117,7 +128,7 @@ async def test_every_one_who_asks_hears_the_same(home: Living, caller: Caller) -
 
     assert {answer.status for answer in answers} == {200}
     assert len({answer.text for answer in answers}) == 1
-    assert {frozenset(answer.cookies) for answer in answers} == {frozenset({"postroom_browser"})}
+    assert {frozenset(answer.cookies) for answer in answers} == {frozenset({"postroom_browser", "postroom_wanted"})}
     for nobody in (unproved, homeless, contact.id, uninvited.id):
         assert await links_of(home, nobody) == 0, nobody
 

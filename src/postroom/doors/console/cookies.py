@@ -15,6 +15,7 @@ SESSION: Final = "postroom_console"
 NOTICE: Final = "postroom_notice"
 THEME: Final = "postroom_theme"
 BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
+WANTED: Final = "postroom_wanted"
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 _NOTICE_SECONDS: Final = 60
 _BROWSER_SECONDS: Final = 3600
@@ -62,6 +63,15 @@ def browser_secret(request: Request) -> str:
 
 def keep_browser(response: Response, request: Request, secret: str) -> None:
     _set(response, request, BROWSER, secret, _BROWSER_SECONDS)
+
+
+def wanted_page(request: Request) -> str:
+    """Where this browser wanted to go when it asked for a link."""
+    return unquote(request.cookies.get(WANTED, ""))
+
+
+def keep_wanted(response: Response, request: Request, path: str) -> None:
+    _set(response, request, WANTED, quote(path, safe=""), _BROWSER_SECONDS if path else 0)
 
 
 def keep_theme(response: Response, request: Request, theme: str) -> None:

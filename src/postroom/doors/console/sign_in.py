@@ -18,8 +18,10 @@ from postroom.doors.console.cookies import (
     keep_browser,
     keep_session,
     keep_theme,
+    keep_wanted,
     session_secret,
     theme_of,
+    wanted_page,
 )
 from postroom.doors.console.device_words import device_words
 from postroom.doors.console.form import read_form
@@ -73,8 +75,10 @@ class SignInPages:
         if secret is None:
             elsewhere = await self.sessions.is_for_another_browser(key, browser, now_us)
             return message(self.templates, request, *(_ELSEWHERE if elsewhere else _STALE), status=403)
-        response = RedirectResponse(local_path(form.get("next")), status_code=303)
+        asked = [local_path(one) for one in (form.get("next"), wanted_page(request))]
+        response = RedirectResponse(next((one for one in asked if one != f"{ROOT}/"), f"{ROOT}/"), status_code=303)
         await self.come_in(request, response, secret)
+        keep_wanted(response, request, "")
         return response
 
     async def send_link(self, request: Request) -> Response:
@@ -85,6 +89,7 @@ class SignInPages:
         await self.links.ask(form.get("who"), sender=sender, browser=browser, now_us=self.clock.now_us())
         response = message(self.templates, request, *_SENT)
         keep_browser(response, request, browser)
+        keep_wanted(response, request, local_path(form.get("next")))
         return response
 
     async def come_in(self, request: Request, response: Response, secret: str) -> None:
