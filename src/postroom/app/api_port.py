@@ -15,9 +15,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.types import ASGIApp
 
 from postroom.app.mcp_transport import McpTransport
+from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock
 from postroom.doors.assistants.llms_text import PATH as LLMS
 from postroom.doors.assistants.llms_text import llms_text
+from postroom.doors.audit.audited_calls import AuditedCalls
+from postroom.doors.audit.ports import Audit
 from postroom.doors.channels.webhook_route import PATH as CHANNELS
 from postroom.doors.console.root import ROOT as CONSOLE
 from postroom.doors.guard.answered_once import AnsweredOnce, IdempotencyKeys, declare_key
@@ -33,6 +36,9 @@ from postroom.system.part_health import Failing, part_health
 from postroom.work.delivery.unsubscribing import PATH as UNSUBSCRIBE
 from postroom.work.inbox.confirmation import PATH as CONFIRM
 from postroom.work.questions.links import PATH as ASK_LINK
+from postroom.world.store.engine.database import Database
+from postroom.world.store.shared.audit import StoredAudit
+from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
 PUBLIC: tuple[str, ...] = ("/health", "/openapi.json", "/metrics", LLMS, WELL_KNOWN)
 _KEYED: Final = ("/contacts", "/v1/")  # below these, a POST is answered once under an `Idempotency-Key`
@@ -47,11 +53,17 @@ NOTHING_MADE: Final = re.compile(r"/contacts/resolve|/v1/people/[^/]+/attention/
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
-    """What it takes to answer the same call once."""
+    """What it takes to answer the same call once, and to write down who made it."""
 
     keys: IdempotencyKeys
     clock: Clock
     mint: Callable[[int], str]
+    audit: Audit
+
+
+def once_of(database: Database, clock: Clock, mint: IdMint) -> Once:
+    keys, audit = StoredIdempotencyKeys(database), StoredAudit(database, mint.mint)
+    return Once(keys=keys, clock=clock, mint=mint.mint, audit=audit)
 
 
 def answered_by_key(path: str) -> bool:
@@ -100,7 +112,8 @@ def api_app(
     if transport:
         app.router.routes.extend(transport.routes)
     declare_key(app, lambda path: answered_by_key(path) or has_own_key(path))
-    reached = McpSessions(transport.around(app) if transport else app, sessions)
+    noted = AuditedCalls(app, once.audit, once.clock)
+    reached = McpSessions(transport.around(noted) if transport else noted, sessions)
     inner = AnsweredOnce(
         reached,
         keys=once.keys,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,6 +19,7 @@ from postroom.app.known_channels import known_channels
 from postroom.app.played_channels import sandbox_news
 from postroom.app.machine_facts import machine_facts
 from postroom.app.policy import breaker_policy, retry_policy
+from postroom.app.sign_in import Admissions
 from postroom.app.store import OpenedStore
 from postroom.domain.delivery import Priority
 from postroom.domain.errors import TargetUnavailable
@@ -50,6 +51,7 @@ from postroom.doors.guard.tokens import TokenFile
 from postroom.system.loop import Loops
 from postroom.system.part_health import Failing
 from postroom.system.settings import Settings
+from postroom.system.signal import Signal
 from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
 from postroom.work.people.normalise import keys_of
@@ -69,6 +71,7 @@ from postroom.world.store.deliveries.overview import StoredOverview
 from postroom.world.store.people.contacts_search import StoredContactSearch
 from postroom.world.store.people.held_addresses import StoredHeldAddresses
 from postroom.world.store.questions.figures import QuestionFigures
+from postroom.world.store.shared.audit import StoredAudit
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 from postroom.world.store.shared.what_waits import StoredWhatWaits
 
@@ -89,6 +92,8 @@ class ConsoleWorld:
     outbound: Outbound | None = None  # the household's own way out
     approvals: Approvals | None = None  # of the messenger, where it runs in this process
     sandbox_url: str | None = None  # of its control API, in sandbox mode
+    pages_url: str = ""  # where people reach the console
+    links_due: Signal = field(default_factory=Signal)  # rung for the one who sends sign-in links
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +107,18 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     database = world.store.database
     pulse = HouseholdPulse(StoredOverview(database), world.inbox.notes, QuestionFigures(database), TalkPulse(database))
     changes = Changes(pulse, world.clock)
-    sessions = TokenSessions(StoredConsoleSessions(database), world.tokens)
+    sessions = TokenSessions(StoredConsoleSessions(database, world.mint.mint), world.tokens)
+    admissions, audit = admissions_of(world), StoredAudit(database, world.mint.mint)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
-        sections=sections(world, bulk, loops.failing),
+        sections=[*sections(world, bulk, loops.failing), admissions.section(sessions, audit)],
         badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
         sandbox=sandbox_news(world.settings),
         more_pages=[events_page(changes, world.clock, sessions)],
         sessions=sessions,
+        links=admissions.links,
+        audit=audit,
+        passkeys=admissions.passkey_door(sessions, world.clock),
         clock=world.clock,
         names=NameBook(records=StoredHeldAddresses(database)),
     )
@@ -119,6 +128,17 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
         finally:
             changes.stop()
             await bulk.close()
+
+
+def admissions_of(world: ConsoleWorld) -> Admissions:
+    return Admissions(
+        settings=world.settings,
+        store=world.store,
+        tokens=world.tokens,
+        mint=world.mint,
+        base_url=world.pages_url or world.settings.api_url,
+        due=world.links_due,
+    )
 
 
 async def operators_link(world: ConsoleWorld, base_url: str) -> str:

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp
 
 from postroom.app.adapters import adapter
-from postroom.app.api_port import Once, api_app
+from postroom.app.api_port import Once, api_app, once_of
 from postroom.app.approvals import approving
 from postroom.app.asks import ask_routers, assistants_ask, butler_asks
 from postroom.app.assistant_port import AddTools, assistant_server
@@ -40,6 +40,7 @@ from postroom.app.sandbox import addresses_of, sandbox_elsewhere, start_sandbox
 from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
+from postroom.app.sign_in import sending_links
 from postroom.app.store import OpenedStore, open_store
 from postroom.app.switchboard import build_board
 from postroom.app.unsubscribing import leaving_router
@@ -74,7 +75,6 @@ from postroom.work.approvals.approvals import Approvals
 from postroom.work.attention.attention import Attention
 from postroom.work.delivery.plane import Plane
 from postroom.world.peers.over_wire import RoutesOverWire
-from postroom.world.store.shared.idempotency_keys import StoredIdempotencyKeys
 
 
 @asynccontextmanager
@@ -158,7 +158,7 @@ class _Builder:
             if "api" in self._parts:
                 await self._build_plain_doors(store)
                 await self._build_console(store, inbox, sandbox)
-            self._once = Once(keys=StoredIdempotencyKeys(store.database), clock=self._clock, mint=self._mint.mint)
+            self._once = once_of(store.database, self._clock, self._mint)
         await self._serve()
         self._stack.push_async_callback(self._wind_down)
         return self._household
@@ -261,10 +261,11 @@ class _Builder:
         started = running_plane(self._settings, store, channels, self._registry, self._clock, self._mint, self._loops)
         attended = attending(self._attention, store, started, self._registry, self._loops, button_key(self._settings))
         plane = await self._stack.enter_async_context(attended)
-        await self._stack.enter_async_context(
-            releasing(self._settings, store.database, inbox, plane, self._mint, self._listeners.pages_url, self._loops)
-        )
-        await self._stack.enter_async_context(presenting(self._asking, plane, self._listeners.pages_url, self._loops))
+        pages_url, loops = self._listeners.pages_url, self._loops
+        released = releasing(self._settings, store.database, inbox, plane, self._mint, pages_url, loops)
+        links = sending_links(store, plane, self._mint, pages_url, self._household.links_due, loops)
+        for working_one in (released, presenting(self._asking, plane, pages_url, loops), links):
+            await self._stack.enter_async_context(working_one)
         self._plane, self._channels = plane, channels
         return plane
 
@@ -321,6 +322,8 @@ class _Builder:
             approvals=self._approvals,
             outbound=self._peers.outbound(SWITCHBOARD, caller=None),
             sandbox_url=sandbox.control_url if sandbox else None,
+            pages_url=self._listeners.pages_url,
+            links_due=self._household.links_due,
         )
         self._console = await self._stack.enter_async_context(running_console(world, self._loops))
         self._household.sign_in = partial(operators_link, world, self._listeners.url("api"))

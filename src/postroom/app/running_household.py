@@ -9,6 +9,7 @@ from postroom.app.inbox import Inbox
 from postroom.app.questions import AskingParts
 from postroom.system.loop import Loops
 from postroom.system.settings import Settings
+from postroom.system.signal import Signal
 from postroom.work.attention.attention import Attention
 
 
@@ -23,4 +24,5 @@ class RunningHousehold:
     inbox: Inbox | None = None
     asking: AskingParts | None = None
     attention: Attention | None = None
+    links_due: Signal = field(default_factory=Signal)  # rung for the one who sends links to the console
     sign_in: Callable[[], Awaitable[str]] | None = None  # a new link to the console, for the operator

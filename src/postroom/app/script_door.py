@@ -23,6 +23,7 @@ from postroom.domain.errors import Code, Refused
 from postroom.domain.ids import IdMint
 from postroom.domain.ports import Clock, Outbound
 from postroom.domain.principal import Principal
+from postroom.doors.audit.routes import audit_router
 from postroom.doors.butler.notify import Notifier
 from postroom.doors.messenger.policy import rules
 from postroom.doors.scripts.approval_routes import approval_router
@@ -41,6 +42,7 @@ from postroom.world.peers.http import HttpPeer
 from postroom.world.peers.memory import MemoryPeer
 from postroom.world.peers.nobody import Nobody
 from postroom.world.store.conversations.troubles import StoredTroubles
+from postroom.world.store.shared.audit import StoredAudit
 
 Reached = MemoryPeer | HttpPeer | Nobody
 _TOOL_SECONDS: Final = 30.0
@@ -86,6 +88,7 @@ class ScriptDoor:
             channel_router(self._accounts().listed),
             household_router(self._standing(may_decide).seen_by),
             figures_door(self.settings, self.store, self.clock),
+            audit_router(StoredAudit(self.store.database, self.mint.mint)),
         ]
 
     def _standing(self, may_decide: Callable[[Principal], bool]) -> HouseholdStanding:

@@ -75,6 +75,7 @@ _LISTED = {
     ),
     "attention": ("attention:app", "When people are shown what agents have to say, and what will happen to it."),
     "approvals": ("approvals:app", "Decide what may be sent."),
+    "audit": ("audit:audit", "List who signed in, who decided and who changed what, newest first."),
     "token": ("token:app", "Make, list and revoke the tokens callers identify themselves with."),
     "people": ("people:app", "Everybody this household knows: the owner, members and contacts."),
     "pair": (

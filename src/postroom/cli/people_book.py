@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from postroom.cli.elsewhere import Elsewhere, elsewhere, path_of
+from postroom.cli.noted import noted
 from postroom.cli.people_words import person_line
 from postroom.cli.progress import bar
+from postroom.domain.audit import AuditKind
 from postroom.domain.errors import Refused, UserError
 from postroom.domain.person_draft import DraftAddress, PersonDraft
 from postroom.domain.person_history import HistoryQuery
@@ -95,13 +97,18 @@ class Here:
 
     def add(self, person: Document) -> Document:
         draft = PersonDraft(**_fields(person))
-        return self._with(lambda people: _shown(people.create(draft, source="command")))
+        made = self._with(lambda people: _shown(people.create(draft, source="command")))
+        self._noted("added a person", made["person_id"])
+        return made
 
     def change(self, person_id: str, given: Document) -> Document:
-        return self._with(lambda people: _shown(people.change(person_id, **_fields(given))))
+        changed = self._with(lambda people: _shown(people.change(person_id, **_fields(given))))
+        self._noted("changed a person", person_id)
+        return changed
 
     def remove(self, person_id: str) -> None:
         self._with(lambda people: people.delete(person_id))
+        self._noted("removed a person", person_id)
 
     def history(self, person_id: str, most: int, *, butler: str | None, channel: str | None) -> list[Document]:
         from postroom.doors.people.person_models import HistoryBody
@@ -128,15 +135,21 @@ class Here:
             async with opened_pairing(self._settings) as pairing:
                 return PairAnswer.of(await pairing.start(person_id, channel)).model_dump(exclude={"ok"})
 
-        return _run(work)
+        started = _run(work)
+        self._noted("started a pairing", person_id, channel)
+        return started
 
     def bring(self, file: Path, *, quiet: bool) -> Document:
         from postroom.app.contact_import import import_contacts
 
         with bar(f"Reading {file.name}", quiet=quiet) as show:
             done = asyncio.run(import_contacts(self._settings, file, show))
+        noted(self._settings, AuditKind.PEOPLE, "imported people")
         skipped = [{"card": card, "reason": reason} for card, reason in done.skipped]
         return {"created": done.created, "updated": done.updated, "skipped": skipped}
+
+    def _noted(self, act: str, person_id: str, detail: str = "") -> None:
+        noted(self._settings, AuditKind.PEOPLE, act, subject=f"person:{person_id}", detail=detail)
 
     def _with(self, act: Callable[[People], Awaitable[Result]]) -> Result:
         from postroom.app.people import opened_people

@@ -65,7 +65,8 @@ async def _prune(
     from postroom.world.store.retention.pruning import Pruner
 
     store = connect_store(settings)
-    keep = retention(SystemClock().now_us(), settled_us, archive_us, settings.retention.question_days * DAY_US)
+    words_us, audit_us = settings.retention.question_days * DAY_US, settings.retention.audit_days * DAY_US
+    keep = retention(SystemClock().now_us(), settled_us, archive_us, words_us, audit_us)
     try:
         await store.database.read(known_revision)
         with bar("Pruning", quiet=quiet or dry_run) as show:

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.caller import Butler, Connector, Operator, Person, Program, User, caller, known, one_caller
+from postroom.cli.noted import noted
 from postroom.cli.output import Database, Home, Json, complain, say, say_json
 from postroom.domain.agent_address import parse_address
+from postroom.domain.audit import AuditKind
 from postroom.domain.principal import OWNER, Principal, Role
 from postroom.doors.guard.token_document import Held, token_id
 from postroom.doors.guard.tokens import TokenFile
@@ -62,6 +64,7 @@ def create(
     if email is not None:
         _remember(principal, email, home, database)
     token = _file(home).create(principal, label=label.strip(), agent=_agent(principal, agent))
+    _note(home, database, "made a token", principal, label.strip())
     _print(Held(principal=principal, token=token, label=label.strip()), json)
 
 
@@ -114,6 +117,7 @@ def revoke(
     gone = _chosen(file, id, named, home)
     principal = gone[0].principal
     file.revoke(principal) if named else file.revoke_one(gone[0].id)
+    _note(home, None, "revoked a token", principal, gone[0].label)
     if json:
         say_json({"revoked": str(principal), "ids": [one.id for one in gone]})
     elif left := len(file.ids_of(principal)):
@@ -217,3 +221,8 @@ def _agent(principal: Principal, text: str | None) -> str | None:
 def _file(home: str | None) -> TokenFile:
     settings, _ = from_process({"home": home})
     return TokenFile(settings.tokens_file)
+
+
+def _note(home: str | None, database: str | None, act: str, principal: Principal, label: str) -> None:
+    settings, _ = from_process({"home": home, "database_url": database})
+    noted(settings, AuditKind.ACCESS, act, subject=str(principal), detail=label)

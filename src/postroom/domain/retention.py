@@ -10,6 +10,7 @@ from postroom.domain.time import SECOND_US, to_datetime, to_us
 
 DAY_US: Final = 86_400 * SECOND_US
 QUESTION_WORDS_US: Final = 30 * DAY_US
+AUDIT_US: Final = 365 * DAY_US
 _QUESTION_US: Final = 365 * DAY_US  # who was asked, when, and how it ended
 _UNITS_US: Final = {"h": 3600 * SECOND_US, "d": DAY_US, "w": 7 * DAY_US}
 _SPAN: Final = re.compile(r"(\d{1,6})\s*([hdw])", re.ASCII)
@@ -28,9 +29,16 @@ class Retention:
     drop_archive_before_us: int | None = None  # the first moment of a month
     words_before_us: int = 0
     questions_before_us: int = 0
+    audit_before_us: int = 0  # who did what
 
 
-def retention(now_us: int, settled_us: int, archive_us: int | None, words_us: int = QUESTION_WORDS_US) -> Retention:
+def retention(
+    now_us: int,
+    settled_us: int,
+    archive_us: int | None,
+    words_us: int = QUESTION_WORDS_US,
+    audit_us: int = AUDIT_US,
+) -> Retention:
     """The archive is kept by months, so the month in which its span ends stays whole."""
     return Retention(
         settled_before_us=now_us - settled_us,
@@ -38,6 +46,7 @@ def retention(now_us: int, settled_us: int, archive_us: int | None, words_us: in
         drop_archive_before_us=None if archive_us is None else month_start(now_us - archive_us),
         words_before_us=now_us - words_us,
         questions_before_us=now_us - max(words_us, _QUESTION_US),
+        audit_before_us=now_us - audit_us,
     )
 
 

@@ -13,7 +13,7 @@ from postroom.app.store import connect_store
 from postroom.domain.agent_address import HOUSEHOLD_OWNER
 from postroom.domain.notify import parse_notify
 from postroom.domain.outcome import Outcome
-from postroom.domain.person import NewPerson, PersonAddress
+from postroom.domain.person import NewPerson, PersonAddress, PersonRole
 from postroom.work.attention.attention import Attention
 from postroom.work.attention.policy_request import parse_policy
 
@@ -39,7 +39,7 @@ async def settle(home: Living, *names: str) -> None:
     try:
         for place, name in enumerate(names):
             address = PersonAddress(channel="telegram", address=str(7000 + place), verified_at_us=1)
-            person = NewPerson(name=name, zone="Europe/Vienna", addresses=(address,))
+            person = NewPerson(name=name, role=PersonRole.MEMBER, zone="Europe/Vienna", addresses=(address,))
             await store.people.create(HOUSEHOLD_OWNER, person, source="test", now_us=1, reserved_id=name.lower())
     finally:
         await store.database.close()

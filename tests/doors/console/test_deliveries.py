@@ -139,7 +139,7 @@ async def test_a_user_is_told_that_this_is_for_the_operator(site: Site, sent: di
     for path in ("/deliveries", f"/deliveries/{id_of(sent['delivered'])}", "/dead-letters", "/health"):
         answer = await page.goto(site.url + path)
         assert answer is not None and answer.status == 403
-        await expect(page.get_by_role("heading", name="For the operator")).to_be_visible()
+        await expect(page.get_by_role("heading", name="For the owner")).to_be_visible()
 
 
 async def test_long_lists_come_in_pages_that_follow_each_other(site: Site, sent: dict[str, Any]) -> None:

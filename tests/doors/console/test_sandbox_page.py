@@ -204,7 +204,7 @@ async def test_the_keyboard_alone_answers(site: Site) -> None:
 async def test_the_sandbox_is_for_the_operator_alone(site: Site) -> None:
     page = await site.signed_in(Principal(Role.USER, "ann"), "/sandbox")
 
-    await expect(page.get_by_text("For the operator")).to_be_visible()
+    await expect(page.get_by_text("For the owner")).to_be_visible()
 
 
 async def test_the_sandbox_is_accessible_and_fits_the_window(site: Site) -> None:

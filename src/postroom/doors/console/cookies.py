@@ -14,8 +14,11 @@ from postroom.doors.console.root import ROOT
 SESSION: Final = "postroom_console"
 NOTICE: Final = "postroom_notice"
 THEME: Final = "postroom_theme"
+BROWSER: Final = "postroom_browser"  # a secret of this browser alone: a link it asked for works here and nowhere else
+WANTED: Final = "postroom_wanted"
 _YEAR_SECONDS: Final = 365 * 24 * 3600
 _NOTICE_SECONDS: Final = 60
+_BROWSER_SECONDS: Final = 3600
 _LONGEST_NOTICE: Final = 500
 
 Tone = Literal["good", "bad"]
@@ -45,6 +48,30 @@ def take_notice(request: Request) -> tuple[str, str] | None:
 
 def drop_notice(response: Response, request: Request) -> None:
     _set(response, request, NOTICE, "", 0)
+
+
+def did_nothing(response: Response) -> bool:
+    """Whether the page that comes next is told of a failure."""
+    return any(
+        name == b"set-cookie" and value.startswith(f"{NOTICE}=bad.".encode()) for name, value in response.raw_headers
+    )
+
+
+def browser_secret(request: Request) -> str:
+    return request.cookies.get(BROWSER, "")[:128]
+
+
+def keep_browser(response: Response, request: Request, secret: str) -> None:
+    _set(response, request, BROWSER, secret, _BROWSER_SECONDS)
+
+
+def wanted_page(request: Request) -> str:
+    """Where this browser wanted to go when it asked for a link."""
+    return unquote(request.cookies.get(WANTED, ""))
+
+
+def keep_wanted(response: Response, request: Request, path: str) -> None:
+    _set(response, request, WANTED, quote(path, safe=""), _BROWSER_SECONDS if path else 0)
 
 
 def keep_theme(response: Response, request: Request, theme: str) -> None:

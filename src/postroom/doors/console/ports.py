@@ -6,18 +6,36 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.domain.console_session import ConsoleSession
+from postroom.domain.console_session import ConsoleSession, OpenSession, SignIn
 from postroom.domain.principal import Principal
 
 
 class ConsoleSessions(Protocol):
-    async def redeem(self, link_secret: str, now_us: int) -> str | None:
-        """The secret of a new session; None when the link is unknown, used or too old."""
+    async def redeem(self, link_secret: str, now_us: int, *, browser: str = "", device: str = "") -> str | None:
+        """The secret of a new session; None when the link is unknown, used, too old or another browser's."""
+        ...
+
+    async def is_for_another_browser(self, link_secret: str, browser: str, now_us: int) -> bool: ...
+
+    async def begin(self, sign_in: SignIn, now_us: int) -> str | None:
+        """The secret of a new session; None when this person may not sign in any more."""
         ...
 
     async def find(self, secret: str, now_us: int) -> ConsoleSession | None: ...
 
     async def end(self, secret: str, now_us: int) -> None: ...
+
+    async def end_all(self, principal: Principal, now_us: int, *, but: str = "") -> int: ...
+
+    async def end_one(self, person_id: str, session_id: str, now_us: int) -> bool: ...
+
+    async def open_of(self, person_id: str, now_us: int) -> Sequence[OpenSession]: ...
+
+
+class KeptSessions(ConsoleSessions, Protocol):
+    """As they are kept, whatever became of those they stand for."""
+
+    async def begin(self, sign_in: SignIn, now_us: int) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

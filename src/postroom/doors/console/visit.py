@@ -1,4 +1,4 @@
-"""One request of somebody who is signed in, and the pages that answer it."""
+"""One request of a person who is signed in, and the pages that answer it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from postroom.domain.console_session import form_token
+from postroom.domain.console_session import ConsoleSession, form_token, person_of
 from postroom.domain.principal import Principal, Role
 from postroom.doors.console.cookies import Tone, drop_notice, leave_notice, take_notice, theme_of
 from postroom.doors.console.form import Form
@@ -40,6 +40,18 @@ class Visit:
     templates: Templates
     navigation: Navigation
     book: NameBook
+    session: ConsoleSession | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the person who is signed in."""
+        return (self.session.name if self.session else "") or person_of(self.principal)
+
+    @property
+    def shown_as(self) -> str:
+        """Who is signed in, as a person says it: Ann (owner)."""
+        role = self.session.role_now if self.session else None
+        return f"{self.name} ({role})" if role and self.name != str(role) else self.name
 
     @property
     def is_operator(self) -> bool:
@@ -64,7 +76,7 @@ class Visit:
         shown = self.templates.render(
             template,
             here=self.request.url.path,
-            who=str(self.principal),
+            who=self.shown_as,
             is_operator=self.is_operator,
             navigation=self.navigation,
             reachable=self.navigation.reachable,

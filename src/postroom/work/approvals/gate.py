@@ -11,6 +11,7 @@ from postroom.domain.approval import Parking, ParkingTerms, StandingRule, conten
 from postroom.domain.delivery import Intent, Status
 from postroom.domain.email_confirmation import CONFIRMATION_ORIGIN
 from postroom.domain.ledger import Inserted, NewDelivery
+from postroom.domain.sign_in_link import SIGN_IN_ORIGIN
 from postroom.system.signal import Signal
 from postroom.work.approvals.policy import ApprovalPolicy
 from postroom.work.approvals.record import Choose, ParkingRecord
@@ -71,6 +72,7 @@ class ApprovalGate:
             or await self.trust.is_trusted(new.channel, new.address)
             or await self._is_own_copy(new)
             or await self._is_confirmation(new)
+            or _is_sign_in_link(new)
             or await self._is_answer(new)
         )
 
@@ -114,3 +116,8 @@ class ApprovalGate:
         if self.conversations is None or not self.policy.replies_pass or new.intent is Intent.SEND:
             return False
         return new.thread is not None and await self.conversations.heard(new.channel, new.address, new.thread)
+
+
+def _is_sign_in_link(new: NewDelivery) -> bool:
+    """The household's own words, to an address that a person has proved."""
+    return new.origin_butler == SIGN_IN_ORIGIN and new.intent is Intent.SEND

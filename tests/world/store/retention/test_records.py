@@ -27,6 +27,7 @@ KEEP = Retention(
     drop_archive_before_us=NOON_US - 365 * DAY_US,
     words_before_us=NOON_US - 30 * DAY_US,
     questions_before_us=NOON_US - 365 * DAY_US,
+    audit_before_us=NOON_US - 365 * DAY_US,
 )
 WORDS_OF_QUESTIONS = "words of questions"  # erased in rows that stay: tests/world/store/questions/test_erasing.py
 WORDS_PEOPLE_WROTE = "words people wrote"  # likewise: tests/world/store/conversations/test_inbound.py
@@ -81,6 +82,8 @@ CASES: dict[str, tuple[str, dict[str, Any], bool]] = {
     "a digest with its send": ("digests", {"id": "sent"}, STAYS),
     "an old fact about no notice": ("facts about notices", {}, GOES),
     "a young fact about no notice": ("facts about notices", {"at": NOON_US}, STAYS),
+    "an act of more than a year ago": ("acts of people", {"at": NOON_US - 366 * DAY_US, "kind": "people"}, GOES),
+    "an act of less than a year ago": ("acts of people", {"at": NOON_US - 364 * DAY_US, "kind": "people"}, STAYS),
     "an offer that ran out": ("offers", {"expires_at": NOON_US - 1}, GOES),
     "an offer that stands": ("offers", {"expires_at": NOON_US + 1}, STAYS),
     "a question over for more than a year": (

@@ -19,6 +19,7 @@ from postroom.world.store.questions.erasing import erase_old, old_questions, old
 from postroom.world.store.tables.approvals import heard_threads
 from postroom.world.store.tables.archive import delivery_archive
 from postroom.world.store.tables.attention import attention_log, digests, notice_sends, notices
+from postroom.world.store.tables.audit import audit_entries
 from postroom.world.store.tables.butlers import appointments, routing_log
 from postroom.world.store.tables.contacts import contact_offers
 from postroom.world.store.tables.conversations import inbound_messages
@@ -201,6 +202,7 @@ STALE: Final = (
     Stale(name="sends of notices", table=notice_sends, condition=_old_sends),
     Stale(name="digests", table=digests, condition=_unsent_digests),
     Stale(name="facts about notices", table=attention_log, condition=_old_facts),
+    Stale(name="acts of people", table=audit_entries, condition=lambda keep: audit_entries.c.at < keep.audit_before_us),
     Stale(name="offers", table=contact_offers, condition=lambda keep: contact_offers.c.expires_at < keep.now_us),
 )
 

@@ -3,6 +3,7 @@
 from postroom.world.store.tables import approvals as approvals
 from postroom.world.store.tables import archive as archive
 from postroom.world.store.tables import attention as attention
+from postroom.world.store.tables import audit as audit
 from postroom.world.store.tables import butlers as butlers
 from postroom.world.store.tables import closed_addresses as closed_addresses
 from postroom.world.store.tables import console_sessions as console_sessions
@@ -22,6 +23,7 @@ from postroom.world.store.tables import push_devices as push_devices
 from postroom.world.store.tables import pushed_updates as pushed_updates
 from postroom.world.store.tables import questions as questions
 from postroom.world.store.tables import sessions as sessions
+from postroom.world.store.tables import sign_in as sign_in
 from postroom.world.store.tables import uploads as uploads
 from postroom.world.store.tables.metadata import MESSENGER, SCHEMAS, SHARED, SWITCHBOARD, metadata
 

@@ -1,0 +1,76 @@
+"""`postroom audit`: who signed in, who decided, who changed what."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from postroom.cli.elsewhere import Elsewhere, elsewhere
+from postroom.cli.output import Database, Home, Json, say, say_json
+from postroom.domain.audit import AuditKind
+from postroom.domain.errors import UserError
+from postroom.domain.nearest import did_you_mean
+from postroom.system.settings import Settings
+from postroom.system.settings.load import from_process
+
+_PAGE = 200
+
+Who = Annotated[str | None, typer.Option("--person", help="Only what this person did, by id; `owner` is the owner.")]
+Kind = Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(AuditKind)}.")]
+Most = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, newest first.")]
+
+
+def audit(
+    person: Who = None,
+    kind: Kind = None,
+    limit: Most = 50,
+    home: Home = None,
+    database: Database = None,
+    json: Json = False,
+) -> None:
+    """List who signed in, who decided and who changed what, newest first."""
+    if kind is not None and kind not in set(AuditKind):
+        raise UserError(f"--kind: there is no kind '{kind}'{did_you_mean(kind, [*AuditKind])}")
+    settings, _ = from_process({"home": home, "database_url": database})
+    there = elsewhere(settings, home, database)
+    found = _there(there, person, kind, limit) if there else asyncio.run(_here(settings, person, kind, limit))
+    _print(found, json)
+
+
+def _print(entries: list[dict[str, Any]], json: bool) -> None:
+    if json:
+        say_json(entries)
+        return
+    for one in entries:
+        about = " ".join(filter(None, (one["subject"], one["detail"])))
+        say(f"{one['at'][:16].replace('T', ' ')}  {one['actor']} {one['act']}" + (f": {about}" if about else ""))
+    if not entries:
+        say("Nothing was done yet that is written down.")
+
+
+async def _here(settings: Settings, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
+    from postroom.app.store import open_store
+    from postroom.domain.audit import AuditQuery
+    from postroom.domain.ids import IdMint
+    from postroom.doors.audit.people import actors_of
+    from postroom.doors.audit.routes import AuditBody
+    from postroom.world.store.shared.audit import StoredAudit
+
+    wanted = AuditQuery(limit=limit, actors=actors_of(person) if person else (), kind=AuditKind(kind) if kind else None)
+    async with open_store(settings) as store:
+        found = await StoredAudit(store.database, IdMint().mint).page(wanted)
+    return [AuditBody.of(one).model_dump() for one in found]
+
+
+def _there(there: Elsewhere, person: str | None, kind: str | None, limit: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while len(found) < limit:
+        most = min(_PAGE, limit - len(found))
+        page = there.get("/v1/audit", person=person, kind=kind, cursor=cursor, limit=most)
+        found += page["entries"]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    return found

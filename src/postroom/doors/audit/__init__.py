@@ -1,0 +1,1 @@
+"""The audit over HTTP, and how its people and places are named."""

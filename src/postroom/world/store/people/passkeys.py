@@ -1,0 +1,138 @@
+"""Passkeys and the challenges they answer: a challenge is handed out once and taken once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+
+from postroom.domain.audit import AuditKind, NewAudit
+from postroom.domain.passkey import MOST_PASSKEYS, Ceremony, Challenge, Passkey
+from postroom.world.store.engine.database import Database
+from postroom.world.store.shared.audit import add_entry
+from postroom.world.store.tables.console_sessions import console_sessions
+from postroom.world.store.tables.sign_in import passkey_challenges, passkeys
+
+_KEYS, _CHALLENGES = passkeys.c, passkey_challenges.c
+
+
+class StoredPasskeys:
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._mint = mint
+
+    async def keep_challenge(self, challenge: Challenge, now_us: int) -> None:
+        row = {
+            "digest": challenge.digest,
+            "ceremony": str(challenge.ceremony),
+            "browser": challenge.browser,
+            "person_id": challenge.person_id,
+            "expires_at": challenge.expires_at_us,
+        }
+
+        def work(connection: Connection) -> None:
+            connection.execute(delete(passkey_challenges).where(_CHALLENGES.expires_at <= now_us))
+            connection.execute(insert(passkey_challenges).values(row))
+
+        await self._database.write(work)
+
+    async def take_challenge(self, digest: str, now_us: int) -> Challenge | None:
+        """Whoever asks first has it, and it is gone; None when it is unknown, used or too old."""
+        taken = delete(passkey_challenges).where(_CHALLENGES.digest == digest).returning(*passkey_challenges.c)
+        row = await self._database.write(lambda connection: connection.execute(taken).first())
+        if row is None or row.expires_at <= now_us:
+            return None
+        return Challenge(
+            digest=row.digest,
+            ceremony=Ceremony(row.ceremony),
+            browser=row.browser,
+            person_id=row.person_id,
+            expires_at_us=row.expires_at,
+        )
+
+    async def get(self, passkey_id: str) -> Passkey | None:
+        asked = select(passkeys).where(_KEYS.id == passkey_id)
+        row = await self._database.read(lambda connection: connection.execute(asked).first())
+        return _passkey(row) if row else None
+
+    async def of(self, person_id: str) -> Sequence[Passkey]:
+        asked = select(passkeys).where(_KEYS.person_id == person_id).order_by(_KEYS.created_at, _KEYS.id)
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return [_passkey(row) for row in rows]
+
+    async def counts(self, person_ids: Sequence[str]) -> dict[str, int]:
+        asked = select(_KEYS.person_id, func.count()).where(_KEYS.person_id.in_(person_ids)).group_by(_KEYS.person_id)
+        rows = await self._database.read(lambda connection: connection.execute(asked).all())
+        return {row[0]: row[1] for row in rows}
+
+    async def add(self, passkey: Passkey, by: str) -> bool:
+        """False when it is registered already, or the person has as many as one may have."""
+
+        def work(connection: Connection) -> bool:
+            mine = select(func.count()).select_from(passkeys).where(_KEYS.person_id == passkey.person_id)
+            known = select(_KEYS.id).where(_KEYS.id == passkey.id)
+            is_full = connection.execute(mine).scalar_one() >= MOST_PASSKEYS
+            if is_full or connection.execute(known).first() is not None:
+                return False
+            connection.execute(insert(passkeys).values(_row(passkey)))
+            self._audit(connection, by, "registered a passkey", passkey.label, passkey.created_at_us)
+            return True
+
+        return await self._database.write(work)
+
+    async def used(self, passkey: Passkey, counter: int, now_us: int) -> bool:
+        """False when another sign-in with it came between, or it was removed."""
+        mine = update(passkeys).where(_KEYS.id == passkey.id, _KEYS.counter == passkey.counter)
+        change = mine.values(counter=counter, last_used_at=now_us)
+        return bool(await self._database.write(lambda connection: connection.execute(change).rowcount))
+
+    async def remove(self, person_id: str, passkey_id: str, by: str, now_us: int) -> bool:
+        """With every session that began with it."""
+        gone = delete(passkeys).where(_KEYS.id == passkey_id, _KEYS.person_id == person_id).returning(_KEYS.label)
+        table = console_sessions.c
+        ended = update(console_sessions).where(table.credential == passkey_id, table.ended_at.is_(None))
+
+        def work(connection: Connection) -> bool:
+            row = connection.execute(gone).first()
+            if row is None:
+                return False
+            connection.execute(ended.values(ended_at=now_us))
+            self._audit(connection, by, "removed a passkey", row.label, now_us)
+            return True
+
+        return await self._database.write(work)
+
+    async def remove_all(self, person_id: str) -> int:
+        gone = delete(passkeys).where(_KEYS.person_id == person_id)
+        return int(await self._database.write(lambda connection: connection.execute(gone).rowcount))
+
+    def _audit(self, connection: Connection, by: str, act: str, label: str, now_us: int) -> None:
+        entry = NewAudit(actor=by, kind=AuditKind.ACCESS, act=act, detail=label)
+        add_entry(connection, self._mint(now_us), entry, now_us)
+
+
+def _row(passkey: Passkey) -> dict[str, Any]:
+    return {
+        "id": passkey.id,
+        "person_id": passkey.person_id,
+        "public_key": passkey.public_key,
+        "counter": passkey.counter,
+        "transports": ",".join(passkey.transports),
+        "label": passkey.label,
+        "created_at": passkey.created_at_us,
+        "last_used_at": passkey.last_used_at_us,
+    }
+
+
+def _passkey(row: Row[Any]) -> Passkey:
+    return Passkey(
+        id=row.id,
+        person_id=row.person_id,
+        public_key=row.public_key,
+        counter=row.counter,
+        transports=tuple(filter(None, row.transports.split(","))),
+        label=row.label,
+        created_at_us=row.created_at,
+        last_used_at_us=row.last_used_at,
+    )

@@ -1,0 +1,70 @@
+"""What people did, where nothing else records it: written once, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection, insert, select, tuple_
+
+from postroom.domain.audit import LONGEST_DETAIL, AuditEntry, AuditKind, AuditQuery, NewAudit
+from postroom.world.store.engine.database import Database
+from postroom.world.store.shared.audit_sources import answered, approved, corrected
+from postroom.world.store.tables.audit import audit_entries
+
+
+class StoredAudit:
+    def __init__(self, database: Database, mint: Callable[[int], str]) -> None:
+        self._database = database
+        self._mint = mint
+
+    async def add(self, new: NewAudit, now_us: int) -> None:
+        await self._database.write(lambda connection: add_entry(connection, self._mint(now_us), new, now_us))
+
+    async def page(self, query: AuditQuery) -> Sequence[AuditEntry]:
+        """Of all records that know who did something, the newest first."""
+
+        def work(connection: Connection) -> list[AuditEntry]:
+            sources = (_own, answered, approved, corrected)
+            found = [entry for source in sources for entry in source(connection, query)]
+            return sorted(found, key=lambda one: (one.at_us, one.id), reverse=True)[: query.limit]
+
+        return await self._database.read(work)
+
+
+def add_entry(connection: Connection, entry_id: str, new: NewAudit, now_us: int) -> None:
+    """In the transaction of the act itself."""
+    row = {
+        "id": entry_id,
+        "at": now_us,
+        "actor": new.actor,
+        "kind": str(new.kind),
+        "act": new.act[:LONGEST_DETAIL],
+        "subject": new.subject[:LONGEST_DETAIL],
+        "detail": new.detail[:LONGEST_DETAIL],
+        "door": new.door,
+    }
+    connection.execute(insert(audit_entries), row)
+
+
+def _own(connection: Connection, query: AuditQuery) -> list[AuditEntry]:
+    table = audit_entries.c
+    asked = select(audit_entries).order_by(table.at.desc(), table.id.desc()).limit(query.limit)
+    if query.actors:
+        asked = asked.where(table.actor.in_(query.actors))
+    if query.kind is not None:
+        asked = asked.where(table.kind == str(query.kind))
+    if query.before is not None:
+        asked = asked.where(tuple_(table.at, table.id) < query.before)
+    return [
+        AuditEntry(
+            id=row.id,
+            at_us=row.at,
+            actor=row.actor,
+            kind=AuditKind(row.kind),
+            act=row.act,
+            subject=row.subject,
+            detail=row.detail,
+            door=row.door,
+        )
+        for row in connection.execute(asked)
+    ]
