@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check bench bench-peers chaos lock clean
+.PHONY: help up test check bench bench-peers chaos screenshots lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,11 +47,14 @@ bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues peopl
 	@sh scripts/debian-packages.sh
 	@exec $(BIN)/python -m benchmarks.peers --peers $(PEERS)/bin/python $(ARGS)
 
+screenshots: $(VENV)/.dev-installed ## a picture of every page of the console, in build/screenshots; ARGS="--docs"
+	@exec $(BIN)/python scripts/screenshots.py $(ARGS)
+
 lock: ## choose the newest allowed versions again and pin them in requirements/
 	@sh scripts/lock.sh $(PYTHON)
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
