@@ -13,24 +13,25 @@ import structlog
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.doors.console.browser import Site  # noqa: E402 - the line above finds it
-from tests.doors.console.routes import routes  # noqa: E402
-
 from scripts.pictures.house import shown_site  # noqa: E402
 from scripts.pictures.progress import progress_pages  # noqa: E402
 from scripts.pictures.sheet import write_sheet  # noqa: E402
 from scripts.pictures.shots import WAYS, Found, find, name_of, take  # noqa: E402
 from scripts.pictures.week import SAID, SETTINGS, Week  # noqa: E402
+from tests.doors.console.browser import Site  # noqa: E402 - the line above finds it
+from tests.doors.console.routes import routes  # noqa: E402
 
 PHONE = "sandbox phone"
 
 
 async def every_page(folder: Path) -> Found:
     async with shown_site(SAID, SETTINGS) as site:
-        await Week(site.home).live()
+        week = Week(site.home)
+        await week.live()
         base = site.url.removesuffix("/console")
         page = await site.signed_in()
-        found = await find(page, base, await routes(site.home, "GET"), await progress_pages(page, base))
+        hints = {**week.pages, **await progress_pages(page, base)}
+        found = await find(page, base, await routes(site.home, "GET"), hints)
         await page.context.close()
         for said in await take(site, base, found.pages, folder):
             sys.stderr.write(f"the browser complained: {said}\n")

@@ -64,7 +64,8 @@ def _model(folder: Path, answers: Mapping[str, str]) -> str:
     program.write_text(
         f"#!{sys.executable}\nimport subprocess, sys\nasked = sys.stdin.read()\n"
         f"known = {scripts!r}\nfirst = min((one for one in known if one in asked), key=asked.index)\n"
-        f"run = subprocess.run([{inner + '/codex'!r}, *sys.argv[1:]], input=asked.replace(first, known[first], 1), text=True)\n"
+        "asked = asked.replace(first, known[first], 1)\n"
+        f"run = subprocess.run([{inner + '/codex'!r}, *sys.argv[1:]], input=asked, text=True)\n"
         "sys.exit(run.returncode)\n",
         encoding="utf-8",
     )

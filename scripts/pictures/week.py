@@ -12,7 +12,6 @@ from tests.app.living import Living
 
 from postroom.work.inbox.request import Request
 
-
 OWNER_CHAT = 1000
 DAY_US = 86_400 * 1_000_000
 SETTINGS: dict[str, Any] = {
@@ -24,8 +23,18 @@ SETTINGS: dict[str, Any] = {
     "conversations": {"sessions_per_day": 40},
 }
 PEOPLE: tuple[dict[str, Any], ...] = (
-    {"name": "Anna Winter", "role": "member", "addresses": [["telegram", "2001"], ["email", "anna@winter.example"]]},
-    {"name": "Ben Ortega", "role": "approver", "addresses": [["telegram", "2002"], ["slack", "U2002"]]},
+    {
+        "name": "Anna Winter",
+        "role": "member",
+        "trusted": True,
+        "addresses": [["telegram", "2001"], ["email", "anna@winter.example"]],
+    },
+    {
+        "name": "Ben Ortega",
+        "role": "approver",
+        "trusted": True,
+        "addresses": [["telegram", "2002"], ["slack", "U2002"]],
+    },
     {"name": "Rosa Lindqvist", "aliases": ["Grandma"], "trusted": True, "addresses": [["email", "rosa@example.org"]]},
     {"name": "Dr. Amara Okafor", "aliases": ["the dentist"], "addresses": [["email", "practice@okafor.example"]]},
     {"name": "Jürgen Müller", "aliases": ["the plumber"], "addresses": [["telegram", "2005"]]},
@@ -64,6 +73,7 @@ class Week:
     def __init__(self, home: Living) -> None:
         self._home = home
         self._api = home.household.addresses["api"]
+        self.pages: dict[str, str] = {}  # far down in a list, so that no link of its first page leads there
 
     async def live(self) -> None:
         await self._people()
@@ -91,7 +101,8 @@ class Week:
             subject = {"subject": message.split(":")[0].split(",")[0]} if channel == "email" else {}
             await self._notify(butler, channel=channel, recipient=to, message=message, **subject)
         files = [data(LOG.encode(), "run-1841.log"), data(b"day,steps\nMon,9120\nTue,4410\n", "steps.csv")]
-        await self._notify("builder", channel="telegram", message="The log of run 1841", attachments=files)
+        told = await self._notify("builder", channel="telegram", message="The log of run 1841", attachments=files)
+        self.pages["/deliveries/{id}"] = f"/console/deliveries/{told['delivery']['delivery_id']}"
         for action in (await self._waiting())[:-1]:
             await self._decide("approve_action", action, content_hash=action["content_hash"])
 
@@ -163,11 +174,10 @@ class Week:
             ("reminder", "The passport ends in six weeks."),
             ("warning", "The certificate of ci.winter.example ends in 21 days."),
         )
-        inbox = self._home.household.inbox
-        assert inbox is not None
         for kind, message in notes * 2:
             link = "https://ci.winter.example/certificates" if kind == "warning" else None
-            await inbox.notifications.send(Request(message=message, user_id="operator", type=kind, link=link))
+            note = Request(message=message, user_id="operator", type=kind, link=link)
+            await self._home.household.inbox.notifications.send(note)
 
     async def _attention(self) -> None:
         night = {"zone": "Europe/Vienna", "quiet_hours": NIGHT}
