@@ -57,6 +57,8 @@ def _pip(words: Sequence[str]) -> None:
 
 
 def _claude(words: Sequence[str]) -> None:
+    if len(words) == 1 and " " in words[0]:  # a task, in a person's words
+        return
     if words[0] == "-p":
         assert words[words.index("--permission-prompt-tool") + 1] == f"mcp__postroom__{PERMISSION_TOOL}"
         return
