@@ -109,6 +109,14 @@ def _npm(words: Sequence[str]) -> None:
     assert words[0] == "install"
 
 
+def _wheel(words: Sequence[str]) -> None:
+    """uv and pipx install the file that is built here, by the name it gets."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    files = [word for word in words if word.endswith(".whl")]
+    assert files in ([], [f"dist/postroom-{version}-py3-none-any.whl"]), words
+    assert words[0] in ("build", "tool", "install"), words
+
+
 def _sudo(words: Sequence[str]) -> None:
     check(words)
 
@@ -129,6 +137,8 @@ RECORDED: dict[str, Callable[[Sequence[str]], None]] = {
     "journalctl": _anything,
     "uvicorn": _uvicorn,
     "npm": _npm,
+    "uv": _wheel,
+    "pipx": _wheel,
     "sudo": _sudo,
     "crontab": _anything,
     "git": _anything,

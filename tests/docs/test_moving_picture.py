@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from scripts.pictures.scenario import Moment, run
 from scripts.pictures.told import phone_words
+
 from tests.architecture.tree import ROOT
 from tests.programs.connect.real_clients import real_client
 from tests.programs.connect.terminal import plain
