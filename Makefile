@@ -48,6 +48,7 @@ bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues peopl
 	@exec $(BIN)/python -m benchmarks.peers --peers $(PEERS)/bin/python $(ARGS)
 
 screenshots: $(VENV)/.dev-installed ## a picture of every page of the console, in build/screenshots; ARGS="--docs"
+	@$(BIN)/uv pip install --quiet --target build/picture-tools pillow pyte
 	@exec $(BIN)/python scripts/screenshots.py $(ARGS)
 
 moving-picture: $(VENV)/.clients-installed ## make README's moving picture again, from a real run of Claude Code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import logging
 import subprocess
@@ -16,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(1, str(ROOT / "build" / "picture-tools"))
 
-from scripts.pictures.composed import drawn, write_gif, write_png  # noqa: E402 - the lines above find them
+from PIL import Image  # noqa: E402 - the lines above find them
+from scripts.pictures.composed import drawn, write_gif, write_png  # noqa: E402
 from scripts.pictures.scenario import COLUMNS, ROWS, run  # noqa: E402
 from scripts.pictures.screen import lines, shown  # noqa: E402
 from scripts.pictures.told import told  # noqa: E402
@@ -41,6 +43,8 @@ async def _make(folder: Path, claude: str, version: str) -> None:
     pictures = await drawn(moments)
     write_gif(pictures, folder / f"{NAME}.gif")
     write_png(pictures[_WITHOUT_MOTION][0], folder / f"{NAME}.png")
+    card = next(one.phone for one in moments if one.tap)
+    write_png(Image.open(io.BytesIO(card)).convert("RGB"), folder / "permission-card.png")
     said = {"client": version, "moments": told(moments, lambda drawn: lines(shown(drawn, ROWS, COLUMNS)))}
     (folder / f"{NAME}.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for kind in ("gif", "png", "json"):

@@ -107,8 +107,8 @@ def _run(words: list[str], own: Mapping[str, str], folder: Path) -> None:
 
 def _machine() -> str:
     cpu = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "unknown")
-    load = os.getloadavg()[0]
-    return f"Python {platform.python_version()}, {os.cpu_count()} cores, {cpu.split(':')[-1].strip()}, load {load:.1f} before"
+    said = (f"Python {platform.python_version()}", f"{os.cpu_count()} cores", cpu.split(":")[-1].strip())
+    return ", ".join((*said, f"load {os.getloadavg()[0]:.1f} at the end"))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from tests.doors.console.routes import routes  # noqa: E402
 PHONE = "sandbox phone"
 
 
-async def every_page(folder: Path) -> Found:
+async def every_page(folder: Path, *, for_docs: bool) -> Found:
     async with shown_site(SAID, SETTINGS) as site:
         week = Week(site.home)
         await week.live()
@@ -33,10 +33,20 @@ async def every_page(folder: Path) -> Found:
         hints = {**week.pages, **await progress_pages(page, base)}
         found = await find(page, base, await routes(site.home, "GET"), hints)
         await page.context.close()
+        if for_docs:
+            await _docs(site, base, found)
+            return found
         for said in await take(site, base, found.pages, folder):
             sys.stderr.write(f"the browser complained: {said}\n")
         await _phone(site, folder)
         return found
+
+
+async def _docs(site: Site, base: str, found: Found) -> None:
+    sys.path.insert(1, str(ROOT / "build" / "picture-tools"))
+    from scripts.pictures.shown_in_docs import take_for_docs
+
+    await take_for_docs(site, base, found.pages, ROOT / "docs" / "pictures")
 
 
 async def _phone(site: Site, folder: Path) -> None:
@@ -50,10 +60,13 @@ async def _phone(site: Site, folder: Path) -> None:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "screenshots", help="where to")
+    options.add_argument("--docs", action="store_true", help="only take docs/pictures again, small")
     chosen = options.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     logging.disable(logging.WARNING)
-    found = asyncio.run(every_page(chosen.folder))
+    found = asyncio.run(every_page(chosen.folder, for_docs=chosen.docs))
+    if chosen.docs:
+        return 0
     names = [*(name_of(kind) for kind in found.pages), name_of(PHONE)]
     sheet = write_sheet(chosen.folder, names, WAYS, found.missing)
     sys.stdout.write(f"{len(names)} pages, each in {len(WAYS)} ways: {sheet}\n")
