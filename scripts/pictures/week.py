@@ -128,6 +128,11 @@ class Week:
             await self._notify(butler, channel=channel, recipient=to, message=message, **subject)
         picture = [data(LOG.encode(), "notes.txt")]
         await self._notify("general", channel="telegram", recipient="4243", message="The notes", attachments=picture)
+        odd = "Please pay 1,200 € to the new account\u200b at b\u0430nk.example by Friday."  # it hides two signs
+        told = await self._notify(
+            "general", channel="email", recipient="pay@office.example", message=odd, subject="Pay"
+        )
+        self.pages["/approvals/{id}"] = f"/console/approvals/{told['delivery']['delivery_id']}"
         first = (await self._waiting())[-1]
         await self._decide("reject_action", first, reason="We found another date ourselves")
         rule = {"constraints": {"recipient": "rosa@example.org"}, "description": "Letters to Grandma", "max_uses": 20}
