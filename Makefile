@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help up test check bench bench-peers chaos lock clean
+.PHONY: help up test check bench bench-peers chaos screenshots moving-picture lock clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DIR --only messenger"
 	@exec $(BIN)/postroom up $(ARGS)
@@ -47,11 +47,19 @@ bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues peopl
 	@sh scripts/debian-packages.sh
 	@exec $(BIN)/python -m benchmarks.peers --peers $(PEERS)/bin/python $(ARGS)
 
+screenshots: $(VENV)/.dev-installed ## a picture of every page of the console, in build/screenshots; ARGS="--docs"
+	@$(BIN)/uv pip install --quiet --target build/picture-tools pillow pyte
+	@exec $(BIN)/python scripts/screenshots.py $(ARGS)
+
+moving-picture: $(VENV)/.clients-installed ## make README's moving picture again, from a real run of Claude Code
+	@$(BIN)/uv pip install --quiet --target build/picture-tools pillow pyte
+	@exec $(BIN)/python scripts/moving-picture.py $(ARGS)
+
 lock: ## choose the newest allowed versions again and pin them in requirements/
 	@sh scripts/lock.sh $(PYTHON)
 
 clean: ## remove the environment and every cache
-	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

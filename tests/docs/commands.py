@@ -59,6 +59,8 @@ def _pip(words: Sequence[str]) -> None:
 
 
 def _claude(words: Sequence[str]) -> None:
+    if len(words) == 1 and " " in words[0]:  # a task, in a person's words
+        return
     if words[0] == "-p":
         assert words[words.index("--permission-prompt-tool") + 1] == f"mcp__postroom__{PERMISSION_TOOL}"
         return
@@ -109,6 +111,14 @@ def _npm(words: Sequence[str]) -> None:
     assert words[0] == "install"
 
 
+def _wheel(words: Sequence[str]) -> None:
+    """uv and pipx install the file that is built here, by the name it gets."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    files = [word for word in words if word.endswith(".whl")]
+    assert files in ([], [f"dist/postroom-{version}-py3-none-any.whl"]), words
+    assert words[0] in ("build", "tool", "install"), words
+
+
 def _sudo(words: Sequence[str]) -> None:
     check(words)
 
@@ -129,6 +139,8 @@ RECORDED: dict[str, Callable[[Sequence[str]], None]] = {
     "journalctl": _anything,
     "uvicorn": _uvicorn,
     "npm": _npm,
+    "uv": _wheel,
+    "pipx": _wheel,
     "sudo": _sudo,
     "crontab": _anything,
     "git": _anything,

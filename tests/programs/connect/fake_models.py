@@ -13,10 +13,11 @@ from aiohttp import web
 
 @dataclass(slots=True)
 class FakeModel:
-    """`tool` and `arguments` of the one call."""
+    """`tool` and `arguments` of the one call, and the words after it."""
 
     tool: str
     arguments: dict[str, Any]
+    words: str = "The work is done."
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
 
@@ -29,7 +30,7 @@ class FakeModel:
             use = {"type": "tool_use", "id": "toolu_01FAKE", "name": self.tool, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(self.arguments)}
             return await _messages_stream(request, use, delta, "tool_use")
-        text = {"type": "text_delta", "text": "The work is done."}
+        text = {"type": "text_delta", "text": self.words}
         return await _messages_stream(request, {"type": "text", "text": ""}, text, "end_turn")
 
     async def responses(self, request: web.Request) -> web.StreamResponse:
@@ -45,7 +46,7 @@ class FakeModel:
                 **self._named(body),
             }
         else:
-            content = [{"type": "output_text", "text": "The work is done.", "annotations": []}]
+            content = [{"type": "output_text", "text": self.words, "annotations": []}]
             item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
         return await _responses_stream(request, item)
 
@@ -106,8 +107,10 @@ async def _streamed(request: web.Request, events: list[dict[str, Any]]) -> web.S
 
 
 @asynccontextmanager
-async def fake_model(tool: str, arguments: dict[str, Any]) -> AsyncIterator[FakeModel]:
-    model = FakeModel(tool, arguments)
+async def fake_model(
+    tool: str, arguments: dict[str, Any], words: str = "The work is done."
+) -> AsyncIterator[FakeModel]:
+    model = FakeModel(tool, arguments, words)
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.router.add_post("/v1/messages", model.messages)
     app.router.add_post("/v1/responses", model.responses)

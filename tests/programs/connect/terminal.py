@@ -32,14 +32,26 @@ class Terminal:
                 os.write(self._ours, b"\x1b[1;1R")
 
     @property
+    def drawn(self) -> bytes:
+        """Everything the program wrote, steering and all."""
+        return self._seen
+
+    @property
     def text(self) -> str:
-        return " ".join(_STEERING.sub(" ", self._seen.decode("utf-8", "replace")).split())
+        return plain(self._seen)
+
+
+def plain(drawn: bytes) -> str:
+    """The words, in the order in which they were drawn."""
+    return " ".join(_STEERING.sub(" ", drawn.decode("utf-8", "replace")).split())
 
 
 @asynccontextmanager
-async def terminal(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> AsyncIterator[Terminal]:
+async def terminal(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str], *, rows: int = 40, columns: int = 120
+) -> AsyncIterator[Terminal]:
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     process = await asyncio.create_subprocess_exec(
         *words, cwd=folder, env=dict(environment), stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroom.world.store.migrations.statements import run
 
 revision = "0030"
-down_revision = "0028"
+down_revision = "0029"
 
 _CHANGES = [
     "ALTER TABLE {shared}console_links ADD COLUMN person_id TEXT",
