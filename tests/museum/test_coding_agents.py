@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from tests.programs.hook.recorded import recorded
-from tests.programs.hook.test_run import hook, join
 
 from postroom.domain.principal import Principal, Role
 from tests.app.asked_household import labels, press, until
 from tests.museum.house import House
+from tests.programs.hook.recorded import recorded
+from tests.programs.hook.test_run import hook, join
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,10 +26,10 @@ async def joined(house: House) -> AsyncIterator[House]:
     yield house
 
 
-async def heard(house: House, client: str, event: str, seconds: str = "20", **changes: str) -> str:
+async def heard(house: House, client: str, event: str, seconds: str = "20", **changes: object) -> str:
     """What the hook prints for an event as the client really sends it."""
     text = json.dumps(json.loads(recorded(client, event)) | changes)
-    return await hook(house.settings.home, client, text, "--wait-seconds", seconds)
+    return await hook(house.settings.home, client, text, "--wait-seconds", seconds, "--finished")
 
 
 @pytest.mark.exhibit("claude-code-15400")
@@ -87,3 +87,28 @@ async def test_an_agent_that_waits_for_a_permission_reaches_the_phone_and_not_on
     await press(joined, await until(asked), "Allow")
 
     assert json.loads(await waiting)["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+
+
+@pytest.mark.exhibit("claude-code-warp-82")
+async def test_an_agent_whose_helpers_still_work_is_not_said_to_be_done(joined: House) -> None:
+    helper = {"id": "a1", "type": "subagent", "status": "running", "description": "research", "agent_type": "Explore"}
+    server = {"id": "b1", "type": "shell", "status": "running", "description": "server", "command": "npm run dev"}
+    words = "The shop is rebuilt."
+
+    await heard(joined, "claude", "Stop", background_tasks=[helper, server], last_assistant_message=words)
+    await heard(joined, "claude", "Stop", background_tasks=[server], last_assistant_message=words)
+    await heard(joined, "claude", "Stop", last_assistant_message=words)
+
+    await joined.settled()
+    told = [str(one["text"]) for one in await joined.saying(words)]
+    assert ["is done" in one for one in told] == [False, True]
+    assert "still runs in the background" in told[0]
+
+
+@pytest.mark.exhibit("clawd-on-desk-214")
+@pytest.mark.parametrize("client", ["claude", "codex"])
+async def test_the_end_of_a_helper_is_not_the_end_of_the_work(joined: House, client: str) -> None:
+    await heard(joined, client, "SubagentStop", last_assistant_message=f"The helper of {client} found it.")
+
+    await joined.settled()
+    assert await joined.saying(f"The helper of {client} found it.") == []

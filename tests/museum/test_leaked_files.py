@@ -62,14 +62,18 @@ async def test_every_door_looks_at_a_file_before_it_takes_it(house: House) -> No
     by_butler = await house.notify(message="By every door", attachments=files)
     sent = {"channel": "telegram", "message": "By every door", "attachments": files}
     by_script, told = await house.rest("POST", "/v1/notify", sent, who="health")
-    by_tool = await house.call("messenger", "telegram_send_message", {"chat_id": "1000", "text": "By every door MEDIA:/etc/hosts"})
+    by_tool = await house.call(
+        "messenger", "telegram_send_message", {"chat_id": "1000", "text": "By every door MEDIA:/etc/hosts"}
+    )
 
     assert (by_butler["status"], by_script) == ("error", 400), told
     assert [one["attachments"] for one in await house.saying("By every door")] == [[]], by_tool
 
 
 @pytest.mark.exhibit("hermes-8733")
-@pytest.mark.parametrize("path", ["file:///etc/hosts", "../../../../../../etc/hosts", "~/.ssh/id_rsa", "/proc/self/environ"])
+@pytest.mark.parametrize(
+    "path", ["file:///etc/hosts", "../../../../../../etc/hosts", "~/.ssh/id_rsa", "/proc/self/environ"]
+)
 async def test_a_path_in_any_spelling_leads_nowhere_but_to_the_outbox(house: House, path: str) -> None:
     refused = await house.notify(message="Spelled otherwise", attachments=[{"path": path}])
 
@@ -78,7 +82,9 @@ async def test_a_path_in_any_spelling_leads_nowhere_but_to_the_outbox(house: Hou
 
 
 @pytest.mark.exhibit("hermes-78932")
-async def test_a_message_whose_file_may_not_go_is_refused_and_does_not_go_without_it(house: House, outbox: Path) -> None:
+async def test_a_message_whose_file_may_not_go_is_refused_and_does_not_go_without_it(
+    house: House, outbox: Path
+) -> None:
     (outbox / "report.txt").write_text("All is well.")
     good = {"path": str(outbox / "report.txt")}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,23 @@ async def test_an_answer_given_days_before_a_restart_is_there_for_an_agent_that_
         missed = await after.call("health", "answers", {"since": start})
 
     assert [(one["ask_id"], one["answer"]["value"]) for one in missed["answers"]] == [(asked["ask_id"], "no")]
+
+
+@pytest.mark.exhibit("telegram-net-485")
+async def test_a_press_that_the_provider_threw_away_meanwhile_is_asked_for_again(home: Path) -> None:
+    async with open_house(home) as before:
+        asked = await before.ask("Press while I am away?")
+        card = await before.shows("Press while I am away?")
+    with sqlite3.connect(
+        home / "postroom.db"
+    ) as connection:  # it was away for ten minutes, a press lives for two and a half
+        moved = "UPDATE inbound_offsets SET position = position - 600000000 WHERE source = 'telegram:listened'"
+        assert connection.execute(moved).rowcount == 1
+    async with open_house(home) as after:
+        told = await after.shows("I could not hear you from")
+        assert told["message_id"] == card["message_id"] and "yes" in labels(told)
+        await press(after, told, "yes")
+        assert (await after.wait(asked))["answer"]["value"] == "yes"
 
 
 @pytest.mark.exhibit("grok-build-160")
