@@ -1,4 +1,4 @@
-"""Write docs/reference, and the tables of channels, from the code; with --check, only say what is not what it says."""
+"""Write docs/reference, the museum and the tables of channels from the code; with --check, only name what is not so."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from scripts.reference.channels import MARKED, with_table  # noqa: E402 - the li
 from scripts.reference.commands import commands_page  # noqa: E402
 from scripts.reference.errors import errors_page  # noqa: E402
 from scripts.reference.households import shown_household  # noqa: E402
+from scripts.reference.museum import museum_page  # noqa: E402
 from scripts.reference.routes import routes_page  # noqa: E402
 from scripts.reference.settings import settings_page  # noqa: E402
 from scripts.reference.tools import tools_page  # noqa: E402
 
 FOLDER = ROOT / "docs" / "reference"
+MUSEUM = Path("docs", "explanation", "museum.md")
 
 
 async def pages() -> dict[str, str]:
@@ -31,9 +33,11 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true", help="write nothing")
     options.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
-    options.add_argument("--root", type=Path, default=ROOT, help="where the pages with a table of channels are")
+    options.add_argument(
+        "--root", type=Path, default=ROOT, help="where the museum and the pages with a table of channels are"
+    )
     chosen = options.parse_args()
-    written = {chosen.folder / name: text for name, text in asyncio.run(pages()).items()} | _marked(chosen.root)
+    written = {chosen.folder / name: text for name, text in asyncio.run(pages()).items()} | _elsewhere(chosen.root)
     stale = [file for file, text in written.items() if _read(file) != text]
     if chosen.check:
         for file in stale:
@@ -46,8 +50,11 @@ def main() -> int:
     return 0
 
 
-def _marked(root: Path) -> dict[Path, str]:
-    return {root / name: with_table((root / name).read_text(encoding="utf-8"), links) for name, links in MARKED.items()}
+def _elsewhere(root: Path) -> dict[Path, str]:
+    tables = {
+        root / name: with_table((root / name).read_text(encoding="utf-8"), links) for name, links in MARKED.items()
+    }
+    return tables | {root / MUSEUM: museum_page()}
 
 
 def _read(file: Path) -> str | None:

@@ -69,6 +69,7 @@ class ButlersStop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkEars:
+    butlers: Mapping[str, bool]  # that can be written to, each with whether it has a model
     kept: StoredInbound
     commands: Handler
     talk: Handler
@@ -137,4 +138,5 @@ async def conversing(
         wake=talk.wake,
     )
     async with loops.running("conversations", answering.look, wake=talk.wake):
-        yield TalkEars(kept=kept, commands=of_messages(commands.handle), talk=of_messages(talk.handle))
+        handlers = {"commands": of_messages(commands.handle), "talk": of_messages(talk.handle)}
+        yield TalkEars(butlers=butlers, kept=kept, **handlers)

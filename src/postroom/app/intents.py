@@ -283,8 +283,8 @@ async def listening(
             *(commanding(kept, clock, one, "it is about the sender's own address", people) for one in pairing),
             commanding(kept, clock, notices, "it is about a notice", people),
             commanding(kept, clock, talk.commands, "it is a command", people),
-            answering(kept, clock, ear.handle, "a question", people),
-            answering(kept, clock, reply_handler(replies), "a message that waits for a reply", people),
+            answering(kept, clock, ear.handle, "a question", people, talk.butlers),
+            answering(kept, clock, reply_handler(replies), "a message that waits for a reply", people, talk.butlers),
             talk.talk,
         ]
         forgotten = Forgotten(kept=kept, handlers=handlers, clock=clock)

@@ -82,6 +82,16 @@ def test_garbage_is_nothing(text: str) -> None:
     assert parse("claude", text) is None
 
 
+@pytest.mark.parametrize(
+    ("kinds", "goes_on"), [([], False), (["shell"], False), (["monitor", "subagent"], True), (["workflow"], True)]
+)
+def test_a_turn_that_is_over_while_helpers_work_is_not_the_last(kinds: list[str], goes_on: bool) -> None:
+    document = json.loads(recorded("claude", "Stop")) | {"background_tasks": [{"type": kind} for kind in kinds]}
+    call = parse("claude", json.dumps(document))
+
+    assert call is not None and (call.background, call.will_go_on) == (tuple(kinds), goes_on)
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)

@@ -49,12 +49,37 @@ async def test_it_is_stored_first_and_a_second_time_nothing_more_is_done(clock: 
         seen.append(store.kept.status)
         return True
 
-    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question", Known())]
+    handlers = [keeping_handler(store, clock), answering(store, clock, takes, "a question", Known(), {})]
     for _ in range(2):
         await hand_over(WORDS, handlers, "telegram")
 
     assert seen == [InboundStatus.RECEIVED]
     assert [(one.kind, one.reason) for one in store.decided] == [(RouteKind.ANSWER, "it answers a question")]
+
+
+@pytest.mark.requirement("talk:order")
+@pytest.mark.parametrize(
+    ("text", "replies_to", "answers"),
+    [
+        ("/general what is on?", None, False),
+        ("@General what is on?", None, False),
+        ("/general what is on?", "7", True),
+        ("/other what is on?", None, True),
+        ("general", None, True),
+    ],
+)
+async def test_words_to_a_butler_by_name_answer_no_open_question_unless_they_reply_to_it(
+    clock: FakeClock, text: str, replies_to: str | None, answers: bool
+) -> None:
+    heard: list[InboundEvent] = []
+
+    async def takes(event: InboundEvent) -> bool:
+        heard.append(event)
+        return True
+
+    handler = answering(Store(), clock, takes, "a question", Known(), {"general": True})
+    assert await handler(replace(WORDS, text=text, replies_to=replies_to)) is answers
+    assert bool(heard) is answers
 
 
 async def test_what_a_handler_leaves_is_undecided_and_a_press_is_no_message(clock: FakeClock) -> None:

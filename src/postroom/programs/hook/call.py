@@ -37,6 +37,7 @@ _MOMENTS: Final = {
     "SessionEnd": Moment.SESSION_OVER,
 }
 _CODEX_DONE: Final = "agent-turn-complete"
+_WAKE_IT: Final = frozenset({"subagent", "teammate", "workflow"})  # with their results the agent begins another turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,12 @@ class HookCall:
     suggestions: tuple[dict[str, Any], ...] = ()
     notice: str = ""
     message: str = ""
+    background: tuple[str, ...] = ()  # the kinds of what still runs when a turn is over
+
+    @property
+    def will_go_on(self) -> bool:
+        """The turn is over, the work is not: another turn follows by itself."""
+        return not _WAKE_IT.isdisjoint(self.background)
 
     @property
     def session_digest(self) -> str:
@@ -109,9 +116,10 @@ def parse(client: str, text: str) -> HookCall | None:
         transcript=_text(said, "transcript_path"),
         agent=_text(said, "agent_id"),
         prompt=_text(said, "prompt_id") or _text(said, "turn_id"),
-        suggestions=_suggestions(said.get("permission_suggestions")),
+        suggestions=_objects(said.get("permission_suggestions")),
         notice=_text(said, "notification_type"),
         message=_text(said, "message") or _text(said, "last_assistant_message") or _text(said, "prompt_response"),
+        background=tuple(_text(one, "type") for one in _objects(said.get("background_tasks"))),
     )
 
 
@@ -133,7 +141,7 @@ def _text(said: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _suggestions(value: Any) -> tuple[dict[str, Any], ...]:
+def _objects(value: Any) -> tuple[dict[str, Any], ...]:
     return tuple(one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
 
 

@@ -29,8 +29,13 @@ def questions(call: HookCall, reveal: Reveal) -> list[dict[str, Any]]:
 
 def notice(call: HookCall, reveal: Reveal) -> str:
     said = line(call.message, _MOST_NOTICE, reveal)
-    state = "waits for you" if call.notice else "is done"
-    return f"{_who(call, reveal)} {state}{': ' + said if said else '.'}"
+    return f"{_who(call, reveal)} {_state(call)}{': ' + said if said else '.'}"
+
+
+def _state(call: HookCall) -> str:
+    if call.notice:
+        return "waits for you"
+    return "has ended its turn, and something still runs in the background" if call.background else "is done"
 
 
 def _wish(call: HookCall, reveal: Reveal) -> AgentWish:

@@ -54,7 +54,8 @@ class Hook:
                 self._close(OpenCards.of(self.home, call).all_taken())
             case Moment.TURN_OVER:
                 self._close(OpenCards.of(self.home, call).all_taken())
-                if self.finished or not call.event[0].isupper():  # `notify` of Codex is set up for nothing else
+                is_wished = self.finished or not call.event[0].isupper()  # `notify` of Codex is set up for nothing else
+                if is_wished and not call.will_go_on:
                     self._tell(call)
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from postroom.domain.conversation_states import InboundStatus
@@ -10,7 +11,7 @@ from postroom.domain.kept_message import KeptMessage, RoutedMessage, RouteKind
 from postroom.domain.ports import Clock
 from postroom.work.conversations.inbound import Handler, of_messages
 from postroom.work.conversations.notice_ear import ProvedPeople
-from postroom.work.conversations.routing import InboundFacts, route
+from postroom.work.conversations.routing import InboundFacts, is_for_named, route
 
 
 class KeepsMessages(Protocol):
@@ -34,10 +35,17 @@ def keeping_handler(kept: KeepsMessages, clock: Clock) -> Handler:
     return of_messages(handle)
 
 
-def answering(kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople) -> Handler:
-    """A handler that takes answers; `what` they answer."""
+def answering(
+    kept: KeepsMessages, clock: Clock, handler: Handler, what: str, people: ProvedPeople, butlers: Mapping[str, bool]
+) -> Handler:
+    """A handler that takes answers; `what` they answer. A person may speak to a butler while a question is open."""
+
+    async def of_answers(event: InboundEvent) -> bool:
+        is_another_matter = isinstance(event, InboundMessage) and is_for_named(event, butlers)
+        return not is_another_matter and await handler(event)
+
     return _noting(
-        kept, clock, handler, lambda message: route(InboundFacts(message=message, open_questions=(what,))), people
+        kept, clock, of_answers, lambda message: route(InboundFacts(message=message, open_questions=(what,))), people
     )
 
 

@@ -109,5 +109,10 @@ def named(text: str, butlers: Mapping[str, bool]) -> tuple[str | None, str]:
     return name, ((found[2] or "").strip() if found and name else text)
 
 
+def is_for_named(message: InboundMessage, butlers: Mapping[str, bool]) -> bool:
+    """Words to a butler by its name, in reply to nothing: they answer no question, whichever are open."""
+    return message.replies_to is None and named((message.text or "").strip(), butlers)[0] is not None
+
+
 def _to(butler: str | None, reason: str, words: str) -> RoutedMessage:
     return RoutedMessage(kind=RouteKind.BUTLER, target=butler, reason=reason, words=words)
