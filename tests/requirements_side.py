@@ -1,2 +1,1 @@
-SIDE: dict[str, dict[str, str]] = {
-}
+SIDE: dict[str, dict[str, str]] = {}

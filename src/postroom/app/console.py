@@ -12,12 +12,19 @@ from starlette.applications import Starlette
 
 from postroom.app.address_book import Approvers
 from postroom.app.console_folk import HouseholdFolk
-from postroom.app.console_sections import approvals_desk, conversations_desk, devices_desk, inbox_desk, people_desk, person_overviews
+from postroom.app.console_sections import (
+    approvals_desk,
+    conversations_desk,
+    devices_desk,
+    inbox_desk,
+    people_desk,
+    person_overviews,
+)
 from postroom.app.figures import household_figures
 from postroom.app.inbox import Inbox
 from postroom.app.known_channels import known_channels
-from postroom.app.played_channels import sandbox_news
 from postroom.app.machine_facts import machine_facts
+from postroom.app.played_channels import sandbox_news
 from postroom.app.policy import breaker_policy, retry_policy
 from postroom.app.sign_in import Admissions
 from postroom.app.store import OpenedStore

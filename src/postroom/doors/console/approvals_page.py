@@ -15,8 +15,8 @@ from postroom.domain.ports import FileContents
 from postroom.domain.principal import Principal
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.difference import difference
-from postroom.doors.console.names import Place, actors
 from postroom.doors.console.export import RowPage, TurnPage
+from postroom.doors.console.names import Place, actors
 from postroom.doors.console.ports import Decisions, ShownActions
 from postroom.doors.console.rule_form import rule_wish
 from postroom.doors.console.visit import Visit

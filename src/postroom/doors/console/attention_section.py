@@ -6,9 +6,9 @@ from postroom.doors.console.attention_notice_page import NoticePages
 from postroom.doors.console.attention_page import AttentionPages
 from postroom.doors.console.attention_people import AttentionPeople, Folk, is_somebody
 from postroom.doors.console.attention_policy_page import PolicyPages
-from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.export import export_page
 from postroom.doors.console.export_columns import NOTICES
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Handler
 from postroom.work.attention.attention import Attention
 

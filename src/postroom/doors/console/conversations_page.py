@@ -16,9 +16,9 @@ from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryLine, HistoryQuery, LineKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.attention_people import is_somebody, own_id
-from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.export import RowPage, TurnPage, export_page
 from postroom.doors.console.export_columns import CONVERSATION
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sessions_today import SessionsToday
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit

@@ -14,6 +14,7 @@ from postroom.domain.outcome import AnswerStatus, Outcome
 from postroom.domain.principal import Principal
 from postroom.domain.push_device import PushDevice, PushSubscription
 from postroom.doors.console.cookies import Tone
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.people.devices import Devices
 from postroom.work.questions.asked_people import person_id_of
@@ -72,6 +73,7 @@ class DevicePages:
 def devices_section(pages: DevicePages) -> ConsoleSection:
     return ConsoleSection(
         name="Devices",
+        group=NavigationGroup.YOURS,
         pages=(
             ConsolePage(PATH, pages.show, open_to=has_devices),
             ConsolePage(PATH, pages.add, "POST", open_to=has_devices),

@@ -14,9 +14,9 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
-from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
 from postroom.doors.console.export_columns import INBOX
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
 from postroom.work.inbox.acts import InboxActs

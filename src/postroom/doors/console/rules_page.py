@@ -12,10 +12,10 @@ from starlette.responses import Response
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
-from postroom.doors.console.names import Names, Place, ShownPerson, actors
-from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.export import RowPage, TurnPage, export_page
 from postroom.doors.console.export_columns import APPROVALS, RULES
+from postroom.doors.console.names import Names, Place, ShownPerson, actors
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
