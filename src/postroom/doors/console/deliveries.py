@@ -21,7 +21,7 @@ from postroom.domain.time import to_us
 from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.correction_page import can_correct, correction_pages
-from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import DELIVERIES
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
@@ -129,8 +129,7 @@ def deliveries_section(reader: DeliveryReader, tools: Tools, files: FileContents
             ConsolePage("/deliveries", show_list),
             ConsolePage("/deliveries/{id}", show_one),
             ConsolePage("/deliveries/{id}/files/{number}", show_file),
-            *correction_pages(tools),
-            _export(reader),
+            *(*correction_pages(tools), _export(reader)),
         ),
     )
 
@@ -194,11 +193,11 @@ def _export(reader: DeliveryReader) -> ConsolePage:
     async def read(visit: Visit) -> TurnPage[Mapping[str, Any]]:
         wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
 
-        async def turn(after: str | None) -> RowPage[Mapping[str, Any]]:
+        async def turn(after: str | None) -> ExportPage[Mapping[str, Any]]:
             query = _query(wanted, after, reader.channels)
             more = replace(query, page=replace(query.page, limit=ROWS_AT_A_TIME))
             found = await reader.find(more, wanted["q"] or None)
-            return RowPage(found.rows, found.before)
+            return ExportPage(found.rows, found.before)
 
         return turn
 
