@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from postroom.domain.time import parse_text
-from postroom.doors.console.channel_health import Around, channel_state, limits_in_use
+from postroom.doors.console.channel_health import ChannelMoment, channel_state, limits_in_use
 
 NOON_US = parse_text("2026-11-03T12:00:00Z")
-NOW = Around(now_us=NOON_US, zone="Europe/Vienna")
+NOW = ChannelMoment(now_us=NOON_US, zone="Europe/Vienna")
 
 
 def circuit(state: str = "closed", **changes: Any) -> dict[str, Any]:
@@ -25,18 +25,23 @@ def circuit(state: str = "closed", **changes: Any) -> dict[str, Any]:
         (circuit(configured=False), NOW, "Not set up", "plain"),
         (circuit("open", retry_after_seconds=300.0), NOW, "Paused after failures", "bad"),
         (circuit("half-open"), NOW, "Trying again", "warn"),
-        (circuit(), Around(now_us=NOON_US, throttle_seconds=30.0), "Asked to wait", "warn"),
-        (circuit(), Around(now_us=NOON_US, deaf="the mailbox refuses the password"), "Does not hear answers", "warn"),
-        (circuit(), Around(now_us=NOON_US, p95_ms=12_000.0), "Slow", "warn"),
+        (circuit(), ChannelMoment(now_us=NOON_US, throttle_seconds=30.0), "Asked to wait", "warn"),
+        (
+            circuit(),
+            ChannelMoment(now_us=NOON_US, deaf="no mailbox"),
+            "Does not hear answers",
+            "warn",
+        ),
+        (circuit(), ChannelMoment(now_us=NOON_US, p95_ms=12_000.0), "Slow", "warn"),
         (
             circuit("open"),
-            Around(now_us=NOON_US, p95_ms=12_000.0, throttle_seconds=1.0),
+            ChannelMoment(now_us=NOON_US, p95_ms=12_000.0, throttle_seconds=1.0),
             "Paused after failures",
             "bad",
         ),
     ],
 )
-def test_the_worst_is_said(one: dict[str, Any], around: Around, word: str, tone: str) -> None:
+def test_the_worst_is_said(one: dict[str, Any], around: ChannelMoment, word: str, tone: str) -> None:
     state = channel_state("email", one, around)
 
     assert (state.title, state.word, state.tone) == ("E-mail", word, tone)

@@ -20,7 +20,7 @@ from tests.doors.console.visiting import visit
 from postroom.app.store import connect_store
 from postroom.domain.errors import StoreUnavailable, TargetUnavailable, ValidationError
 from postroom.domain.principal import OPERATOR, Principal
-from postroom.doors.console.export import Exported, RowPage, streamed
+from postroom.doors.console.export import Exported, ExportPage, streamed
 from postroom.doors.console.sign_in_link import sign_in_link
 from postroom.system.clock import SystemClock
 from postroom.work.inbox.request import Request
@@ -97,7 +97,7 @@ LISTS = {
     "/approvals/rules": ("/export/rules.csv", "What for"),
     "/inbox": ("/export/inbox.csv?shelf=unread", "Message"),
     "/questions": ("/export/questions.csv?status=open", "Question"),
-    "/contacts": ("/export/people.csv", "Name"),
+    "/people": ("/export/people.csv", "Name"),
     "/attention": ("/export/notices.csv?cell=held", "Message"),
     "/conversations/owner": ("/export/conversations/owner.csv", "Words"),
 }
@@ -183,10 +183,10 @@ async def body(response: Response) -> str:
 async def test_pages_are_turned_one_at_a_time_until_the_last() -> None:
     turned: list[str | None] = []
 
-    async def turn(after: str | None) -> RowPage[int]:
+    async def turn(after: str | None) -> ExportPage[int]:
         turned.append(after)
         start = int(after or 0)
-        return RowPage([start, start + 1], str(start + 2) if start < 4 else None)
+        return ExportPage([start, start + 1], str(start + 2) if start < 4 else None)
 
     response = await streamed(visit("/export/numbers.csv"), NUMBERS, turn)
     assert turned == [None]  # nothing is read ahead of what is sent
@@ -196,13 +196,13 @@ async def test_pages_are_turned_one_at_a_time_until_the_last() -> None:
 
 
 async def test_what_cannot_be_read_is_said_before_anything_is_sent() -> None:
-    async def refuses(_after: str | None) -> RowPage[int]:
+    async def refuses(_after: str | None) -> ExportPage[int]:
         raise ValidationError("“since” is not a date")
 
-    async def is_away(_after: str | None) -> RowPage[int]:
+    async def is_away(_after: str | None) -> ExportPage[int]:
         raise TargetUnavailable("the messenger cannot be reached")
 
-    async def has_no_store(_after: str | None) -> RowPage[int]:
+    async def has_no_store(_after: str | None) -> ExportPage[int]:
         raise StoreUnavailable("away")
 
     there = visit("/export/numbers.csv")

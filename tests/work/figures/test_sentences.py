@@ -8,7 +8,7 @@ import pytest
 
 from postroom.domain.span_figures import Counted, CountedDeliveries, CountedNotices, CountedQuestions, FigureSpan, Took
 from postroom.domain.time import parse_text
-from postroom.work.figures.report import Report, added_deliveries, added_notices, added_questions
+from postroom.work.figures.report import SpanReport, added_deliveries, added_notices, added_questions
 from postroom.work.figures.sentences import (
     notices_sentence,
     questions_sentence,
@@ -36,11 +36,11 @@ def report(
     notices: dict[str, int] | None = None,
     questions: dict[str, int] | None = None,
     took: list[Took] | None = None,
-) -> Report:
+) -> SpanReport:
     counted, took = rows(**(sent or {})), took or []
     found = CountedDeliveries(outcomes=counted, by_agent=counted, arrivals=took, is_whole=True)
     asked = CountedQuestions(endings=rows(**(questions or {})), answers=took, is_whole=True)
-    return Report(
+    return SpanReport(
         span=FigureSpan.WEEK,
         zone="Europe/Vienna",
         since_us=EDGES[0],

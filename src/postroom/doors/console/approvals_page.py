@@ -15,7 +15,7 @@ from postroom.domain.ports import FileContents
 from postroom.domain.principal import Principal
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.difference import difference
-from postroom.doors.console.export import RowPage, TurnPage
+from postroom.doors.console.export import ExportPage, TurnPage
 from postroom.doors.console.names import Place, actors
 from postroom.doors.console.ports import Decisions, ShownActions
 from postroom.doors.console.rule_form import rule_wish
@@ -67,9 +67,9 @@ class ApprovalPages:
         typed = visit.query.get("status", "")
         status = typed if typed in [*ActionStatus, "all"] else str(ActionStatus.PENDING)
 
-        async def turn(after: str | None) -> RowPage[Mapping[str, Any]]:
+        async def turn(after: str | None) -> ExportPage[Mapping[str, Any]]:
             found = await self.decisions.page(visit.principal, status=status, cursor=after, limit=_EXPORTED_AT_A_TIME)
-            return RowPage(found.actions, found.next_cursor)
+            return ExportPage(found.actions, found.next_cursor)
 
         return turn
 

@@ -15,7 +15,7 @@ from postroom.doors.console.attention_shown import absence_words, coming, shown,
 from postroom.doors.console.attention_times import typed_moment
 from postroom.doors.console.attention_week import week
 from postroom.doors.console.attention_words import CELL_WORDS, local_time, policy_words
-from postroom.doors.console.export import RowPage, TurnPage, one_page
+from postroom.doors.console.export import ExportPage, TurnPage, one_page
 from postroom.doors.console.visit import Visit
 from postroom.work.attention.absence import Absence, parse_absence
 from postroom.work.attention.attention import MOST_LISTED, Attention
@@ -50,9 +50,9 @@ class AttentionPages:
         if cell == ESCALATED:
             return one_page(await self._escalated(whose.id))
 
-        async def turn(after: str | None) -> RowPage[NoticeView]:
+        async def turn(after: str | None) -> ExportPage[NoticeView]:
             found = await self.attention.notices(whose.id, cell if cell in CELL_WORDS else "held", MOST_LISTED, after)
-            return RowPage(found, found[-1].id if len(found) == MOST_LISTED else None)
+            return ExportPage(found, found[-1].id if len(found) == MOST_LISTED else None)
 
         return turn
 

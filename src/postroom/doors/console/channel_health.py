@@ -38,7 +38,7 @@ class ChannelState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class ChannelMoment:
     """What is known of one moment; `p95_ms` of the last hour where enough arrived, `deaf` why it hears nothing."""
 
     now_us: int
@@ -48,7 +48,7 @@ class Around:
     deaf: str = ""
 
 
-def channel_state(name: str, circuit: Mapping[str, Any], around: Around) -> ChannelState:
+def channel_state(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
     """The worst of what is the matter with it."""
     if not circuit["configured"]:
         return _not_set_up(name)
@@ -84,7 +84,7 @@ def _not_set_up(name: str) -> ChannelState:
     )
 
 
-def _paused(name: str, circuit: Mapping[str, Any], around: Around) -> ChannelState:
+def _paused(name: str, circuit: Mapping[str, Any], around: ChannelMoment) -> ChannelState:
     again = clock_time(around.now_us + seconds(circuit["retry_after_seconds"] or 0.0), around.zone)
     many = circuit["consecutive_failures"]
     return ChannelState(

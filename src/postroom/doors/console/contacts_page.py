@@ -18,7 +18,7 @@ from postroom.domain.person_draft import PersonDraft
 from postroom.domain.principal import OWNER, Principal
 from postroom.domain.zone import zone_names
 from postroom.doors.console.conversations_page import line_link, line_state
-from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import PEOPLE
 from postroom.doors.console.person_form import PersonForm, draft, shown, typed
 from postroom.doors.console.person_overview import PersonOverviews
@@ -72,9 +72,9 @@ class ContactPages:
     async def export(self, visit: Visit) -> TurnPage[Person]:
         book, words = book_of(visit.principal), visit.query.get("q", "")[:255]
 
-        async def turn(after: str | None) -> RowPage[Person]:
+        async def turn(after: str | None) -> ExportPage[Person]:
             found = await self.search.listed(book, words, after=after, limit=ROWS_AT_A_TIME)
-            return RowPage(found, found[-1].id if len(found) == ROWS_AT_A_TIME else None)
+            return ExportPage(found, found[-1].id if len(found) == ROWS_AT_A_TIME else None)
 
         return turn
 

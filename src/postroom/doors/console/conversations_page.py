@@ -16,7 +16,7 @@ from postroom.domain.person import Person
 from postroom.domain.person_history import HistoryLine, HistoryQuery, LineKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.attention_people import is_somebody, own_id
-from postroom.doors.console.export import RowPage, TurnPage, export_page
+from postroom.doors.console.export import ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import CONVERSATION
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.root import ROOT
@@ -105,10 +105,10 @@ class TalkPages:
         person = await self._person(visit)
         asked = {name: visit.query.get(name, "").strip()[:_LONGEST] or None for name in ("butler", "channel")}
 
-        async def turn(after: str | None) -> RowPage[HistoryLine]:
+        async def turn(after: str | None) -> ExportPage[HistoryLine]:
             wanted = HistoryQuery(limit=_PAGE_SIZE, before=after, butler=asked["butler"], channel=asked["channel"])
             found = await self.history.of(person, wanted)
-            return RowPage(found.lines, found.before)
+            return ExportPage(found.lines, found.before)
 
         return turn
 

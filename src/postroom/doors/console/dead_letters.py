@@ -17,7 +17,7 @@ from postroom.domain.ids import DeadLetterId, is_uuid
 from postroom.domain.principal import Principal
 from postroom.doors.console.bulk import Bulk
 from postroom.doors.console.concerned import Concerned
-from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import DEAD_LETTERS
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
@@ -103,10 +103,9 @@ class _Pages:
     async def export(self, visit: Visit) -> TurnPage[DeadLetter]:
         asked = {name: visit.query.get(name, "").strip() for name in _FILTERS}
 
-        async def turn(after: str | None) -> RowPage[DeadLetter]:
-            found = await self._reader.letters(_query(asked, after, self._reader.channels, ROWS_AT_A_TIME))
-            shown = found[:ROWS_AT_A_TIME]
-            return RowPage(shown, shown[-1].id if len(found) > ROWS_AT_A_TIME else None)
+        async def turn(after: str | None) -> ExportPage[DeadLetter]:
+            found = await self._found(asked, after, ROWS_AT_A_TIME)
+            return ExportPage(found.letters, found.before)
 
         return turn
 

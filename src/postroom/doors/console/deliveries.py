@@ -22,7 +22,7 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.correction_page import can_correct, correction_pages
-from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import DELIVERIES
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
@@ -138,8 +138,7 @@ def deliveries_section(
             ConsolePage("/deliveries", show_list),
             ConsolePage("/deliveries/{id}", show_one),
             ConsolePage("/deliveries/{id}/files/{number}", show_file),
-            *correction_pages(tools),
-            _export(reader),
+            *(*correction_pages(tools), _export(reader, concerned)),
         ),
     )
 
@@ -199,15 +198,15 @@ def _more(wanted: Mapping[str, str], found: FoundRows | None) -> str | None:
     return f"{ROOT}/deliveries?" + urlencode({**kept, "before": found.before})
 
 
-def _export(reader: DeliveryReader) -> ConsolePage:
+def _export(reader: DeliveryReader, concerned: Concerned) -> ConsolePage:
     async def read(visit: Visit) -> TurnPage[Mapping[str, Any]]:
         wanted = {name: visit.query.get(name, "").strip() for name in _FILTERS}
 
-        async def turn(after: str | None) -> RowPage[Mapping[str, Any]]:
+        async def turn(after: str | None) -> ExportPage[Mapping[str, Any]]:
             query = _query(wanted, after, reader.channels)
             more = replace(query, page=replace(query.page, limit=ROWS_AT_A_TIME))
-            found = await reader.find(more, wanted["q"] or None)
-            return RowPage(found.rows, found.before)
+            found = await reader.find(more, wanted["q"] or None, await concerned.places(wanted["q"]))
+            return ExportPage(found.rows, found.before)
 
         return turn
 

@@ -39,14 +39,14 @@ class Exported(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class RowPage(Generic[Row]):
+class ExportPage(Generic[Row]):
     """`after` begins the next page; None when this was the last."""
 
     rows: Sequence[Row]
     after: str | None = None
 
 
-TurnPage = Callable[[str | None], Awaitable[RowPage[Row]]]
+TurnPage = Callable[[str | None], Awaitable[ExportPage[Row]]]
 Reader = Callable[[Visit], Awaitable[TurnPage[Row]]]
 
 
@@ -76,13 +76,13 @@ async def streamed(visit: Visit, exported: Exported[Row], turn: TurnPage[Row]) -
 
 
 def one_page(rows: Sequence[Row]) -> TurnPage[Row]:
-    async def turn(_after: str | None) -> RowPage[Row]:
-        return RowPage(rows)
+    async def turn(_after: str | None) -> ExportPage[Row]:
+        return ExportPage(rows)
 
     return turn
 
 
-async def _text(exported: Exported[Row], first: RowPage[Row], turn: TurnPage[Row]) -> AsyncIterator[bytes]:
+async def _text(exported: Exported[Row], first: ExportPage[Row], turn: TurnPage[Row]) -> AsyncIterator[bytes]:
     page = first
     yield _bytes(MARK + exported.head + exported.lines(page.rows))
     while page.after is not None:

@@ -9,34 +9,34 @@ from typing import Final
 from postroom.domain.delivery import Status
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.span_figures import MOST_LOOKED_AT, FigureSpan
-from postroom.doors.console.figures_pictures import Caption, Picture, Piece, curved, ranked, rated, stacked
+from postroom.doors.console.figures_pictures import Caption, Patterned, Picture, curved, ranked, rated, stacked
 from postroom.doors.console.figures_tables import FigureTable, figure_tables
 from postroom.doors.console.words import percent
 from postroom.work.figures import sentences
-from postroom.work.figures.report import WITHDRAWN, Added, Report, Tallied, cells_of
+from postroom.work.figures.report import WITHDRAWN, AddedUp, SpanReport, Tallied, cells_of
 from postroom.work.figures.stretches import stretch_name
 
 _EVERY: Final = {FigureSpan.DAY: 4, FigureSpan.WEEK: 1, FigureSpan.MONTH: 5}  # so that labels do not touch
 _UNDER_WAY: Final = (Status.PENDING, Status.IN_PROGRESS, Status.AWAITING_APPROVAL, WITHDRAWN)
 _GONE: Final = (QuestionStatus.OPEN, QuestionStatus.CANCELLED, QuestionStatus.SUPERSEDED)
-_OUTCOMES: Final[Mapping[Piece, tuple[str, ...]]] = {
-    Piece("Delivered", "full"): (Status.DELIVERED,),
-    Piece("Failed", "hatched"): (Status.FAILED,),
-    Piece("Dead letters", "dotted"): (Status.DEAD_LETTERED,),
-    Piece("Not ended, or taken back", "light"): _UNDER_WAY,
+_OUTCOMES: Final[Mapping[Patterned, tuple[str, ...]]] = {
+    Patterned("Delivered", "full"): (Status.DELIVERED,),
+    Patterned("Failed", "hatched"): (Status.FAILED,),
+    Patterned("Dead letters", "dotted"): (Status.DEAD_LETTERED,),
+    Patterned("Not ended, or taken back", "light"): _UNDER_WAY,
 }
-_ENDINGS: Final[Mapping[Piece, tuple[str, ...]]] = {
-    Piece("Answered", "full"): (QuestionStatus.ANSWERED,),
-    Piece("Expired", "hatched"): (QuestionStatus.EXPIRED,),
-    Piece("Declined", "dotted"): (QuestionStatus.DECLINED,),
-    Piece("Open, taken back or replaced", "light"): _GONE,
+_ENDINGS: Final[Mapping[Patterned, tuple[str, ...]]] = {
+    Patterned("Answered", "full"): (QuestionStatus.ANSWERED,),
+    Patterned("Expired", "hatched"): (QuestionStatus.EXPIRED,),
+    Patterned("Declined", "dotted"): (QuestionStatus.DECLINED,),
+    Patterned("Open, taken back or replaced", "light"): _GONE,
 }
 _CELLS: Final = {
-    Piece("Sent", "full"): "sent",
-    Piece("Held", "hatched"): "held",
-    Piece("In a digest", "dotted"): "in_a_digest",
-    Piece("Waiting for an OK", "light"): "waiting",
-    Piece("Not sent", "open"): "not_sent",
+    Patterned("Sent", "full"): "sent",
+    Patterned("Held", "hatched"): "held",
+    Patterned("In a digest", "dotted"): "in_a_digest",
+    Patterned("Waiting for an OK", "light"): "waiting",
+    Patterned("Not sent", "open"): "not_sent",
 }
 
 
@@ -50,7 +50,7 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class _Captions:
-    report: Report
+    report: SpanReport
     tables: Mapping[str, FigureTable]
 
     def of(self, key: str, title: str, sentence: str, table: str = "") -> Caption:
@@ -65,7 +65,7 @@ class _Captions:
         return short if shown else ""
 
 
-def chapters(report: Report) -> list[Chapter]:
+def chapters(report: SpanReport) -> list[Chapter]:
     captions, sent = _Captions(report, figure_tables(report)), report.deliveries
     everywhere = "These are of all channels: a notice or a question has no one channel." if report.channel else ""
     messages = []
@@ -84,7 +84,7 @@ def chapters(report: Report) -> list[Chapter]:
     ]
 
 
-def _of_deliveries(captions: _Captions, sent: Added) -> list[Picture]:
+def _of_deliveries(captions: _Captions, sent: AddedUp) -> list[Picture]:
     report, pieces = captions.report, list(_OUTCOMES)
     volume = captions.of("volume", "How much was sent", sentences.volume_sentence(report, sent))
     success = captions.of("success", "How much of it arrived", sentences.success_sentence(report, sent))
@@ -100,7 +100,7 @@ def _of_deliveries(captions: _Captions, sent: Added) -> list[Picture]:
     ]
 
 
-def _of_notices(captions: _Captions, notices: Added) -> list[Picture]:
+def _of_notices(captions: _Captions, notices: AddedUp) -> list[Picture]:
     pieces = list(_CELLS)
     held = captions.of(
         "notices", "What was held, and what was sent", sentences.notices_sentence(captions.report, notices)
@@ -115,7 +115,7 @@ def _of_notices(captions: _Captions, notices: Added) -> list[Picture]:
     ]
 
 
-def _of_questions(captions: _Captions, asked: Added) -> list[Picture]:
+def _of_questions(captions: _Captions, asked: AddedUp) -> list[Picture]:
     pieces, half = list(_ENDINGS), sentences.took_words(asked.total.p50_ms)
     took = f"Half of the answers came within {half}." if asked.total.p50_ms is not None else "Nothing was answered yet."
     ended = captions.of(
@@ -132,18 +132,18 @@ def _of_questions(captions: _Captions, asked: Added) -> list[Picture]:
     ]
 
 
-def _curves(caption: Caption, added: Added) -> Picture:
+def _curves(caption: Caption, added: AddedUp) -> Picture:
     times = [one.tallied for one in added.stretches]
     return curved(caption, [one.p50_ms for one in times], [one.p95_ms for one in times])
 
 
 def _rows(
-    tallied: Mapping[str, Tallied], kinds: Mapping[Piece, tuple[str, ...]], said: Callable[[Tallied], str]
+    tallied: Mapping[str, Tallied], kinds: Mapping[Patterned, tuple[str, ...]], said: Callable[[Tallied], str]
 ) -> list[tuple[str, str, list[int]]]:
     return [(name, said(one), _counts(one, kinds)) for name, one in tallied.items()]
 
 
-def _counts(one: Tallied, kinds: Mapping[Piece, tuple[str, ...]]) -> list[int]:
+def _counts(one: Tallied, kinds: Mapping[Patterned, tuple[str, ...]]) -> list[int]:
     return [one.count(*states) for states in kinds.values()]
 
 

@@ -15,9 +15,9 @@ from postroom.doors.console.charts import HEIGHT, STRIP_HEIGHT, WIDTH
 from postroom.doors.console.export import one_page, streamed
 from postroom.doors.console.figures_chapters import chapters
 from postroom.doors.console.figures_pictures import LOW_RATE
-from postroom.doors.console.figures_tables import Kind, figure_tables
+from postroom.doors.console.figures_tables import CellKind, figure_tables
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
-from postroom.work.figures.figures import LONGEST_NAME, HouseholdFigures, Wish
+from postroom.work.figures.figures import LONGEST_NAME, FigureWish, HouseholdFigures
 from postroom.work.figures.sentences import span_words, took_words
 from postroom.work.figures.stretches import stretch_name
 
@@ -40,7 +40,7 @@ class FigurePages:
             channels=_choices(channels, wish.channel),
             agents=_choices([*agents, *report.notices.by_agent, *report.questions.by_agent], wish.agent),
             is_filtered=bool(wish.channel or wish.agent),
-            kinds=Kind,
+            kinds=CellKind,
             took=took_words,
             stretch=lambda since_us: stretch_name(since_us, report.span, report.zone),
             frame=(WIDTH, HEIGHT, STRIP_HEIGHT),
@@ -66,19 +66,19 @@ def figures_section(figures: HouseholdFigures) -> ConsoleSection:
     )
 
 
-def _wish(visit: Visit) -> Wish:
+def _wish(visit: Visit) -> FigureWish:
     """A span that is not known is the usual one."""
     span, names = visit.query.get("span", ""), {}
     for name in ("channel", "agent"):
         names[name] = visit.query.get(name, "").strip()[:LONGEST_NAME] or None
-    return Wish(span=FigureSpan(span) if span in list(FigureSpan) else FigureSpan.WEEK, **names)
+    return FigureWish(span=FigureSpan(span) if span in list(FigureSpan) else FigureSpan.WEEK, **names)
 
 
-def _kept(wish: Wish) -> dict[str, str]:
+def _kept(wish: FigureWish) -> dict[str, str]:
     return {"span": str(wish.span), "channel": wish.channel or "", "agent": wish.agent or ""}
 
 
-def _asked(wish: Wish, span: FigureSpan) -> str:
+def _asked(wish: FigureWish, span: FigureSpan) -> str:
     return urlencode({name: value for name, value in {**_kept(wish), "span": str(span)}.items() if value})
 
 

@@ -15,7 +15,7 @@ MOST_STRIPS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Patterned:
     """A part of every bar; `pattern` names how it is filled, so that it is known without its colour."""
 
     word: str
@@ -51,14 +51,14 @@ class Picture:
     caption: Caption
     is_empty: bool
     axis: tuple[str, str, str] = ("", "", "")
-    pieces: Sequence[Piece] = ()
+    pieces: Sequence[Patterned] = ()
     piles: Sequence[Sequence[Bar]] = ()
     curves: tuple[Sequence[str], Sequence[str]] = ((), ())
     strips: Sequence[Strip] = field(default=())
     left_out: int = 0
 
 
-def stacked(caption: Caption, pieces: Sequence[Piece], piles: Sequence[Sequence[int]]) -> Picture:
+def stacked(caption: Caption, pieces: Sequence[Patterned], piles: Sequence[Sequence[int]]) -> Picture:
     """`piles` have a figure for each piece; the pieces get their sums."""
     top = max(round_top([float(sum(pile)) for pile in piles]), 2.0)
     totals = [sum(pile[place] for pile in piles) for place in range(len(pieces))]
@@ -67,7 +67,7 @@ def stacked(caption: Caption, pieces: Sequence[Piece], piles: Sequence[Sequence[
         caption=caption,
         is_empty=not any(totals),
         axis=(f"{top:,.0f}", amount(top / 2), "0"),
-        pieces=[Piece(one.word, one.pattern, many) for one, many in zip(pieces, totals, strict=True)],
+        pieces=[Patterned(one.word, one.pattern, many) for one, many in zip(pieces, totals, strict=True)],
         piles=stacks(piles, top),
     )
 
@@ -94,7 +94,7 @@ def curved(caption: Caption, p50_ms: Sequence[float | None], p95_ms: Sequence[fl
     )
 
 
-def ranked(caption: Caption, pieces: Sequence[Piece], rows: Sequence[tuple[str, str, Sequence[int]]]) -> Picture:
+def ranked(caption: Caption, pieces: Sequence[Patterned], rows: Sequence[tuple[str, str, Sequence[int]]]) -> Picture:
     """The first rows; the table has them all."""
     top = float(max((sum(values) for _, _, values in rows), default=0))
     return Picture(

@@ -13,10 +13,10 @@ from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.attention_words import CELL_WORDS, STATE_WORDS
 from postroom.doors.console.csv_text import Cell, moment_cell
 from postroom.doors.console.export import Exported
-from postroom.work.figures.report import WITHDRAWN, Added, Report, Tallied, cells_of
+from postroom.work.figures.report import WITHDRAWN, AddedUp, SpanReport, Tallied, cells_of
 
 
-class Kind(StrEnum):
+class CellKind(StrEnum):
     """How a cell is said on the page; the file has the bare number."""
 
     NAME = "name"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class FigureLine:
     """`since_us` of a stretch, `name` of everything else."""
 
     tallied: Tallied
@@ -36,49 +36,49 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FigureColumn:
     title: str
-    kind: Kind
-    value: Callable[[Line], Cell]
+    kind: CellKind
+    value: Callable[[FigureLine], Cell]
 
     @property
-    def in_file(self) -> tuple[str, Callable[[Line], Cell]]:
-        unit = " (ms)" if self.kind is Kind.TOOK else ""
-        return (f"{self.title}{unit}", self.value if self.kind is not Kind.MOMENT else _moment)
+    def in_file(self) -> tuple[str, Callable[[FigureLine], Cell]]:
+        unit = " (ms)" if self.kind is CellKind.TOOK else ""
+        return (f"{self.title}{unit}", self.value if self.kind is not CellKind.MOMENT else _moment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureTable:
     key: str
     caption: str
-    columns: tuple[Column, ...]
-    lines: tuple[Line, ...]
+    columns: tuple[FigureColumn, ...]
+    lines: tuple[FigureLine, ...]
 
     @property
-    def exported(self) -> Exported[Line]:
+    def exported(self) -> Exported[FigureLine]:
         return Exported(f"figures-{self.key}", [one.in_file for one in self.columns])
 
 
-def _count(title: str, *states: str) -> Column:
-    return Column(title, Kind.COUNT, lambda line: line.tallied.count(*states))
+def _count(title: str, *states: str) -> FigureColumn:
+    return FigureColumn(title, CellKind.COUNT, lambda line: line.tallied.count(*states))
 
 
-def _cell(name: str) -> Column:
+def _cell(name: str) -> FigureColumn:
     words = CELL_WORDS[name]
-    return Column(words[:1].upper() + words[1:], Kind.COUNT, lambda line: cells_of(line.tallied)[name])
+    return FigureColumn(words[:1].upper() + words[1:], CellKind.COUNT, lambda line: cells_of(line.tallied)[name])
 
 
-def _moment(line: Line) -> Cell:
+def _moment(line: FigureLine) -> Cell:
     return moment_cell(line.since_us)
 
 
-_SINCE: Final = Column("From", Kind.MOMENT, lambda line: line.since_us)
-_CHANNEL: Final = Column("Channel", Kind.NAME, lambda line: line.name)
-_AGENT: Final = Column("Agent", Kind.NAME, lambda line: line.name)
-_STATE: Final = Column("State", Kind.NAME, lambda line: line.name)
-_P50: Final = Column("Half within", Kind.TOOK, lambda line: line.tallied.p50_ms)
-_P95: Final = Column("95 of 100 within", Kind.TOOK, lambda line: line.tallied.p95_ms)
-_SUCCESS: Final = Column("Success", Kind.SHARE, lambda line: line.tallied.success_rate)
+_SINCE: Final = FigureColumn("From", CellKind.MOMENT, lambda line: line.since_us)
+_CHANNEL: Final = FigureColumn("Channel", CellKind.NAME, lambda line: line.name)
+_AGENT: Final = FigureColumn("Agent", CellKind.NAME, lambda line: line.name)
+_STATE: Final = FigureColumn("State", CellKind.NAME, lambda line: line.name)
+_P50: Final = FigureColumn("Half within", CellKind.TOOK, lambda line: line.tallied.p50_ms)
+_P95: Final = FigureColumn("95 of 100 within", CellKind.TOOK, lambda line: line.tallied.p95_ms)
+_SUCCESS: Final = FigureColumn("Success", CellKind.SHARE, lambda line: line.tallied.success_rate)
 _OUTCOMES: Final = (
     _count("Delivered", Status.DELIVERED),
     _count("Failed", Status.FAILED),
@@ -87,11 +87,11 @@ _OUTCOMES: Final = (
     _count("Awaiting approval", Status.AWAITING_APPROVAL),
     _count("Taken back", WITHDRAWN),
 )
-_ALL: Final = Column("Accepted", Kind.COUNT, lambda line: line.tallied.all)
+_ALL: Final = FigureColumn("Accepted", CellKind.COUNT, lambda line: line.tallied.all)
 _ENDED: Final = _count("Ended", Status.DELIVERED, Status.FAILED, Status.DEAD_LETTERED)
-_NOTICES: Final = (Column("Notices", Kind.COUNT, lambda line: line.tallied.all), *map(_cell, CELLS))
+_NOTICES: Final = (FigureColumn("Notices", CellKind.COUNT, lambda line: line.tallied.all), *map(_cell, CELLS))
 _ENDINGS: Final = (
-    Column("Asked", Kind.COUNT, lambda line: line.tallied.all),
+    FigureColumn("Asked", CellKind.COUNT, lambda line: line.tallied.all),
     _count("Answered", QuestionStatus.ANSWERED),
     _count("Expired", QuestionStatus.EXPIRED),
     _count("Declined", QuestionStatus.DECLINED),
@@ -102,7 +102,7 @@ _ENDINGS: Final = (
 )
 
 
-def figure_tables(report: Report) -> dict[str, FigureTable]:
+def figure_tables(report: SpanReport) -> dict[str, FigureTable]:
     """By their keys, which the paths of the files name."""
     tables = [*_about_deliveries(report.deliveries)] if report.deliveries is not None else []
     tables += _about_notices(report.notices)
@@ -110,7 +110,7 @@ def figure_tables(report: Report) -> dict[str, FigureTable]:
     return {one.key: one for one in tables}
 
 
-def _about_deliveries(sent: Added) -> list[FigureTable]:
+def _about_deliveries(sent: AddedUp) -> list[FigureTable]:
     stretches, channels, agents = _stretches(sent), _named(sent.by_channel), _named(sent.by_agent)
     whole = (_ALL, *_OUTCOMES, _SUCCESS, _P50, _P95)
     return [
@@ -122,9 +122,9 @@ def _about_deliveries(sent: Added) -> list[FigureTable]:
     ]
 
 
-def _about_notices(notices: Added) -> list[FigureTable]:
+def _about_notices(notices: AddedUp) -> list[FigureTable]:
     states = tuple(
-        Line(name=word, tallied=Tallied(counts={str(state): many}))
+        FigureLine(name=word, tallied=Tallied(counts={str(state): many}))
         for state, (word, _) in STATE_WORDS.items()
         if (many := notices.total.count(state))
     )
@@ -135,20 +135,20 @@ def _about_notices(notices: Added) -> list[FigureTable]:
     ]
 
 
-def _about_questions(questions: Added) -> list[FigureTable]:
+def _about_questions(questions: AddedUp) -> list[FigureTable]:
     return [
         _table("questions", "Questions by when they were asked", (_SINCE, *_ENDINGS), _stretches(questions)),
         _table("question-agents", "Questions by who asked", (_AGENT, *_ENDINGS), _named(questions.by_agent)),
     ]
 
 
-def _table(key: str, caption: str, columns: tuple[Column, ...], lines: tuple[Line, ...]) -> FigureTable:
+def _table(key: str, caption: str, columns: tuple[FigureColumn, ...], lines: tuple[FigureLine, ...]) -> FigureTable:
     return FigureTable(key=key, caption=caption, columns=columns, lines=lines)
 
 
-def _stretches(added: Added) -> tuple[Line, ...]:
-    return tuple(Line(since_us=one.since_us, tallied=one.tallied) for one in added.stretches)
+def _stretches(added: AddedUp) -> tuple[FigureLine, ...]:
+    return tuple(FigureLine(since_us=one.since_us, tallied=one.tallied) for one in added.stretches)
 
 
-def _named(tallied: Mapping[str, Tallied]) -> tuple[Line, ...]:
-    return tuple(Line(name=name, tallied=one) for name, one in tallied.items())
+def _named(tallied: Mapping[str, Tallied]) -> tuple[FigureLine, ...]:
+    return tuple(FigureLine(name=name, tallied=one) for name, one in tallied.items())

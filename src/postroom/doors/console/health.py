@@ -17,7 +17,7 @@ from postroom.domain.overview import Slice, Tally
 from postroom.domain.span_figures import Took
 from postroom.domain.time import SECOND_US, seconds
 from postroom.doors.console.asking import asked
-from postroom.doors.console.channel_health import Around, ChannelState, channel_state, is_set_up, limits_in_use
+from postroom.doors.console.channel_health import ChannelMoment, ChannelState, channel_state, is_set_up, limits_in_use
 from postroom.doors.console.charts import Bar, bars, lines, round_top
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit
@@ -138,7 +138,7 @@ async def _states(
         channel_state(
             name,
             circuit,
-            Around(
+            ChannelMoment(
                 now_us=now_us,
                 zone=here,
                 p95_ms=slow.get(name),

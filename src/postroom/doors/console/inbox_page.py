@@ -14,7 +14,7 @@ from postroom.domain.errors import ValidationError
 from postroom.domain.inbox_view import Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
-from postroom.doors.console.export import ROWS_AT_A_TIME, RowPage, TurnPage, export_page
+from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import INBOX
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
@@ -104,10 +104,10 @@ class InboxPages:
     async def export(self, visit: Visit) -> TurnPage[Notification]:
         whose, shelf = self._whose(visit, own_inbox(visit)), _shelf(visit.query.get("shelf", ""))
 
-        async def turn(after: str | None) -> RowPage[Notification]:
+        async def turn(after: str | None) -> ExportPage[Notification]:
             where, most = parse_cursor(after) if after else None, ROWS_AT_A_TIME
             found = await self.shelves.page(whose, shelf, after=where, limit=most, now_us=visit.now_us)
-            return RowPage(found, cursor_after(found[-1]) if len(found) == most else None)
+            return ExportPage(found, cursor_after(found[-1]) if len(found) == most else None)
 
         return turn
 

@@ -17,7 +17,7 @@ from postroom.domain.question import Question, SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.csv_text import moment_cell
-from postroom.doors.console.export import Exported, RowPage, TurnPage, export_page
+from postroom.doors.console.export import Exported, ExportPage, TurnPage, export_page
 from postroom.doors.console.form import Form
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.question_answer import event_of, given_of, revision_of
@@ -176,10 +176,12 @@ class QuestionPages:
         chosen = chosen if chosen in (*QuestionStatus, ALL) else str(QuestionStatus.OPEN)
         status = None if chosen == ALL else QuestionStatus(chosen)
 
-        async def turn(after: str | None) -> RowPage[QuestionCard]:
-            found = await self.asking.listing(visit.principal, status=status, after=after, limit=MAX_PAGE)
+        _, about = await self._about(visit)
+
+        async def turn(after: str | None) -> ExportPage[QuestionCard]:
+            found = await self.asking.listing(visit.principal, status=status, about=about, after=after, limit=MAX_PAGE)
             cards = [_card(visit, one) for one in found]
-            return RowPage(cards, cards[-1].question.id if len(found) == MAX_PAGE else None)
+            return ExportPage(cards, cards[-1].question.id if len(found) == MAX_PAGE else None)
 
         return turn
 

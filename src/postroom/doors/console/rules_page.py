@@ -12,7 +12,7 @@ from starlette.responses import Response
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
-from postroom.doors.console.export import RowPage, TurnPage, export_page
+from postroom.doors.console.export import ExportPage, TurnPage, export_page
 from postroom.doors.console.export_columns import APPROVALS, RULES
 from postroom.doors.console.names import Names, Place, ShownPerson, actors
 from postroom.doors.console.navigation import NavigationGroup
@@ -44,8 +44,8 @@ class RulePages:
     async def export(self, visit: Visit) -> TurnPage[Mapping[str, Any]]:
         self._must_be_on()
 
-        async def turn(_after: str | None) -> RowPage[Mapping[str, Any]]:
-            return RowPage(await self.standing.rules(visit.principal))
+        async def turn(_after: str | None) -> ExportPage[Mapping[str, Any]]:
+            return ExportPage(await self.standing.rules(visit.principal))
 
         return turn
 

@@ -8,14 +8,14 @@ from typing import Any, Final
 from postroom.domain.delivery import Status
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.time import to_text
-from postroom.work.figures.report import WITHDRAWN, Added, Report, Tallied, cells_of
+from postroom.work.figures.report import WITHDRAWN, AddedUp, SpanReport, Tallied, cells_of
 from postroom.work.figures.sentences import notices_sentence, questions_sentence, volume_sentence
 
 _DELIVERIES: Final = (*map(str, Status), WITHDRAWN)
 _QUESTIONS: Final = tuple(map(str, QuestionStatus))
 
 
-def report_document(report: Report) -> dict[str, Any]:
+def report_document(report: SpanReport) -> dict[str, Any]:
     sent = report.deliveries
     return {
         "span": str(report.span),
@@ -33,7 +33,7 @@ def report_document(report: Report) -> dict[str, Any]:
     }
 
 
-def _added(added: Added, shown: Any) -> dict[str, Any]:
+def _added(added: AddedUp, shown: Any) -> dict[str, Any]:
     return {
         "complete": added.is_whole,
         "total": shown(added.total),
@@ -45,7 +45,7 @@ def _added(added: Added, shown: Any) -> dict[str, Any]:
     }
 
 
-def _by_channel(sent: Added) -> dict[str, Any]:
+def _by_channel(sent: AddedUp) -> dict[str, Any]:
     return {
         "by_channel": _named(sent.by_channel, _deliveries),
         "slow": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 
-class DeliveryCounts(BaseModel):
+class DeliverySums(BaseModel):
     """`accepted` is the sum of the states; a rate is over what has ended."""
 
     accepted: int
@@ -21,13 +21,13 @@ class DeliveryCounts(BaseModel):
     p95_milliseconds: float | None
 
 
-class NoticeCounts(BaseModel):
+class NoticeSums(BaseModel):
     accepted: int
     cells: dict[str, int] = Field(description="As a person's attention figures name them; each notice is in one.")
     states: dict[str, int]
 
 
-class QuestionCounts(BaseModel):
+class QuestionSums(BaseModel):
     asked: int
     open: int
     answered: int
@@ -39,20 +39,20 @@ class QuestionCounts(BaseModel):
     p95_milliseconds: float | None
 
 
-class Bounds(BaseModel):
+class StretchBounds(BaseModel):
     since: str
     until: str
 
 
-class DeliveryStretch(Bounds, DeliveryCounts):
+class DeliveryStretch(StretchBounds, DeliverySums):
     pass
 
 
-class NoticeStretch(Bounds, NoticeCounts):
+class NoticeStretch(StretchBounds, NoticeSums):
     pass
 
 
-class QuestionStretch(Bounds, QuestionCounts):
+class QuestionStretch(StretchBounds, QuestionSums):
     pass
 
 
@@ -68,23 +68,23 @@ class Told(BaseModel):
 
 
 class DeliveriesFigures(Told):
-    total: DeliveryCounts
+    total: DeliverySums
     stretches: list[DeliveryStretch]
-    by_channel: dict[str, DeliveryCounts]
-    by_agent: dict[str, DeliveryCounts]
+    by_channel: dict[str, DeliverySums]
+    by_agent: dict[str, DeliverySums]
     slow: list[SlowStretch]
 
 
 class NoticesFigures(Told):
-    total: NoticeCounts
+    total: NoticeSums
     stretches: list[NoticeStretch]
-    by_agent: dict[str, NoticeCounts]
+    by_agent: dict[str, NoticeSums]
 
 
 class QuestionsFigures(Told):
-    total: QuestionCounts
+    total: QuestionSums
     stretches: list[QuestionStretch]
-    by_agent: dict[str, QuestionCounts]
+    by_agent: dict[str, QuestionSums]
 
 
 class HouseholdFiguresAnswer(BaseModel):

@@ -12,7 +12,7 @@ from postroom.doors.figures.document import report_document
 from postroom.doors.figures.models import HouseholdFiguresAnswer
 from postroom.doors.guard.depends import Caller
 from postroom.doors.guard.json_door import JsonRoute, failures
-from postroom.work.figures.figures import LONGEST_NAME, HouseholdFigures, Wish
+from postroom.work.figures.figures import LONGEST_NAME, FigureWish, HouseholdFigures
 
 Span = Annotated[FigureSpan, Query(description="By the hour for `24h`, by the day for `7d` and `30d`.")]
 Name = Annotated[str | None, Query(min_length=1, max_length=LONGEST_NAME)]
@@ -30,7 +30,7 @@ def figures_router(figures: HouseholdFigures, clock: Clock) -> APIRouter:
     async def get(
         caller: Caller, span: Span = FigureSpan.WEEK, channel: Name = None, agent: Name = None
     ) -> dict[str, Any]:
-        wish = Wish(span=span, channel=_kept(channel), agent=_kept(agent))
+        wish = FigureWish(span=span, channel=_kept(channel), agent=_kept(agent))
         return {"ok": True, **report_document(await figures.report(caller, wish, clock.now_us()))}
 
     return router

@@ -15,7 +15,7 @@ from postroom.domain.span_figures import (
     FigureQuery,
     FigureSpan,
 )
-from postroom.work.figures.report import Report, added_deliveries, added_notices, added_questions
+from postroom.work.figures.report import SpanReport, added_deliveries, added_notices, added_questions
 from postroom.work.figures.stretches import edges
 from postroom.work.questions.asked_people import person_id_of
 
@@ -35,7 +35,7 @@ class FigureStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class FigureWish:
     span: FigureSpan = FigureSpan.WEEK
     channel: str | None = None
     agent: str | None = None
@@ -48,7 +48,7 @@ class HouseholdFigures:
     store: FigureStore
     zone: Callable[[], Awaitable[str]]
 
-    async def report(self, who: Principal, wish: Wish, now_us: int) -> Report:
+    async def report(self, who: Principal, wish: FigureWish, now_us: int) -> SpanReport:
         """The owner's is of everybody; of another person it is what was said to them and asked of them."""
         person = whose(who)
         zone = await self.zone()
@@ -56,7 +56,7 @@ class HouseholdFigures:
             edges_us=edges(now_us, wish.span, zone), channel=wish.channel, agent=wish.agent, person=person
         )
         sent = None if person is not None else added_deliveries(await self.store.deliveries(query), query.edges_us)
-        return Report(
+        return SpanReport(
             span=wish.span,
             zone=zone,
             since_us=query.edges_us[0],

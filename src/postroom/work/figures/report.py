@@ -62,7 +62,7 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Added:
+class AddedUp:
     """One kind of thing over the whole span; not `is_whole` when there were more than are looked at."""
 
     total: Tallied
@@ -74,7 +74,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class SpanReport:
     """`deliveries` is None for those who see only what is their own; `person` says whose, None means everybody's."""
 
     span: FigureSpan
@@ -84,9 +84,9 @@ class Report:
     channel: str | None
     agent: str | None
     person: str | None
-    deliveries: Added | None
-    notices: Added
-    questions: Added
+    deliveries: AddedUp | None
+    notices: AddedUp
+    questions: AddedUp
 
     @property
     def is_empty(self) -> bool:
@@ -94,8 +94,8 @@ class Report:
         return not any(one.total.all for one in kinds if one is not None)
 
 
-def added_deliveries(found: CountedDeliveries, edges_us: Sequence[int]) -> Added:
-    return Added(
+def added_deliveries(found: CountedDeliveries, edges_us: Sequence[int]) -> AddedUp:
+    return AddedUp(
         total=_tallied(found.outcomes, found.arrivals),
         stretches=_stretches(found.outcomes, found.arrivals, edges_us),
         by_channel=_grouped(found.outcomes, found.arrivals, lambda one: one.channel),
@@ -105,11 +105,11 @@ def added_deliveries(found: CountedDeliveries, edges_us: Sequence[int]) -> Added
     )
 
 
-def added_notices(found: CountedNotices, edges_us: Sequence[int]) -> Added:
+def added_notices(found: CountedNotices, edges_us: Sequence[int]) -> AddedUp:
     return _added(found.states, (), edges_us, found.is_whole)
 
 
-def added_questions(found: CountedQuestions, edges_us: Sequence[int]) -> Added:
+def added_questions(found: CountedQuestions, edges_us: Sequence[int]) -> AddedUp:
     return _added(found.endings, found.answers, edges_us, found.is_whole)
 
 
@@ -156,8 +156,8 @@ def slow_channels(arrivals: Sequence[Took]) -> dict[str, float]:
 Key = TypeVar("Key")
 
 
-def _added(counted: Sequence[Counted], took: Sequence[Took], edges_us: Sequence[int], is_whole: bool) -> Added:
-    return Added(
+def _added(counted: Sequence[Counted], took: Sequence[Took], edges_us: Sequence[int], is_whole: bool) -> AddedUp:
+    return AddedUp(
         total=_tallied(counted, took),
         stretches=_stretches(counted, took, edges_us),
         by_agent=_grouped(counted, took, lambda one: one.agent or ""),

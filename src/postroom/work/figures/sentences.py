@@ -6,7 +6,7 @@ from postroom.domain.delivery import Status
 from postroom.domain.question_states import QuestionStatus
 from postroom.domain.span_figures import FigureSpan
 from postroom.domain.spoken_time import duration
-from postroom.work.figures.report import WITHDRAWN, Added, Report, cells_of
+from postroom.work.figures.report import WITHDRAWN, AddedUp, SpanReport, cells_of
 from postroom.work.figures.stretches import spoken_stretch
 
 _SPANS = {
@@ -29,7 +29,7 @@ def took_words(milliseconds: float | None) -> str:
     return f"{milliseconds / 1000:.1f} s" if milliseconds < 60_000 else duration(milliseconds / 1000)
 
 
-def volume_sentence(report: Report, sent: Added) -> str:
+def volume_sentence(report: SpanReport, sent: AddedUp) -> str:
     """312 delivered, 2 failed; e-mail was slow on Tuesday."""
     total = sent.total
     if not total.all:
@@ -45,7 +45,7 @@ def volume_sentence(report: Report, sent: Added) -> str:
     return _listed(parts) + _slow_words(report, sent) + "."
 
 
-def success_sentence(report: Report, sent: Added) -> str:
+def success_sentence(report: SpanReport, sent: AddedUp) -> str:
     rate = sent.total.success_rate
     if rate is None:
         return "Nothing has ended yet, so there is no rate."
@@ -57,7 +57,7 @@ def success_sentence(report: Report, sent: Added) -> str:
     return f"{_percent(rate)} of what ended was delivered; the least, {_percent(worst.tallied.success_rate)}, {when}."
 
 
-def speed_sentence(report: Report, sent: Added) -> str:
+def speed_sentence(report: SpanReport, sent: AddedUp) -> str:
     total = sent.total
     if total.p50_ms is None:
         return "Nothing has arrived yet, so there is no time to show."
@@ -65,7 +65,7 @@ def speed_sentence(report: Report, sent: Added) -> str:
     return usual + _slow_words(report, sent) + "."
 
 
-def notices_sentence(report: Report, notices: Added) -> str:
+def notices_sentence(report: SpanReport, notices: AddedUp) -> str:
     cells, many = cells_of(notices.total), notices.total.all
     if not many:
         return f"No notice was held or weighed in {span_words(report.span)}."
@@ -79,7 +79,7 @@ def notices_sentence(report: Report, notices: Added) -> str:
     return f"Of {many:,} {'notice' if many == 1 else 'notices'} {_listed(parts)}."
 
 
-def questions_sentence(report: Report, questions: Added) -> str:
+def questions_sentence(report: SpanReport, questions: AddedUp) -> str:
     total = questions.total
     if not total.all:
         return f"Nothing was asked in {span_words(report.span)}."
@@ -94,7 +94,7 @@ def questions_sentence(report: Report, questions: Added) -> str:
     return f"{total.all:,} asked: {_listed(parts)}{half}."
 
 
-def whole_sentence(report: Report, added: Added, most: int) -> str:
+def whole_sentence(report: SpanReport, added: AddedUp, most: int) -> str:
     """Empty when everything was looked at."""
     if added.is_whole:
         return ""
@@ -105,7 +105,7 @@ def channel_name(name: str) -> str:
     return "e-mail" if name == "email" else name
 
 
-def _slow_words(report: Report, sent: Added) -> str:
+def _slow_words(report: SpanReport, sent: AddedUp) -> str:
     """Each channel once, with its stretches in the order in which they came."""
     times: dict[str, list[str]] = {}
     for one in sorted(sent.slow, key=lambda one: one.since_us):
