@@ -54,7 +54,7 @@ async def test_a_message_is_found_reviewed_and_sent_once_it_is_approved(site: Si
     await expect(page.locator(".notice.good")).to_have_text("Approved. It is on its way.")
     await expect(row).to_have_count(0)
     await page.get_by_role("link", name="Approved", exact=True).click()
-    await expect(page.locator(".note", has_text="Shall we meet?")).to_contain_text("by operator")
+    await expect(page.locator(".note", has_text="Shall we meet?")).to_contain_text("You")
     await site.home.notify(message="after")  # what was released before this has left by now
     assert await sent(site, "Shall we meet?") == ["stranger@example.org"]
 
@@ -205,7 +205,7 @@ async def test_what_starts_to_wait_appears_by_itself(site: Site) -> None:
 async def test_the_keyboard_alone_approves(site: Site) -> None:
     page, _ = await reviewing(site, "By keyboard")
     await page.get_by_role("link", name="Back to approvals").focus()
-    for _ in range(2):  # the rule, the button
+    for _ in range(3):  # whom to add to people, the rule, the button
         await page.keyboard.press("Tab")
     await expect(page.get_by_role("button", name="Approve")).to_be_focused()
     await page.keyboard.press("Enter")

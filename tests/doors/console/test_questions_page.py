@@ -280,7 +280,7 @@ async def test_a_person_sees_what_asks_them_and_the_operator_all(site: Site) -> 
     others = operator.get_by_role("region", name="Waits for others")
     await expect(others.locator(".note", has_text="For Anna's eyes")).to_contain_text("anna", ignore_case=True)
     await operator.goto(f"{site.url}/questions/{asked.id}")
-    await expect(operator.locator("#live")).to_contain_text("You may answer as the operator")
+    await expect(operator.locator("#live")).to_contain_text("You may answer as the owner")
 
 
 async def test_who_asks_does_not_answer(site: Site) -> None:
@@ -343,7 +343,7 @@ async def test_the_page_says_where_it_was_shown_and_why_not(site: Site) -> None:
     page = await site.signed_in(path=f"/questions/{asked.id}")
     table = page.get_by_role("table")
 
-    await expect(table.get_by_role("row", name=re.compile("owner telegram"))).to_contain_text("Shown")
+    await expect(table.get_by_role("row", name=re.compile("You telegram"))).to_contain_text("Shown")
     await expect(page.get_by_role("region", name="Why it is where it is")).to_contain_text("on telegram")
     await expect(page.get_by_role("region", name="Why it is where it is")).to_contain_text(
         "could not be shown to", ignore_case=True

@@ -37,7 +37,8 @@ OPEN = {
     "inbox": {"hourly_cap": 1000},
     "retry": {"max_attempts": 1},  # every failure is a dead letter, and too few to open the circuit
 }
-_PROGRESS = ("/dead-letters/", "/contacts/import/")  # nothing is going on that they could show
+_MOVED = "/contacts/"  # leads to the page of the same name under people
+_PROGRESS = ("/dead-letters/", "/people/import/", _MOVED)  # nothing is going on there
 _FILES = {  # no pages: what they send is never shown as one, see tests/app/test_file_approvals.py
     "/approvals/{id}/files/{number}",
     "/deliveries/{id}/files/{number}",
@@ -282,7 +283,7 @@ async def test_nothing_stored_ever_runs_and_all_of_it_is_shown_as_written(site: 
     assert dialogs == []
     assert site.mishaps == []
     assert {kind for kind in walk.unvisited if not kind.startswith(_PROGRESS)} == _FILES
-    whole = ("/inbox", "/attention", "/sandbox", "/contacts", "/deliveries/{id}", "/dead-letters/{id}")
+    whole = ("/inbox", "/attention", "/sandbox", "/people", "/deliveries/{id}", "/dead-letters/{id}")
     for kind in (*whole, "/conversations/{id}"):
         assert [text for text in PAYLOADS if text not in walk.texts[kind]] == [], kind
     assert [text for text in PAYLOADS if reveal(text) not in walk.texts["/approvals"]] == []

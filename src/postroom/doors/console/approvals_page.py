@@ -15,6 +15,7 @@ from postroom.domain.ports import FileContents
 from postroom.domain.principal import Principal
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.difference import difference
+from postroom.doors.console.names import Place, actors
 from postroom.doors.console.ports import Decisions, ShownActions
 from postroom.doors.console.rule_form import rule_wish
 from postroom.doors.console.visit import Visit
@@ -44,6 +45,7 @@ class ApprovalPages:
             "approvals.html",
             is_on=self.is_on,
             answer=answer,
+            names=await visit.names(*_people(answer.actions if answer else ())),
             chosen=status,
             statuses=[*(str(one) for one in ActionStatus), "all"],
             is_first=not cursor,
@@ -62,7 +64,7 @@ class ApprovalPages:
         action = await self._action(visit)
         if isinstance(action, Response):
             return action
-        return visit.show("approval.html", action=action, letters=self.letters, typed={}, complaint="")
+        return await self._page(visit, action)
 
     async def file(self, visit: Visit) -> Response:
         action = await self._action(visit)
@@ -80,7 +82,8 @@ class ApprovalPages:
             return visit.go(f"/approvals/{action['action_id']}", "You changed nothing.", "bad")
         changes = {name: difference(action["content"][name] or "", text) for name, text in typed.items()}
         after = {**action["content"], **typed}
-        return visit.show("approval_edit.html", action=action, typed=typed, changes=changes, after=after)
+        names = await visit.names([(after["channel"], after["recipient"])])
+        return visit.show("approval_edit.html", action=action, typed=typed, changes=changes, after=after, names=names)
 
     async def approve(self, visit: Visit) -> Response:
         self._must_be_on()
@@ -115,8 +118,20 @@ class ApprovalPages:
         action = await self._action(visit)
         if isinstance(action, Response):
             return action
+        return await self._page(visit, action, typed, complaint)
+
+    async def _page(
+        self, visit: Visit, action: Mapping[str, Any], typed: Mapping[str, str] | None = None, complaint: str = ""
+    ) -> Response:
+        places, ids = _people([action], *(event["actor"] for event in action["events"]))
         return visit.show(
-            "approval.html", status=422, action=action, letters=self.letters, typed=typed, complaint=complaint
+            "approval.html",
+            status=422 if complaint else 200,
+            action=action,
+            letters=self.letters,
+            typed=typed or {},
+            complaint=complaint,
+            names=await visit.names(places, ids),
         )
 
     async def _listed(self, who: Principal, status: str, cursor: str | None) -> ShownActions | None:
@@ -171,6 +186,12 @@ def _approved(rule: Mapping[str, Any] | None) -> str:
 def _back(visit: Visit, otherwise: str) -> str:
     """Where the person decided, so that the next one is before them."""
     return _BACK.get(visit.form.get("back"), otherwise)
+
+
+def _people(actions: Sequence[Mapping[str, Any]], *more: str) -> tuple[list[Place], list[str]]:
+    """Those who are written to, and those who decided."""
+    places = [(str(one["channel"]), str(one["recipient"])) for one in actions]
+    return places, actors(*(one.get("decided_by") for one in actions), *more)
 
 
 def _code(error: PostroomError) -> str:

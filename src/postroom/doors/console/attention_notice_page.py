@@ -35,6 +35,7 @@ class NoticePages:
         return visit.show(
             "attention_notice.html",
             whose=whose,
+            them=(await visit.names(ids=[whose.id])).of(whose.id, whose.name),
             one=shown(view, whose.zone),
             about=notice,
             created=local_time(notice.created_us, whose.zone),

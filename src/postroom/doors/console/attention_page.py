@@ -100,6 +100,7 @@ class AttentionPages:
             "attention.html",
             status=422 if typed.complaints else 200,
             whose=whose,
+            them=(await visit.names(ids=[whose.id])).of(whose.id, whose.name),
             others=others if visit.principal.is_owner else [],
             delegates=others,
             typed=typed,

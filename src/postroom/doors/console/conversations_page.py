@@ -67,7 +67,9 @@ class TalkPages:
             return visit.go(f"/conversations/{own_id(visit)}")
         words = visit.query.get("q", "")[:255].strip()
         lasts = await self.lately.last(_MOST_PEOPLE)
-        return visit.show("conversations.html", words=words, people=await self._listed(words, lasts), state=line_state)
+        people = await self._listed(words, lasts)
+        names = await visit.names(ids=[one.id for one, _ in people])
+        return visit.show("conversations.html", words=words, people=people, names=names, state=line_state)
 
     async def one(self, visit: Visit) -> Response:
         person = await self._person(visit)
@@ -84,6 +86,9 @@ class TalkPages:
             person=person,
             asked=asked,
             lines=found.lines,
+            names=await visit.names(
+                [(one.channel, one.address) for one in found.lines if one.channel and one.address], [person.id]
+            ),
             link=line_link,
             state=line_state,
             channels=[(one, one) for one in self.channels],

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from postroom.domain.address_folding import folded
 from postroom.domain.errors import StoreUnavailable
 from postroom.domain.held_address import HeldAddress
-from postroom.domain.principal import Principal
+from postroom.domain.principal import OPERATOR, OWNER, Principal, Role
 from postroom.doors.console.root import ROOT
 from postroom.work.questions.asked_people import person_id_of
 
@@ -88,6 +88,11 @@ class Names:
         is_me = person_id == person_id_of(self.visitor)
         return ShownPerson(person_id=person_id, name=name or person_id, is_me=is_me)
 
+    def actor(self, actor: str) -> ShownPerson:
+        """Who acted, as records write it: a person by name, anything else as it is."""
+        person_id = actor_id(actor)
+        return self.of(person_id) if person_id else ShownPerson(address=actor)
+
     def _known(self, one: HeldAddress, channel: str = "", address: str = "") -> ShownPerson:
         is_me = one.person_id == person_id_of(self.visitor)
         page = f"{ROOT}/people/{quote(one.person_id, safe='')}" if is_me or self.visitor.is_owner else ""
@@ -123,6 +128,18 @@ class NameBook:
             by_place={place: holders for place in wanted if (holders := _holders(found, place))},
             by_id={one.person_id: one for one in found if one.channel is None},
         )
+
+
+def actor_id(actor: str) -> str | None:
+    """The person whom a record names as the one who acted; None for agents and programs."""
+    role, _, name = actor.partition(":")
+    if actor == str(OPERATOR):
+        return OWNER
+    return name if role in (Role.PERSON, Role.USER) and name else None
+
+
+def actors(*records: str | None) -> list[str]:
+    return [found for one in records if one and (found := actor_id(one))]
 
 
 def _forms(address: str) -> Sequence[str]:

@@ -209,7 +209,7 @@ class QuestionPages:
             card=card,
             why=list(sentences(story, visit.now_us)),
             presentations=story.view.presentations,
-            names=await visit.names(ids=_people([card])),
+            names=await visit.names(ids={*_people([card]), *(one.person_id for one in story.view.presentations)}),
         )
 
     async def _view(self, visit: Visit) -> QuestionView:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from postroom.domain.errors import PostroomError
 from postroom.domain.principal import Principal
 from postroom.doors.console.approvals_page import ApprovalPages, refusal
+from postroom.doors.console.names import Names, Place, ShownPerson, actors
 from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.ports import StandingRules
 from postroom.doors.console.rule_form import CONSTRAINTS, rule_request
@@ -48,15 +49,32 @@ class RulePages:
 
     async def _page(self, visit: Visit, typed: dict[str, str], complaint: str) -> Response:
         self._must_be_on()
+        rules = await self._listed(visit.principal)
+        made = [by for rule in rules or () for by in (rule["created_by"], rule.get("revoked_by"))]
+        names = await visit.names((place for rule in rules or () for place in self._places(rule)), actors(*made))
         return visit.show(
             "rules.html",
             status=422 if complaint else 200,
-            rules=await self._listed(visit.principal),
+            rules=rules,
+            names=names,
+            allowed={rule["rule_id"]: self._allowed(rule, names) for rule in rules or ()},
             typed=typed,
             complaint=complaint,
             channels=self.channels,
             constraint_names=CONSTRAINTS,
         )
+
+    def _places(self, rule: Mapping[str, Any]) -> Sequence[Place]:
+        """Where the recipient of a rule may be; a rule that names no channel counts on all of them."""
+        whom, where = rule["constraints"].get("recipient"), rule["constraints"].get("channel")
+        if whom is None or whom["type"] != "exact":
+            return []
+        channels = [where["value"]] if where is not None and where["type"] == "exact" else self.channels
+        return [(channel, whom["value"]) for channel in channels]
+
+    def _allowed(self, rule: Mapping[str, Any], names: Names) -> ShownPerson | None:
+        found = (names.at(*place) for place in self._places(rule))
+        return next((one for one in found if one.name), None)
 
     async def _listed(self, who: Principal) -> Sequence[Mapping[str, Any]] | None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from postroom.domain.errors import PostroomError, TargetUnavailable
+from postroom.doors.console.names import Place
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.sandbox_files import file_answer, shown_files
 from postroom.doors.console.sandbox_keys import linked
@@ -58,6 +59,7 @@ class SandboxPages:
             phone=shown,
             letters=letters(received, written),
             rooms=rooms,
+            names=await visit.names(_places(shown, rooms, received, written)),
             reply_to=_replied(shown, visit.query.get("reply_to")),
             answered=next((one for one in received if str(one["id"]) == answered), None),
             emojis=EMOJI,
@@ -154,6 +156,7 @@ _BLANK: Final[Mapping[str, Any]] = {
     "phone": None,
     "letters": (),
     "rooms": (),
+    "names": None,
     "reply_to": None,
     "answered": None,
     "emojis": EMOJI,
@@ -161,6 +164,17 @@ _BLANK: Final[Mapping[str, Any]] = {
     "shown_files": shown_files,
     "same_page": f"{ROOT}/sandbox",
 }
+
+
+def _places(shown: Phone, rooms: Sequence[ServiceRoom], *mails: Sequence[Mapping[str, Any]]) -> Iterator[Place]:
+    """Everybody who writes or is written to here."""
+    yield from (("telegram", chat) for chat in shown.chats)
+    yield from (("telegram", str(one.from_id)) for one in shown.bubbles if one.from_id)
+    for room in rooms:
+        yield from ((room.service.name, room.service.called(one)) for one in room.places)
+        yield from ((room.service.name, one.author) for one in room.notes if one.author)
+    for mail in (one for listed in mails for one in listed):
+        yield from (("email", str(mail[side])) for side in ("from", "to"))
 
 
 def _chosen(query: Mapping[str, str]) -> Chosen:

@@ -12,6 +12,7 @@ from postroom.domain.spoken_time import duration, relative
 from postroom.domain.time import parse_text, to_datetime, to_text
 from postroom.doors.console.formatted import formatted, shown_links
 from postroom.doors.console.revealed import pieces
+from postroom.doors.console.safe_links import link_parts, safe_link
 from postroom.work.approvals.shapes import size_words
 from postroom.work.files.media_type import PICTURES
 
@@ -123,6 +124,8 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "pieces": pieces,
     "formatted": formatted,
     "shown_links": shown_links,
+    "link_parts": link_parts,
+    "safe_link": safe_link,
     "size_words": size_words,
     "is_picture": PICTURES.__contains__,
 }
