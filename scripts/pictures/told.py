@@ -14,7 +14,9 @@ _DIFFERS = (
     (r"\d\d:\d\d UTC", "TIME"),
     (r"(just now|\d+ seconds? ago)", "MOMENT"),
 )
-_PASSING = re.compile(r"[^\w❯●⎿>…] ?\w+(…| for )|❯$|─+$|.*(esc to interrupt|for shortcuts|/effort)|Esc to cancel|… \+")
+_PASSING = re.compile(
+    r"[^\w❯●⎿>…] ?\w+(…| for )|❯$|─+$|.*(esc to interrupt|for shortcuts|/effort)|Esc to cancel|… \+|\.+$"
+)
 
 
 def told(moments: Sequence[Moment], screen: Callable[[bytes], list[str]]) -> list[dict[str, object]]:
