@@ -54,6 +54,7 @@ SHAPES: Final[dict[str, Shape]] = {
     "wait": _object(_QUESTION),
     "answer": _object(_QUESTION),
     "asks": _list(_QUESTION),
+    "audit": _list("id at actor kind act subject detail door"),
     "trace": _object("request_id hops deliveries refusals"),
     "why": _list("id why"),
     "owner": _object("name telegram_chat_id email addresses", "with `--telegram` `telegram_chat_id`, `name`, `file`"),

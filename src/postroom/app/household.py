@@ -187,12 +187,10 @@ class _Builder:
         return address
 
     async def _open_inbox(self, store: OpenedStore) -> Inbox:
-        inbox = await self._stack.enter_async_context(
-            running_inbox(
-                self._settings, store, self._attention.book, self._registry, self._clock, self._mint, self._loops
-            )
+        notices, registry = self._attention.book, self._registry
+        inbox = self._household.inbox = await self._stack.enter_async_context(
+            running_inbox(self._settings, store, notices, registry, self._clock, self._mint, self._loops)
         )
-        self._household.inbox = inbox
         leaving = leaving_router(self._settings, store, self._clock)
         self._routers += [inbox.router(), inbox.confirmation_router(), leaving]
         self._assistant_doors.append(lambda server: inbox.add_tools(server, self._tokens))

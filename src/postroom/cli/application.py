@@ -107,7 +107,7 @@ _LISTED = {
 _SECTIONS = {
     "Start": ("up", "init", "login", "connect", "service", "doctor"),
     "Tell and ask": ("notify", "revise", "recall", "ask", "wait", "answer"),
-    "See and decide": ("asks", "approvals", "attention", "trace", "why", "channels"),
+    "See and decide": ("asks", "approvals", "attention", "trace", "why", "audit", "channels"),
     "People": ("owner", "people", "contacts", "pair"),
     "Connect": ("token", "connectors", "login-mail", "desk", "headless", "hook", "bridge"),
     "Run": ("config", "migrate", "prune", "worker"),

@@ -16,6 +16,7 @@ EXAMPLES: Final[dict[str, str]] = {
     "wait": "postroom wait 01a1e54f --wait 1h",
     "answer": "postroom answer 01a1e54f yes",
     "asks": "postroom asks --mine --status open",
+    "audit": "postroom audit --kind decision",
     "trace": "postroom trace 01a1e54c",
     "why": "postroom why 01a1e54c",
     "owner": "postroom owner --telegram",
