@@ -22,6 +22,7 @@ from postroom.doors.console.asking import asked
 from postroom.doors.console.attached_file import attached_file
 from postroom.doors.console.concerned import Concerned
 from postroom.doors.console.correction_page import can_correct, correction_pages
+from postroom.doors.console.names import Names
 from postroom.doors.console.ports import Tools
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.timeline import timeline
@@ -92,28 +93,19 @@ def deliveries_section(
             asked=wanted,
             found=found,
             problem=problem,
-            channels=[(one, one) for one in reader.channels],
-            states=[(str(one), state_word(one)) for one in Status],
-            intents=[(str(one), str(one)) for one in Intent],
-            names=await visit.names((one["channel"], one["target_identity"]) for one in (found.rows if found else ())),
+            **_offered(reader.channels),
+            names=await _names(visit, found.rows if found else ()),
             in_use=sum(1 for name in _FILTERS if wanted[name]),
             more=_more(wanted, found),
             is_first="before" not in visit.query,
         )
 
-    async def found(visit: Visit) -> Mapping[str, Any]:
-        identifier = visit.path["id"]
-        file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
-        if file is None:
-            raise HTTPException(404)
-        return file
-
     async def show_file(visit: Visit) -> Response:
-        delivery = (await found(visit))["delivery"]
+        delivery = (await _file(reader, visit))["delivery"]
         return await attached_file(files, delivery.get("attachments") or [], visit.path["number"])
 
     async def show_one(visit: Visit) -> Response:
-        file = await found(visit)
+        file = await _file(reader, visit)
         delivery = file["delivery"]
         around = await _surroundings(visit, tools, delivery["channel"])
         most = reader.attempts_by_priority[Priority(delivery["priority"])]
@@ -122,7 +114,7 @@ def deliveries_section(
             delivery=delivery,
             attachments=delivery.get("attachments") or [],
             file=file,
-            names=await visit.names((one["channel"], one["target_identity"]) for one in (delivery, *file["siblings"])),
+            names=await _names(visit, [delivery, *file["siblings"]]),
             around=around,
             bucket=_bucket(around, delivery["channel"]),
             why=why(delivery, file["attempts"], visit.now_us, _around(file, around, most)),
@@ -139,6 +131,27 @@ def deliveries_section(
             *correction_pages(tools),
         ),
     )
+
+
+async def _file(reader: DeliveryReader, visit: Visit) -> Mapping[str, Any]:
+    identifier = visit.path["id"]
+    file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
+    if file is None:
+        raise HTTPException(404)
+    return file
+
+
+def _offered(channels: Sequence[str]) -> dict[str, Sequence[tuple[str, str]]]:
+    """What the filters let a person choose from."""
+    return {
+        "channels": [(one, one) for one in channels],
+        "states": [(str(one), state_word(one)) for one in Status],
+        "intents": [(str(one), str(one)) for one in Intent],
+    }
+
+
+async def _names(visit: Visit, rows: Sequence[Mapping[str, Any]]) -> Names:
+    return await visit.names((one["channel"], one["target_identity"]) for one in rows)
 
 
 def _around(file: Mapping[str, Any], now: Surroundings, max_attempts: int) -> Around:
