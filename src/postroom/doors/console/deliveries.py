@@ -102,19 +102,12 @@ def deliveries_section(
             is_first="before" not in visit.query,
         )
 
-    async def found(visit: Visit) -> Mapping[str, Any]:
-        identifier = visit.path["id"]
-        file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
-        if file is None:
-            raise HTTPException(404)
-        return file
-
     async def show_file(visit: Visit) -> Response:
-        delivery = (await found(visit))["delivery"]
+        delivery = (await _file(reader, visit))["delivery"]
         return await attached_file(files, delivery.get("attachments") or [], visit.path["number"])
 
     async def show_one(visit: Visit) -> Response:
-        file = await found(visit)
+        file = await _file(reader, visit)
         delivery = file["delivery"]
         around = await _surroundings(visit, tools, delivery["channel"])
         most = reader.attempts_by_priority[Priority(delivery["priority"])]
@@ -140,6 +133,14 @@ def deliveries_section(
             *(*correction_pages(tools), _export(reader, concerned)),
         ),
     )
+
+
+async def _file(reader: DeliveryReader, visit: Visit) -> Mapping[str, Any]:
+    identifier = visit.path["id"]
+    file = await reader.file(identifier.lower()) if is_uuid(identifier) else None
+    if file is None:
+        raise HTTPException(404)
+    return file
 
 
 def _offered(channels: Sequence[str]) -> dict[str, Sequence[tuple[str, str]]]:
