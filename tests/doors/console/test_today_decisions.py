@@ -78,9 +78,10 @@ async def test_what_is_not_what_was_shown_is_not_sent_and_a_long_message_is_open
     action_id = await parked(site, "Short")
     long_one = await parked(site, "A very long letter. " * 100)
     page = await site.signed_in()
-    await page.evaluate("document.querySelectorAll('[name=content_hash]').forEach(one => one.value = '0'.repeat(64))")
 
-    await waiting(page, "Short").get_by_role("button", name="Send", exact=True).click()
+    await page.locator(f"#send-{action_id}").evaluate(
+        "one => { one.form.elements.content_hash.value = '0'.repeat(64); one.click() }"
+    )
 
     await has_returned(page, "not what you were shown, so nothing was sent")
     assert await status(site, action_id) == "pending"
