@@ -43,6 +43,7 @@ LOOPS = {
     "notices",
     "people",
     "question_news",
+    "sign_in_links",
     "question_times",
     "questions",
     *(f"heartbeat:{name}" for name in _BUTLERS if name != "switchboard"),

@@ -89,6 +89,7 @@ async def test_what_commands_print_has_the_shape_that_is_written_down(
         await run("connect", "claude", "--dry-run")
         await run("init", "new")
         await run("prune")
+        await run("audit")
         await run("migrate")
         await run("service install", "--dry-run")
         await run("service remove", "--dry-run")

@@ -45,7 +45,6 @@ VERBS = {
     *("prune", "pair", "connect"),
 }
 LEFT = {
-    "docs/how-to/console.md",  # speaks of the console in the console's own words
     "docs/reference/tools.md",  # has what models are told of `send_notification`, word for word as it was specified
 }
 # The words of a specification, and those of the providers that the sandbox plays.

@@ -13,7 +13,7 @@ from postroom.domain.ids import IdMint
 from postroom.domain.notice_states import CELLS
 from postroom.domain.ports import Clock
 from postroom.domain.principal import Principal
-from postroom.domain.standing import FailingChannel, StandingNow, WhatWaits
+from postroom.domain.standing import FailingChannel, StandingNow, WaitingNow
 from postroom.system.settings import Settings
 from postroom.system.settings.version import package_version
 from postroom.work.inbox.owner import inbox_of
@@ -44,9 +44,9 @@ class HouseholdStanding:
             failing=[failing for one in await self.accounts.listed() if (failing := failing_channel(one))],
         )
 
-    async def _waiting(self, who: Principal) -> WhatWaits:
+    async def _waiting(self, who: Principal) -> WaitingNow:
         decides = self.settings.approvals_on and self.may_decide(who)
-        return WhatWaits(
+        return WaitingNow(
             questions=await _counted(partial(self._questions, who)),
             approvals=await _counted(self._approvals) if decides else None,
             unread=await _counted(partial(self._unread, who)),

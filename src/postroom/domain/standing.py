@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhatWaits:
+class WaitingNow:
     """None is what this person may not see, what is switched off, or what could not be counted: never nothing."""
 
     questions: int | None
@@ -28,5 +28,5 @@ class StandingNow:
     version: str
     sandbox: bool
     started_at_us: int
-    waiting: WhatWaits
+    waiting: WaitingNow
     failing: Sequence[FailingChannel]

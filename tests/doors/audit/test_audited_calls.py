@@ -86,9 +86,9 @@ async def test_what_is_done_in_the_console_is_written_with_who_did_it(home: Livi
     one = await person(home, "Yara")
     cookies = await let_in(home, caller, one)
     token = await caller.form_token(cookies)
-    saved = await caller.post("/console/contacts", {"form_token": token, "name": "A friend"}, cookies)
+    saved = await caller.post("/console/people", {"form_token": token, "name": "A friend"}, cookies)
     assert saved.status == 303, saved.text
-    refused = await caller.post("/console/contacts", {"form_token": token, "name": ""}, cookies)
+    refused = await caller.post("/console/people", {"form_token": token, "name": ""}, cookies)
     assert refused.status == 422
     await caller.post("/console/logout", {"form_token": token}, cookies)
 

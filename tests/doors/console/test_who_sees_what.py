@@ -24,20 +24,38 @@ OWN = {
     "/attention/policy",
     "/attention/notices/{id}",
     "/contacts",
-    "/contacts/import",
-    "/contacts/import/{id}",
-    "/contacts/new",
-    "/contacts/{id}",
+    "/contacts/{rest:path}",
     "/conversations",
     "/conversations/{id}",
+    "/devices",
+    "/devices/messages/{id}",
+    "/export/conversations/{id}.csv",
+    "/export/figures/{table}.csv",
+    "/export/inbox.csv",
+    "/export/notices.csv",
+    "/export/people.csv",
+    "/export/questions.csv",
+    "/figures",
     "/inbox",
     "/inbox/preferences",
     "/inbox/{id}",
+    "/people",
+    "/people/import",
+    "/people/import/{id}",
+    "/people/new",
+    "/people/{id}",
     "/questions",
     "/questions/{id}",
 }
-APPROVERS = {"/approvals", "/approvals/rules", "/approvals/{id}", "/approvals/{id}/files/{number}"}
-OPEN = {"/login"}
+APPROVERS = {
+    "/approvals",
+    "/approvals/rules",
+    "/approvals/{id}",
+    "/approvals/{id}/files/{number}",
+    "/export/approvals.csv",
+    "/export/rules.csv",
+}
+OPEN = {"/login", "/manifest.webmanifest", "/offline", "/service-worker.js"}
 STREAMS = {"/events"}
 
 

@@ -28,14 +28,14 @@ _PAGES: Final = {
 }
 
 
-class Names(Protocol):
+class AuditNames(Protocol):
     async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPages:
     record: AuditRecord
-    names: Names
+    names: AuditNames
     household: Callable[[], Awaitable[Sequence[Person]]]
     book: str
 

@@ -43,7 +43,7 @@ class FigurePages:
             kinds=CellKind,
             took=took_words,
             stretch=lambda since_us: stretch_name(since_us, report.span, report.zone),
-            frame=(WIDTH, HEIGHT, STRIP_HEIGHT),
+            sheet=(WIDTH, HEIGHT, STRIP_HEIGHT),
             low=LOW_RATE,
         )
 

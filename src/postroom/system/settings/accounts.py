@@ -217,7 +217,7 @@ class WebPushAccount(SettingsSection):
     kind: Literal["webpush"]
     """The kind of account."""
     contact: str
-    """Whom the operators of a push service may write to: `mailto:you@your.domain` or `https://your.domain`."""
+    """Whom those who run a push service may write to: `mailto:you@your.domain` or `https://your.domain`."""
     allow_private: bool = False
     """A push service may be on this machine or in a private network, and without TLS."""
 

@@ -20,7 +20,7 @@ _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC6325
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushIdentity:
-    """`contact` is whom the operators of a push service may write to; `key` is made from the household's own."""
+    """`contact` is whom those who run a push service may write to; `key` is made from the household's own."""
 
     contact: str
     key: ec.EllipticCurvePrivateKey = field(repr=False)
