@@ -12,16 +12,16 @@ CARDS = "name,aliases,email\nHugo Winter,Uncle Hugo,hugo@example.org\nSofia Mari
 async def progress_pages(page: Page, base: str) -> dict[str, str]:
     """The addresses they have, by route."""
     return {
-        "/contacts/import/{id}": await _imported(page, base),
+        "/people/import/{id}": await _imported(page, base),
         "/dead-letters/progress/{id}": await _replayed(page, base),
     }
 
 
 async def _imported(page: Page, base: str) -> str:
-    await page.goto(f"{base}/console/contacts/import")
+    await page.goto(f"{base}/console/people/import")
     await page.fill("#cards", CARDS)
     await page.locator("form:has(#cards) button.main").click()
-    await page.wait_for_url("**/contacts/import/*")
+    await page.wait_for_url("**/people/import/*")
     return urlsplit(page.url).path
 
 
