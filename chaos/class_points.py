@@ -42,7 +42,7 @@ def token_of(text: str | None) -> str:
 def watch_deliveries(crash: Crash) -> None:
     """The same names as in `Point`, with the token of what is being sent."""
     for ledger in (SqliteLedger, PostgresLedger):
-        around(ledger, "insert", crash, lambda new, _lease: ("insert", token_of(new.message)))
+        around(ledger, "insert", crash, lambda new, _lease, **_more: ("insert", token_of(new.message)))
         around(ledger, "settle", crash, lambda done: ("settle", token_of(done.claim.message)))
     prepare: Callable[..., Any] = Telegram.prepare
 

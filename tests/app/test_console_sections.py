@@ -32,7 +32,7 @@ def test_every_page_of_approvals_is_open_to_those_who_may_decide(
 ) -> None:
     settings = Settings.model_validate({"home": tmp_path, "approvals": {"enabled": True, "approvers": approvers}})
 
-    pages = approvals_desk(settings, Nothing(), None, approvers, HeldFiles()).pages
+    pages = approvals_desk(settings, Nothing(), None, approvers, HeldFiles()).section.pages
 
     assert len(pages) > 5
     for page in pages:
