@@ -8,6 +8,7 @@ const OFFLINE = "/console/offline";
 const FILES = [
   OFFLINE,
   "/console/static/console.css",
+  "/console/static/frame.css",
   "/console/static/app.css",
   "/console/static/icon.svg",
   "/console/static/icon-192.png",
