@@ -245,6 +245,7 @@ async def test_limits_are_exact_at_the_door_under_32_workers(
         parts = Parts(policy=policy)
         if kind == "redis":
             client = connect(request.getfixturevalue("redis_url"))
+            client.connection_pool.connection_kwargs["socket_timeout"] = 30.0  # a slow machine is no Redis that is away
             stack.push_async_callback(client.aclose)
             limits = RedisLimits(client, fresh_prefix(), clock, clock_from_redis=False)
             parts = Parts(policy=policy, limits=limits, pace=limits)
