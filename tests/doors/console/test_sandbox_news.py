@@ -33,7 +33,8 @@ async def _link(home: Living) -> str:
 @pytest.mark.requirement("side:sandbox-said")
 def test_a_live_household_has_no_such_banner(tmp_path: Path) -> None:
     assert sandbox_news(settings_for(tmp_path, {"sandbox": False})) is None
-    page = Templates(None).render("sign_in.html", key="", wanted="", has_passkeys=False, local_address="", theme="auto")
+    around = {"key": "", "wanted": "", "is_page": False, "has_passkeys": False, "local_address": "", "theme": "auto"}
+    page = Templates(None).render("sign_in.html", **around)
     assert 'aria-label="Sandbox"' not in page
 
 
