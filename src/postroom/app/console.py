@@ -118,7 +118,7 @@ async def running_console(world: ConsoleWorld, loops: Loops) -> AsyncIterator[Co
     admissions, audit = admissions_of(world), StoredAudit(database, world.mint.mint)
     bulk = Bulk(lambda: secrets.token_urlsafe(12))
     parts = ConsoleParts(
-        sections=[*sections(world, bulk, loops.failing), admissions.section(sessions, audit)],
+        sections=[*sections(world, bulk, loops.failing), *admissions.sections(sessions, audit)],
         badges=Badges(record=StoredWhatWaits(database), approvals_on=world.settings.approvals_on),
         sandbox=sandbox_news(world.settings),
         more_pages=[events_page(changes, world.clock, sessions)],

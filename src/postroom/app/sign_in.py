@@ -16,7 +16,8 @@ from postroom.domain.person import Person
 from postroom.domain.ports import Clock
 from postroom.doors.console.access_page import AccessPages, access_pages
 from postroom.doors.console.account_page import AccountPages, account_pages
-from postroom.doors.console.audit_page import AuditPages, audit_pages
+from postroom.doors.console.audit_page import AuditPages, audit_section
+from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.passkey_routes import PasskeyDoor
 from postroom.doors.console.ports import ConsoleSessions
 from postroom.doors.console.root import ROOT
@@ -36,6 +37,7 @@ from postroom.world.store.people.passkeys import StoredPasskeys
 from postroom.world.store.people.people_search import StoredPeopleSearch
 from postroom.world.store.people.sign_in_links import StoredSignInLinks
 from postroom.world.store.shared.audit import StoredAudit
+from postroom.world.store.shared.audit_subjects import StoredAuditSubjects
 from postroom.world.store.shared.console_sessions import StoredConsoleSessions
 
 _MOST_LISTED = 200
@@ -109,15 +111,16 @@ class Admissions:
         gone = await self.grants.withdraw(person_id)
         return bool(await self.keys.remove_all(person_id)) or gone
 
-    def section(self, sessions: ConsoleSessions, audit: StoredAudit) -> ConsoleSection:
-        """A person's own account; behind it the owner sees who may sign in, and who did what."""
-        record = AuditPages(record=audit, names=self.store.people, household=self.household, book=HOUSEHOLD_OWNER)
+    def sections(self, sessions: ConsoleSessions, audit: StoredAudit) -> Sequence[ConsoleSection]:
+        """A person's own account, behind which the owner sees who may sign in; and for the owner who did what."""
         pages = [
             *account_pages(AccountPages(sessions=sessions, passkeys=self.keys)),
             *access_pages(AccessPages(comers=self, sessions=sessions)),
-            *audit_pages(record),
         ]
-        return ConsoleSection(name="Account", pages=pages)
+        subjects = StoredAuditSubjects(self.store.database)
+        record = AuditPages(record=audit, subjects=subjects, household=self.household)
+        account = ConsoleSection(name="Account", group=NavigationGroup.YOURS, pages=pages)
+        return [account, audit_section(record)]
 
     def passkey_door(self, sessions: ConsoleSessions, clock: Clock) -> Callable[[SignInPages], PasskeyDoor]:
         passkeys = Passkeys(store=self.keys, clock=clock, new_challenge=lambda: secrets.token_bytes(_CHALLENGE_BYTES))

@@ -108,10 +108,12 @@ async def test_the_list_has_the_last_line_of_each_and_filters_narrow_a_thread_wi
     await expect(page.locator("tr", has_text="In a letter")).to_contain_text("Filed")
 
     await page.get_by_role("link", name="Sandbox owner").click()
+    await page.get_by_text("Search and filter").click()
     await page.get_by_label("Channel").select_option("email")
     await page.get_by_role("button", name="Show").click()
     await expect(page.locator(".notes")).to_contain_text("In a letter")
     assert "On the phone" not in await page.locator(".notes").inner_text()
+    await page.get_by_text("Search and filter").click()
     await page.get_by_label("Channel").select_option("")
     await page.get_by_label("Butler").fill("nurse")
     await page.get_by_role("button", name="Show").click()

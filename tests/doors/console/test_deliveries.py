@@ -97,7 +97,7 @@ async def test_nothing_found_is_said_kindly(site: Site, sent: dict[str, Any]) ->
 STORIES = {
     "delivered": ("It was delivered over telegram", ["health asked for it", "Admitted and stored", "Delivered"]),
     "retried": ("after 2 calls", ["Attempt 1: Failed, may be retried", "Attempt 2: Success"]),
-    "waiting": ("the circuit of telegram is open after 4 failures in a row", ["The next try"]),
+    "waiting": ("telegram is paused after 4 failures in a row", ["The next try"]),
 }
 
 

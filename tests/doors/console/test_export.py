@@ -99,6 +99,7 @@ LISTS = {
     "/questions": ("/export/questions.csv?status=open", "Question"),
     "/people": ("/export/people.csv", "Name"),
     "/attention": ("/export/notices.csv?cell=held", "Message"),
+    "/audit": ("/export/audit.csv", "What"),
     "/conversations/owner": ("/export/conversations/owner.csv", "Words"),
 }
 
@@ -143,6 +144,21 @@ async def test_nothing_that_a_list_hides_is_in_its_file(home: Living, caller: Ca
         assert SECRET not in (await got(home, caller, path)).text, path
 
 
+@pytest.mark.requirement("side:audit", "side:export-what-is-listed")
+async def test_the_audit_says_what_was_acted_on_but_no_secret(home: Living, caller: Caller) -> None:
+    asked = await ask(home, "Deploy shop 2.15?", options=["Yes", "No"])
+    await asking(home).answer(OPERATOR, asked.id, Given(value="Yes"), channel="console", event_id="deploy")
+
+    found = await rows(home, caller, "/export/audit.csv?who=owner")
+    page = (await got(home, caller, "/audit")).text
+
+    assert ("answered a question", "Deploy shop 2.15?") in {(row["What"], row["About"]) for row in found}
+    assert ("answered a question", "") in {(row["What"], row["About"]) for row in found}  # the secret one
+    assert ("made a standing rule", f"'{EVIL}") in {(row["What"], row["About"]) for row in found}
+    assert f'answered a question: <a href="/console/questions/{asked.id}"><bdi>Deploy shop 2.15?</bdi></a>' in page
+    assert "What is the password?" not in page + str(found)
+
+
 @pytest.mark.requirement("side:export-what-is-listed")
 async def test_a_member_downloads_only_what_is_their_own(home: Living, caller: Caller) -> None:
     inbox = await rows(home, caller, "/export/inbox.csv", ANNA)
@@ -155,6 +171,7 @@ async def test_a_member_downloads_only_what_is_their_own(home: Living, caller: C
         "/export/dead-letters.csv": 403,
         "/export/approvals.csv": 403,
         "/export/rules.csv": 403,
+        "/export/audit.csv": 403,
         "/export/inbox.csv?of=operator": 404,
         "/export/notices.csv?of=owner": 404,
         "/export/conversations/owner.csv": 404,

@@ -19,7 +19,7 @@ from postroom.domain.question import SubjectKind
 from postroom.domain.span_figures import Took
 from postroom.doors.console.health import health_section
 from postroom.doors.console.questions_page import QuestionCard
-from postroom.doors.console.today import TodayPage, today_section
+from postroom.doors.console.today import Day, TodayPage, today_section
 from postroom.doors.console.visit import Visit
 
 SOURCES = ("tallies", "trouble", "circuits", "depth", "latest", "approvals", "unread", "questions", "series")
@@ -102,6 +102,14 @@ async def test_a_household_that_is_well_says_so() -> None:
     shown = await today()
 
     assert "All well" in shown and "not available" not in shown
+
+
+async def test_today_says_what_needs_a_look() -> None:
+    lost, paused = DeadLetterCounts(given_up=2, held=1), {"email": Circuit(state=CircuitState.OPEN)}
+    day = Day(tallies=[], trouble=lost, circuits=paused, depth=None, latest=[])
+
+    assert [words for words, _ in day.troubles] == ["2 dead letters", "1 held, perhaps arrived", "E-mail is paused"]
+    assert "Needs a look" in (shown := await today("messenger")) and "Telegram is paused" in shown
 
 
 @pytest.mark.parametrize("away", [one for one in SOURCES if one != "series"])

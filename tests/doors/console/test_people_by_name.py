@@ -99,7 +99,9 @@ async def test_a_persons_page_holds_what_the_household_knows(site: Site, caller:
         "Attention",
     ):
         assert words in text
-    assert "Shall Anna come?" in (await shown(site, caller, "/people/anna")).text
+    assert "Invite to sign in" not in text  # a contact
+    anna = (await shown(site, caller, "/people/anna")).text
+    assert "Shall Anna come?" in anna and '<a class="button" href="/console/access">Invite to sign in</a>' in anna
 
 
 @pytest.mark.requirement("side:person-page")
@@ -107,7 +109,11 @@ async def test_a_member_sees_their_own_page_and_no_other(site: Site, caller: Cal
     own = await shown(site, caller, "/people/anna", ANNA)
 
     assert own.status == 200 and "Shall Anna come?" in own.text
-    assert "Delete this person" not in own.text and "Prove an address" not in own.text
+    assert (
+        "Delete this person" not in own.text
+        and "Invite to sign in" not in own.text
+        and "Prove an address" not in own.text
+    )
     for other in ("ben", "owner", await bea(site)):
         assert (await shown(site, caller, f"/people/{other}", ANNA)).status == 404
     assert "Shall Anna come?" not in (await shown(site, caller, "/people/ben", BEN)).text
@@ -157,6 +163,18 @@ async def test_on_a_phone_eight_rows_stand_before_any_filter(site: Site) -> None
     await page.get_by_label("Search").fill("Bea")
     await page.get_by_role("button", name="Find").click()
     await expect(rows).to_have_count(1)
+
+
+@pytest.mark.requirement("side:content-first")
+@pytest.mark.parametrize("path", ["/conversations", "/conversations/owner", "/figures", "/audit"])
+async def test_on_a_phone_filters_stand_behind_a_button(site: Site, path: str) -> None:
+    page = await site.signed_in(path=path, viewport=PHONE, java_script_enabled=False)
+    form = page.locator("main form[method=get]").first
+    await expect(form).not_to_be_visible()
+
+    await page.get_by_text("Search and filter").click()
+
+    await expect(form).to_be_visible()
 
 
 @pytest.mark.requirement("side:person-page")

@@ -79,11 +79,13 @@ def test_a_delivery_is_told_from_the_call_to_the_receipt() -> None:
 
 
 def test_what_is_still_to_come_stands_last() -> None:
-    waiting = {"status": "pending", "terminal_at": None, "not_before": at(30), "waiting_reason": "the circuit is open"}
+    reason = "the circuit of telegram is open"
+    waiting = {"status": "pending", "terminal_at": None, "not_before": at(30), "waiting_reason": reason}
 
     last = timeline(file(delivery=waiting), NOW)[-1]
 
-    assert (last.title, last.detail, last.tone) == ("The next try", "the circuit is open", "wait")
+    said = "telegram was paused after repeated failures"
+    assert (last.title, last.detail, last.tone) == ("The next try", said, "wait")
 
 
 def test_decisions_discards_and_replays_are_part_of_the_story() -> None:

@@ -27,6 +27,10 @@ def test_every_state_has_a_word_and_a_tone(kind: type[StrEnum]) -> None:
     assert all(STATES[one][0] and STATES[one][1] for one in kind)
 
 
+def test_no_state_is_said_in_the_words_of_machinery() -> None:
+    assert not [word for word, _ in STATES.values() if "circuit" in word.lower() or "_" in word]
+
+
 def test_a_state_nobody_knows_is_still_readable() -> None:
     assert (state_word("half_baked"), state_tone("half_baked")) == ("Half baked", "plain")
 

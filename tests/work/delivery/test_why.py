@@ -76,7 +76,7 @@ CASES = [
         row("pending", waiting_reason="the circuit of telegram is open", not_before=at(40)),
         [],
         Around(circuit=OPEN),
-        "It waits because the circuit of telegram is open after 5 failures in a row, the last one: connection refused. "
+        "It waits because telegram is paused after 5 failures in a row, the last one: connection refused. "
         "Waiting uses up none of its attempts. The next try is in 40 seconds.",
         id="circuit open",
     ),

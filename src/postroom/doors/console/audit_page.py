@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from postroom.domain.audit import AuditEntry, AuditKind, AuditQuery
+from postroom.domain.audit import AuditEntry, AuditKind, AuditQuery, AuditSubject
 from postroom.domain.person import Person
 from postroom.doors.audit.cursor import cursor_of, read_cursor
 from postroom.doors.audit.people import actors_of, person_in
 from postroom.doors.audit.ports import AuditRecord
+from postroom.doors.console.csv_text import moment_cell
+from postroom.doors.console.export import ROWS_AT_A_TIME, Exported, ExportPage, TurnPage, export_page
+from postroom.doors.console.names import Names, ShownPerson, actors
 from postroom.doors.console.root import ROOT
-from postroom.doors.console.visit import ConsolePage, Visit
+from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, operator_only
 
 _PAGE_SIZE: Final = 50
+_MOST_SAID: Final = 120
 _PAGES: Final = {
-    "person": "contacts",
+    "person": "people",
     "question": "questions",
     "approval": "approvals",
     "delivery": "deliveries",
@@ -28,54 +32,121 @@ _PAGES: Final = {
 }
 
 
-class AuditNames(Protocol):
-    async def people(self, owner_agent: str, ids: Sequence[str]) -> Mapping[str, Person]: ...
+class AuditSubjects(Protocol):
+    async def of(self, subjects: Collection[str]) -> Mapping[str, AuditSubject]:
+        """By the subject as the audit writes it; what no record knows is not in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLine:
+    """`about` says what was acted on, and is empty where only the act can be said; `link` leads there."""
+
+    entry: AuditEntry
+    who: ShownPerson
+    about: str
+    link: str
+
+
+AUDIT: Final[Exported[AuditLine]] = Exported(
+    "audit",
+    (
+        ("When", lambda one: moment_cell(one.entry.at_us)),
+        ("Who", lambda one: one.who.name or one.who.address),
+        ("What", lambda one: one.entry.act),
+        ("About", lambda one: one.about),
+        ("Details", lambda one: one.entry.detail),
+        ("Kind", lambda one: str(one.entry.kind)),
+        ("Where", lambda one: one.entry.door),
+        ("Signed in as", lambda one: one.entry.actor),
+        ("About id", lambda one: one.entry.subject),
+        ("Audit id", lambda one: one.entry.id),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPages:
     record: AuditRecord
-    names: AuditNames
+    subjects: AuditSubjects
     household: Callable[[], Awaitable[Sequence[Person]]]
-    book: str
 
     async def show(self, visit: Visit) -> Response:
-        who, kind = visit.query.get("who", "")[:255].strip(), visit.query.get("kind", "")
-        before = read_cursor(visit.query.get("cursor", ""))
-        wanted = AuditQuery(
-            limit=_PAGE_SIZE + 1,
-            actors=actors_of(who) if who else (),
-            kind=AuditKind(kind) if kind in set(AuditKind) else None,
-            before=before,
-        )
-        found = await self.record.page(wanted)
-        names = await self._names(found)
+        asked, before = _asked(visit), read_cursor(visit.query.get("cursor", ""))
+        found = await self.record.page(_query(asked, before, _PAGE_SIZE + 1))
         return visit.show(
             "audit.html",
-            asked={"who": who, "kind": kind},
+            asked=asked,
+            in_use=sum(1 for value in asked.values() if value),
             people=[(one.id, one.name or one.id) for one in await self.household()],
             kinds=[(str(one), str(one).capitalize()) for one in AuditKind],
-            entries=found[:_PAGE_SIZE],
-            name=lambda text: names.get(person_in(text), "") or text,
-            link=_link,
+            lines=await self._lines(visit, found[:_PAGE_SIZE]),
             is_first=before is None,
-            more=_more(who, kind, found) if len(found) > _PAGE_SIZE else None,
+            more=_more(asked, found) if len(found) > _PAGE_SIZE else None,
         )
 
-    async def _names(self, found: Sequence[AuditEntry]) -> dict[str, str]:
-        ids = {person_in(text) for one in found for text in (one.actor, one.subject)} - {""}
-        return {one.id: one.name for one in (await self.names.people(self.book, sorted(ids))).values() if one.name}
+    async def export(self, visit: Visit) -> TurnPage[AuditLine]:
+        asked = _asked(visit)
+
+        async def turn(after: str | None) -> ExportPage[AuditLine]:
+            found = await self.record.page(_query(asked, read_cursor(after or ""), ROWS_AT_A_TIME))
+            rest = cursor_of(found[-1]) if len(found) == ROWS_AT_A_TIME else None
+            return ExportPage(await self._lines(visit, found), rest)
+
+        return turn
+
+    async def _lines(self, visit: Visit, found: Sequence[AuditEntry]) -> Sequence[AuditLine]:
+        subjects = await self.subjects.of({one.subject for one in found if one.subject})
+        places = [(one.channel, one.address) for one in subjects.values() if one.address]
+        people = {person_in(one.subject) for one in found} - {""}
+        names = await visit.names(places, {*people, *actors(*(one.actor for one in found))})
+        return [_line(one, subjects.get(one.subject, AuditSubject()), names) for one in found]
+
+
+def _line(entry: AuditEntry, subject: AuditSubject, names: Names) -> AuditLine:
+    return AuditLine(
+        entry=entry, who=names.actor(entry.actor), about=_about(entry, subject, names), link=_link(entry.subject)
+    )
+
+
+def _about(entry: AuditEntry, subject: AuditSubject, names: Names) -> str:
+    if person_id := person_in(entry.subject):
+        return names.of(person_id).name
+    if subject.address:
+        to = names.at(subject.channel, subject.address)
+        return f"to {to.name or to.address} over {subject.channel}"
+    said = " ".join(subject.words.split())
+    return said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
 
 
 def _link(subject: str) -> str:
     kind, _, identifier = subject.partition(":")
-    return f"{ROOT}/{_PAGES[kind]}/{identifier}" if kind in _PAGES and identifier else ""
+    if kind == "rule":
+        return f"{ROOT}/approvals/rules"
+    return f"{ROOT}/{_PAGES[kind]}/{quote(identifier, safe='')}" if kind in _PAGES and identifier else ""
 
 
-def _more(who: str, kind: str, found: Sequence[AuditEntry]) -> str:
-    kept = {name: value for name, value in (("who", who), ("kind", kind)) if value}
+def _asked(visit: Visit) -> dict[str, str]:
+    kind = visit.query.get("kind", "")
+    return {"who": visit.query.get("who", "")[:255].strip(), "kind": kind if kind in set(AuditKind) else ""}
+
+
+def _query(asked: Mapping[str, str], before: tuple[int, str] | None, limit: int) -> AuditQuery:
+    return AuditQuery(
+        limit=limit,
+        actors=actors_of(asked["who"]) if asked["who"] else (),
+        kind=AuditKind(asked["kind"]) if asked["kind"] else None,
+        before=before,
+    )
+
+
+def _more(asked: Mapping[str, str], found: Sequence[AuditEntry]) -> str:
+    kept = {name: value for name, value in asked.items() if value}
     return f"{ROOT}/audit?" + urlencode({**kept, "cursor": cursor_of(found[_PAGE_SIZE - 1])})
 
 
-def audit_pages(pages: AuditPages) -> Sequence[ConsolePage]:
-    return [ConsolePage("/audit", pages.show)]
+def audit_section(pages: AuditPages) -> ConsoleSection:
+    return ConsoleSection(
+        name="Audit",
+        pages=(ConsolePage("/audit", pages.show), export_page(AUDIT, pages.export, operator_only)),
+    )

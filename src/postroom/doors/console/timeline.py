@@ -13,7 +13,7 @@ from postroom.domain.inbound_message import NewsKind
 from postroom.domain.time import parse_text
 from postroom.doors.console.words import milliseconds, state_tone, state_word
 from postroom.work.delivery.afterwards import asked_first, said_later
-from postroom.work.delivery.why import why_refused
+from postroom.work.delivery.why import waiting_words, why_refused
 
 Row = Mapping[str, Any]
 
@@ -84,7 +84,9 @@ def _refusals(file: Row, now_us: int) -> Iterator[TimelineMoment]:
     for refusal in file["refusals"]:
         yield TimelineMoment(
             at_us=parse_text(refusal["created_at"]),
-            title="Refused by a limit" if refusal["limit_type"] != "circuit" else "Refused by the circuit",
+            title="Refused by a limit"
+            if refusal["limit_type"] != "circuit"
+            else "Refused while the channel was paused",
             detail=why_refused(refusal, now_us),
             tone="warn",
         )
@@ -96,7 +98,7 @@ def _stored(file: Row) -> Iterator[TimelineMoment]:
         title, detail = f"Replay {delivery['replay_number']} was stored", "The same content, sent once more."
     else:
         title = "Admitted and stored"
-        detail = f"Every limit had room and the circuit of {delivery['channel']} let it through."
+        detail = f"Every limit had room, and {delivery['channel']} was not paused."
     yield TimelineMoment(
         at_us=parse_text(delivery["created_at"]), title=title, detail=detail, delivery_id=delivery["replay_of"]
     )
@@ -186,7 +188,7 @@ def _next(file: Row, now_us: int) -> Iterator[TimelineMoment]:
         yield TimelineMoment(
             at_us=parse_text(delivery["not_before"]),
             title="The next try",
-            detail=delivery["waiting_reason"] or "",
+            detail=waiting_words(delivery),
             tone="wait",
         )
 

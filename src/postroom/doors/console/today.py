@@ -22,6 +22,7 @@ from postroom.doors.console.navigation import NavigationGroup
 from postroom.doors.console.questions_here import QuestionsHere
 from postroom.doors.console.root import ROOT
 from postroom.doors.console.visit import ConsolePage, ConsoleSection, Visit, anybody
+from postroom.doors.console.words import channel_word, figure, plural
 
 _DAY_SECONDS: Final = 24 * 3600.0
 _LATEST: Final = 8
@@ -103,6 +104,17 @@ class Day:
             ChannelHealth(tally=one, circuit=None if known is None else known.get(one.channel, Circuit()))
             for one in self.tallies
         ]
+
+    @property
+    def troubles(self) -> Sequence[tuple[str, str]]:
+        """What wants a look, in words, and where to look."""
+        letters, trouble = f"{ROOT}/dead-letters", self.trouble
+        found = [(f"{channel_word(name)} is paused", f"{ROOT}/health") for name in self.open_circuits or ()]
+        if trouble and trouble.held:
+            found.insert(0, (f"{figure(trouble.held)} held, perhaps arrived", letters))
+        if trouble and trouble.given_up:
+            found.insert(0, (f"{figure(trouble.given_up)} {plural(trouble.given_up, 'dead letter')}", letters))
+        return found
 
     @property
     def is_well(self) -> bool:

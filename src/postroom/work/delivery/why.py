@@ -19,13 +19,14 @@ Row = Mapping[str, Any]
 
 _OVERDUE_US: Final = 60 * SECOND_US
 _TOO_LONG_US: Final = 120 * SECOND_US
+_CIRCUIT: Final = "the circuit of"  # how the record begins the reason of a paused channel
 _REFUSED_BY: Final = {
     "provider": "the provider had asked us to slow down",
     "global_in_flight": "too many deliveries were under way at once",
     "global": "the household had sent as many messages as it may in a minute",
     "channel": "the channel had sent as many messages as it may in a minute",
     "recipient": "this person had been sent as many messages as we allow in a minute",
-    "circuit": "the channel's circuit was open after repeated failures",
+    "circuit": "the channel was paused after repeated failures",
 }
 
 
@@ -116,8 +117,8 @@ def _pending(delivery: Row, attempts: Sequence[Row], around: Around, now_us: int
 def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str]:
     """The recorded reason first; what the circuit and the provider say now explains it."""
     reason, channel = str(delivery.get("waiting_reason") or ""), delivery["channel"]
-    if reason.startswith("the circuit of"):
-        return [f"It waits because {reason}{_circuit_detail(around.circuit)}. Waiting uses up none of its attempts."]
+    if reason.startswith(_CIRCUIT):
+        return [f"It waits because {_paused(channel, around.circuit)}. Waiting uses up none of its attempts."]
     if reason.startswith("throttled by the provider") or reason.endswith("asked us to wait"):
         cut = f" ({said})" if (said := said_so(reason)) else ""
         return [f"It waits because {channel} asked us to slow down{cut}. Waiting uses up none of its attempts."]
@@ -131,8 +132,7 @@ def _waiting(delivery: Row, attempts: Sequence[Row], around: Around) -> list[str
     if around.throttle_seconds:
         return [f"It is stored and waits: {channel} asked us to slow down for {duration(around.throttle_seconds)}."]
     if around.circuit and around.circuit.get("state") == CircuitState.OPEN:
-        detail = _circuit_detail(around.circuit)
-        return [f"It is stored and waits: the circuit of {channel} is open{detail}."]
+        return [f"It is stored and waits: {_paused(channel, around.circuit)}."]
     return ["It is stored and waits for its turn."]
 
 
@@ -226,12 +226,17 @@ def _duplicate(delivery: Row) -> list[str]:
     return ["One call ended without a clear answer, so the person may have received it twice."]
 
 
-def _circuit_detail(circuit: Row | None) -> str:
+def waiting_words(delivery: Row) -> str:
+    """What a delivery waits for, as the record has it but in a person's words."""
+    reason = str(delivery.get("waiting_reason") or "")
+    return _paused(delivery["channel"]) if reason.startswith(_CIRCUIT) else reason
+
+
+def _paused(channel: str, circuit: Row | None = None) -> str:
     if not circuit or circuit.get("state") == CircuitState.CLOSED:
-        return ""
-    failed = f" after {_times(circuit['consecutive_failures'], 'failure')} in a row"
-    reason = f", the last one: {circuit['trip_reason']}" if circuit.get("trip_reason") else ""
-    return f"{failed}{reason}"
+        return f"{channel} was paused after repeated failures"
+    failed = f"{channel} is paused after {_times(circuit['consecutive_failures'], 'failure')} in a row"
+    return f"{failed}, the last one: {circuit['trip_reason']}" if circuit.get("trip_reason") else failed
 
 
 def _which_attempt(attempts: Sequence[Row]) -> str:
