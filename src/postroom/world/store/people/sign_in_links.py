@@ -58,10 +58,11 @@ class StoredSignInLinks:
 
         def work(connection: Connection) -> None:
             connection.execute(delete(sign_in_attempts).where(_ATTEMPTS.at < now_us - _HOUR_US))
-            row = {"id": self._mint(now_us), "sender": digest(sender), "at": now_us}
-            connection.execute(insert(sign_in_attempts).values(row))
             of_sender = select(func.count()).select_from(sign_in_attempts).where(_ATTEMPTS.sender == digest(sender))
-            may_ask = connection.execute(of_sender).scalar_one() <= MOST_OF_SENDER
+            may_ask = connection.execute(of_sender).scalar_one() < MOST_OF_SENDER
+            if may_ask:  # more of them than count are not kept: a stranger must not fill the table
+                row = {"id": self._mint(now_us), "sender": digest(sender), "at": now_us}
+                connection.execute(insert(sign_in_attempts).values(row))
             is_free = _is_free(connection, wish.person_id if wish else "", now_us)
             if wish is not None and may_ask and is_free:
                 self._queue(connection, wish, browser, now_us)
