@@ -15,6 +15,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.shared.console_sessions import link_row
 from postroom.world.store.tables.console_sessions import console_links
+from postroom.world.store.tables.people import people
 from postroom.world.store.tables.sign_in import sign_in_attempts, sign_in_grants
 
 _HOUR_US: Final = seconds(3600.0)
@@ -102,6 +103,8 @@ class StoredSignInLinks:
 
 
 def _is_free(connection: Connection, person_id: str, now_us: int) -> bool:
+    """The person is held meanwhile, so that two who ask at once are counted one after the other."""
+    connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
     asked = select(func.count()).select_from(console_links)
     asked = asked.where(_LINKS.person_id == person_id, _LINKS.way == str(SignInWay.LINK))
     lately = connection.execute(asked.where(_LINKS.created_at > now_us - _HOUR_US)).scalar_one()
