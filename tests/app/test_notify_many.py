@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,18 @@ async def test_each_message_of_a_batch_is_judged_and_answered_by_itself(househol
     assert "did you mean 'channel'?" in results[1]["error"]
     assert texts == ["One", "Seven"]
     assert results[0].keys() - {"index"} == (await post(household, "/v1/notify", {"message": "alone"}))[1].keys()
+
+
+@pytest.mark.requirement("content:notify-many")
+async def test_a_recipient_that_is_no_text_is_refused_and_the_others_are_answered(household: Living) -> None:
+    items = [{"message": "One"}, {"message": "Two", "to": "\ud800"}, {"message": "Three", "to": "a\0b"}]
+    raw = json.dumps({"notifications": items, "wait_seconds": 20}).encode()
+    status, answer, _ = await post(household, BATCH, None, raw=raw)
+    alone, told, _ = await post(household, "/v1/notify", None, raw=json.dumps(items[1]).encode())
+
+    assert status == 200 and [one["status"] for one in answer["results"]] == ["ok", "error", "error"]
+    assert "recipient is not valid Unicode" in answer["results"][1]["error"].replace(":", "")
+    assert (alone, told["status"]) == (400, "error")
 
 
 @pytest.mark.requirement("content:notify-many")

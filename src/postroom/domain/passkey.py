@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 CHALLENGE_LIFE_SECONDS: Final = 300.0
+MOST_CHALLENGES: Final = 10_000  # open at a time: anybody may ask for one
 MOST_PASSKEYS: Final = 20  # of one person
 LONGEST_LABEL: Final = 64
 

@@ -18,6 +18,7 @@ from postroom.domain.principal import OPERATOR, Principal, Role
 from postroom.domain.sign_in_link import MOST_OF_PERSON, MOST_OF_SENDER, MOST_OPEN
 from postroom.system.clock import SystemClock
 from postroom.world.store.tables.console_sessions import console_links
+from postroom.world.store.tables.sign_in import sign_in_attempts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _LINK = re.compile(r"http://\S+/console/login\?key=([\w-]+)")
@@ -164,6 +165,29 @@ async def test_a_person_is_sent_few_and_a_sender_gets_few(home: Living, caller: 
         await ask(caller, "no such person")
     last = await ask(caller, "Tess")
     assert last.status == 200 and await links_of(home, other) == 0
+
+
+@pytest.mark.requirement("side:link-limits")
+async def test_a_sender_is_not_another_one_by_saying_so(home: Living, caller: Caller) -> None:
+    one = await invited(home, "Xena", "8121")
+    for _ in range(MOST_OF_SENDER):
+        await ask(caller, "no such person")
+
+    for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded"):
+        said = {**caller.origin, header: "for=203.0.113.9" if header == "Forwarded" else "203.0.113.9"}
+        await caller.post("/console/login/link", {"who": "Xena"}, headers=said)
+
+    assert await links_of(home, one) == 0
+
+
+@pytest.mark.requirement("side:link-limits")
+async def test_a_sender_who_does_not_stop_fills_no_table(home: Living, caller: Caller) -> None:
+    for _ in range(MOST_OF_SENDER + 5):
+        await ask(caller, "no such person")
+
+    kept = select(func.count()).select_from(sign_in_attempts)
+    async with admissions(home) as here:
+        assert await here.store.database.read(lambda one: one.execute(kept).scalar_one()) == MOST_OF_SENDER
 
 
 async def test_who_holds_only_a_token_for_an_inbox_comes_in_as_that(home: Living, caller: Caller) -> None:

@@ -25,3 +25,12 @@ class Known:
 )
 async def test_the_channel_is_one_on_which_the_recipient_is_known(recipient: str | None, channel: str) -> None:
     assert await first_channel(recipient, Known(), KINDS) == channel
+
+
+@pytest.mark.parametrize("recipient", ["\ud800", "a\0b"])
+async def test_what_no_database_could_be_asked_for_is_not_looked_up(recipient: str) -> None:
+    class Strict(Known):
+        async def addresses(self, name: str, channel: str) -> list[str]:
+            raise AssertionError(name)
+
+    assert await first_channel(recipient, Strict(), KINDS) == "telegram"

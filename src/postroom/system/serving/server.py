@@ -111,6 +111,7 @@ async def serving(
         timeout_graceful_shutdown=_GRACE_SECONDS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         server_header=False,
+        proxy_headers=False,  # what a caller says of its own address is no fact: limits go by the connection
     )
     server = _Server(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from postroom.domain.capabilities import KnownChannels
+from postroom.domain.fields import text_problem
 from postroom.domain.ports import AddressBook
 
 
 async def first_channel(recipient: object, book: AddressBook, channels: KnownChannels) -> str:
     """The first that reaches the recipient; when none does, the first, whose refusal says what is wrong."""
+    named = recipient if isinstance(recipient, str) and text_problem(recipient) is None else None
     for name in channels:
         if recipient is None:
             reached = await book.owner(name) is not None
         else:
-            reached = isinstance(recipient, str) and bool(await book.addresses(recipient, name))
+            reached = named is not None and bool(await book.addresses(named, name))
         if reached:
             return name
     looks_like_mail = isinstance(recipient, str) and "@" in recipient.strip()[1:]

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from postroom.domain.audit import AuditKind, NewAudit
-from postroom.domain.passkey import MOST_PASSKEYS, Ceremony, Challenge, Passkey
+from postroom.domain.passkey import MOST_CHALLENGES, MOST_PASSKEYS, Ceremony, Challenge, Passkey
 from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.tables.console_sessions import console_sessions
@@ -33,6 +33,7 @@ class StoredPasskeys:
 
         def work(connection: Connection) -> None:
             connection.execute(delete(passkey_challenges).where(_CHALLENGES.expires_at <= now_us))
+            _make_room(connection)
             connection.execute(insert(passkey_challenges).values(row))
 
         await self._database.write(work)
@@ -110,6 +111,14 @@ class StoredPasskeys:
     def _audit(self, connection: Connection, by: str, act: str, label: str, now_us: int) -> None:
         entry = NewAudit(actor=by, kind=AuditKind.ACCESS, act=act, detail=label)
         add_entry(connection, self._mint(now_us), entry, now_us)
+
+
+def _make_room(connection: Connection) -> None:
+    """The oldest go: strangers who ask without end must not fill the table."""
+    many = connection.execute(select(func.count()).select_from(passkey_challenges)).scalar_one()
+    if many >= MOST_CHALLENGES:
+        oldest = select(_CHALLENGES.digest).order_by(_CHALLENGES.expires_at).limit(many - MOST_CHALLENGES + 1)
+        connection.execute(delete(passkey_challenges).where(_CHALLENGES.digest.in_(oldest)))
 
 
 def _row(passkey: Passkey) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from postroom.world.store.engine.database import Database
 from postroom.world.store.shared.audit import add_entry
 from postroom.world.store.shared.console_sessions import link_row
 from postroom.world.store.tables.console_sessions import console_links
+from postroom.world.store.tables.people import people
 from postroom.world.store.tables.sign_in import sign_in_attempts, sign_in_grants
 
 _HOUR_US: Final = seconds(3600.0)
@@ -58,10 +59,11 @@ class StoredSignInLinks:
 
         def work(connection: Connection) -> None:
             connection.execute(delete(sign_in_attempts).where(_ATTEMPTS.at < now_us - _HOUR_US))
-            row = {"id": self._mint(now_us), "sender": digest(sender), "at": now_us}
-            connection.execute(insert(sign_in_attempts).values(row))
             of_sender = select(func.count()).select_from(sign_in_attempts).where(_ATTEMPTS.sender == digest(sender))
-            may_ask = connection.execute(of_sender).scalar_one() <= MOST_OF_SENDER
+            may_ask = connection.execute(of_sender).scalar_one() < MOST_OF_SENDER
+            if may_ask:  # more of them than count are not kept: a stranger must not fill the table
+                row = {"id": self._mint(now_us), "sender": digest(sender), "at": now_us}
+                connection.execute(insert(sign_in_attempts).values(row))
             is_free = _is_free(connection, wish.person_id if wish else "", now_us)
             if wish is not None and may_ask and is_free:
                 self._queue(connection, wish, browser, now_us)
@@ -101,6 +103,8 @@ class StoredSignInLinks:
 
 
 def _is_free(connection: Connection, person_id: str, now_us: int) -> bool:
+    """The person is held meanwhile, so that two who ask at once are counted one after the other."""
+    connection.execute(select(people.c.id).where(people.c.id == person_id).with_for_update())
     asked = select(func.count()).select_from(console_links)
     asked = asked.where(_LINKS.person_id == person_id, _LINKS.way == str(SignInWay.LINK))
     lately = connection.execute(asked.where(_LINKS.created_at > now_us - _HOUR_US)).scalar_one()
