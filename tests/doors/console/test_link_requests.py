@@ -83,6 +83,7 @@ async def test_a_link_comes_to_the_phone_and_is_good_once_in_the_browser_that_as
         assert (await caller.get(f"/console/login?key={key}")).status == 200
     elsewhere = await caller.post("/console/login", {"key": key})
     assert elsewhere.status == 403 and "where you asked for it" in elsewhere.text and not elsewhere.cookies
+    assert f"/console/login?key={key}" in elsewhere.text and 'href="http://localhost:' in elsewhere.text
     other = await caller.post("/console/login", {"key": key}, {"postroom_browser": "x" * 43})
     assert other.status == 403
     entered = await caller.post("/console/login", {"key": key}, dict(asked.cookies))

@@ -33,7 +33,7 @@ async def _link(home: Living) -> str:
 @pytest.mark.requirement("side:sandbox-said")
 def test_a_live_household_has_no_such_banner(tmp_path: Path) -> None:
     assert sandbox_news(settings_for(tmp_path, {"sandbox": False})) is None
-    page = Templates(None).render("message.html", title="Sign in", text="", theme="auto")
+    page = Templates(None).render("message.html", title="Sign in", text="", way=("On", "/"), theme="auto")
     assert 'aria-label="Sandbox"' not in page and "Sign in" in page
 
 

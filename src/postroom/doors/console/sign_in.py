@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -73,13 +74,21 @@ class SignInPages:
         device = device_words(request.headers.get("user-agent", ""))
         secret = await self.sessions.redeem(key, now_us, browser=browser, device=device)
         if secret is None:
-            elsewhere = await self.sessions.is_for_another_browser(key, browser, now_us)
-            return message(self.templates, request, *(_ELSEWHERE if elsewhere else _STALE), status=403)
+            if await self.sessions.is_for_another_browser(key, browser, now_us):
+                return self._elsewhere(request, key)
+            return message(self.templates, request, *_STALE, status=403)
         asked = [local_path(one) for one in (form.get("next"), wanted_page(request))]
         response = RedirectResponse(next((one for one in asked if one != f"{ROOT}/"), f"{ROOT}/"), status_code=303)
         await self.come_in(request, response, secret)
         keep_wanted(response, request, "")
         return response
+
+    def _elsewhere(self, request: Request, key: str) -> Response:
+        """To a browser this machine has two names, and what it was given under one it does not show under the other."""
+        if not is_this_machine(request):
+            return message(self.templates, request, *_ELSEWHERE, status=403)
+        way = ("Open it under the other name of this machine", f"{local_address(request)}{ROOT}/login?key={quote(key)}")
+        return message(self.templates, request, *_ELSEWHERE, status=403, way=way)
 
     async def send_link(self, request: Request) -> Response:
         """The same answer to everybody."""
