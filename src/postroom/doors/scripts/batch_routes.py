@@ -13,7 +13,7 @@ from postroom.domain.notify_response import argument_error
 from postroom.doors.butler.notify_many import MOST_TOGETHER, notify_together, read_batch
 from postroom.doors.guard.depends import Caller
 from postroom.doors.guard.sender import sender_of
-from postroom.doors.scripts.http_answer import http_answer
+from postroom.doors.scripts.http_answer import http_answer, may_not_send
 from postroom.doors.scripts.notify_request import PROPERTIES
 from postroom.doors.scripts.sending import Sending
 
@@ -70,8 +70,7 @@ def batch_router(sending: Sending) -> APIRouter:
         request: Request, caller: Caller, idempotency_key: Annotated[str | None, Header(include_in_schema=False)] = None
     ) -> JSONResponse:
         if sender_of(caller) is None:
-            told = ValidationError(f"{caller} may not send: a butler's or a program's token may.")
-            return JSONResponse(argument_error(told), status_code=403)
+            return may_not_send(caller)
         try:
             items, patience = _read(await request.body())
         except ValidationError as error:

@@ -8,6 +8,10 @@ from typing import Any, Final
 
 from fastapi.responses import JSONResponse
 
+from postroom.domain.errors import ValidationError
+from postroom.domain.notify_response import argument_error
+from postroom.domain.principal import Principal
+
 _BY_CLASS: Final = {
     "validation_error": 400,
     "overload_rejected": 429,
@@ -25,6 +29,11 @@ _BY_CODE: Final = {
 
 def http_answer(answer: Mapping[str, Any]) -> JSONResponse:
     return JSONResponse(dict(answer), status_code=http_status(answer), headers=_retry_after(answer))
+
+
+def may_not_send(caller: Principal) -> JSONResponse:
+    told = ValidationError(f"{caller} may not send: a butler's or a program's token may.")
+    return JSONResponse(argument_error(told), status_code=403)
 
 
 def http_status(answer: Mapping[str, Any]) -> int:
