@@ -16,6 +16,7 @@ from chaos.scenarios import (
     disk_full,
     hang_ups,
     kill_steps,
+    machines_apart,
     poison,
     provider_link,
     provider_trouble,
@@ -49,4 +50,5 @@ SCENARIOS: Final[list[Scenario]] = [
     *attention_kills.SCENARIOS,
     *talk_kills.SCENARIOS,
     *content_kills.SCENARIOS,
+    *machines_apart.SCENARIOS,
 ]
