@@ -17,6 +17,8 @@ from chaos.scenarios import (
     hang_ups,
     kill_steps,
     machines_apart,
+    machines_clock,
+    machines_upgrade,
     poison,
     provider_link,
     provider_trouble,
@@ -51,4 +53,6 @@ SCENARIOS: Final[list[Scenario]] = [
     *talk_kills.SCENARIOS,
     *content_kills.SCENARIOS,
     *machines_apart.SCENARIOS,
+    *machines_upgrade.SCENARIOS,
+    *machines_clock.SCENARIOS,
 ]

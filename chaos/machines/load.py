@@ -17,8 +17,9 @@ from chaos.questions.phone import Phone
 from chaos.questions.rival_process import VALUES
 
 _CALLERS: Final = 6
-_PACE_SECONDS: Final = 0.05
+_PACE_SECONDS: Final = 0.1
 _AGAIN_SECONDS: Final = 0.1
+_LOOK_SECONDS: Final = 0.5
 _PATIENCE: Final = aiohttp.ClientTimeout(total=3.0)
 _WRONG: Final = (400, 401, 403, 404, 422)
 
@@ -59,12 +60,20 @@ class Load:
     async def question(self, token: str, doors: tuple[Stand, Stand], *, by_phone: bool = False, **more: Any) -> None:
         """Asked by an agent, pressed on two machines with different words, and heard on both."""
         asked = await self._call("POST", "/v1/asks", 0, request(token) | {"wait_seconds": 0} | more, asker=True)
-        card = await self._phone.card(token)
+        while not (cards := await self._phone.cards(token)):  # a machine that is away may have it in its hands
+            await asyncio.sleep(_LOOK_SECONDS)
         presses = [self._answer(asked["ask_id"], token, door, value) for door, value in zip(doors, VALUES, strict=True)]
-        pressed = [self._phone.press_if_there(card, VALUES[0])] if by_phone else []
+        pressed = [self._phone.press_if_there(cards[0], VALUES[0])] if by_phone else []
         await asyncio.gather(*presses, *pressed)
         for door in doors:
             await self._heard(asked["ask_id"], token, door)
+
+    async def unanswered(self, token: str, deadline_seconds: int) -> None:
+        """Until its deadline has ended it."""
+        body = request(token) | {"wait_seconds": 0, "deadline_seconds": deadline_seconds}
+        asked = await self._call("POST", "/v1/asks", 0, body, asker=True)
+        while (await self._call("GET", f"/v1/asks/{asked['ask_id']}?wait=1", 0, asker=True))["status"] == "open":
+            await asyncio.sleep(_PACE_SECONDS)
 
     async def _answer(self, ask_id: str, token: str, door: Stand, value: str) -> None:
         key = {"Idempotency-Key": f"{token}-{door.machine.number}"}

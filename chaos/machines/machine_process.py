@@ -50,7 +50,7 @@ def _move_to(machine: Machine) -> None:
 def _set_clock(offset_seconds: float) -> None:
     """The whole process reads the time of day from one class, so this is the machine's clock."""
     wrong = OffsetClock(offset_seconds)
-    clocks.SystemClock.now_us = lambda _: wrong.now_us()  # type: ignore[method-assign]
+    clocks.SystemClock.now_us = lambda self: wrong.now_us()  # type: ignore[method-assign]
 
 
 def _other_version(start: Start, source: Path) -> int:

@@ -99,12 +99,14 @@ class Network:
 
     def remove(self) -> None:
         """What is not there any more is no trouble."""
-        for machine in self.machines:
+        wires = [machine.wire(side) for machine in self.machines for side in ("b", "f")]
+        bridges = [bridge_of(self.place, side) for side in ("b", "f")]
+        for words in (
+            *(("link", "delete", name) for name in (*wires, *bridges)),
+            *(("netns", "delete", machine.namespace) for machine in self.machines),
+        ):
             with suppress(NotPermitted):
-                _ip("netns", "delete", machine.namespace)
-        for side in ("b", "f"):
-            with suppress(NotPermitted):
-                _ip("link", "delete", bridge_of(self.place, side))
+                _ip(*words)
 
 
 def bridge_of(place: int, side: str) -> str:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from chaos.journal import Journal
 from chaos.machines.counted import Counted
 from chaos.machines.load import Load, load
 from chaos.machines.site import Site, Stand
@@ -14,9 +13,10 @@ from chaos.questions.phone import Phone, is_pressable
 from chaos.questions.reading import way_back
 from chaos.scenario import Result, expectations
 
-_LOOK_SECONDS: Final = 0.2
-_QUESTION_SECONDS: Final = 120.0
+_LOOK_SECONDS: Final = 0.5
+_QUESTION_SECONDS: Final = 180.0
 _SETTLE_SECONDS: Final = 90.0
+_PROVIDER_SECONDS: Final = 0.3  # of each call, so that every machine has some under way
 
 Happening = Callable[["Trial"], Awaitable[None]]
 
@@ -49,12 +49,13 @@ class Trial:
 
 async def trial(place: Site, happening: Happening, *, more: int, note: str) -> Result:
     """The machines are up; afterwards they are stopped, and what they did is counted."""
-    Journal(place.rig.journal)
+    await slow_provider(place)
     async with load(place) as callers, asyncio.TaskGroup() as group:
         one = Trial(place, callers, group, more)
         await one.goes_on()
         await happening(one)
         await one.goes_on()
+    await place.rig.provider.clear_faults()
     await place.quiet(_SETTLE_SECONDS)
     await _closed(place, one.tokens)
     ends = await place.stop()
@@ -73,6 +74,10 @@ async def trial(place: Site, happening: Happening, *, more: int, note: str) -> R
             ),
         ),
     )
+
+
+async def slow_provider(place: Site) -> None:
+    await place.rig.provider.arm("telegram", times=-1, delay_seconds=_PROVIDER_SECONDS)
 
 
 async def _closed(place: Site, tokens: list[str]) -> None:
