@@ -18,7 +18,7 @@ from chaos.scenario import NotPermitted
 
 _PLACES: Final = range(1, 250)
 _NOBODY: Final = "02:00:00:00:00:fe"
-_SECONDS: Final = 10.0
+_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,11 @@ class Network:
         wires = [machine.wire(side) for machine in self.machines for side in ("b", "f")]
         bridges = [bridge_of(self.place, side) for side in ("b", "f")]
         for words in (
-            *(("link", "delete", name) for name in (*wires, *bridges)),
+            *(("link", "delete", name) for name in wires),
             *(("netns", "delete", machine.namespace) for machine in self.machines),
+            *(("link", "delete", name) for name in bridges),  # last: they say that the place is taken
         ):
-            with suppress(NotPermitted):
+            with suppress(NotPermitted, subprocess.TimeoutExpired):
                 _ip(*words)
 
 
