@@ -16,6 +16,9 @@ from chaos.scenarios import (
     disk_full,
     hang_ups,
     kill_steps,
+    machines_apart,
+    machines_clock,
+    machines_upgrade,
     poison,
     provider_link,
     provider_trouble,
@@ -49,4 +52,7 @@ SCENARIOS: Final[list[Scenario]] = [
     *attention_kills.SCENARIOS,
     *talk_kills.SCENARIOS,
     *content_kills.SCENARIOS,
+    *machines_apart.SCENARIOS,
+    *machines_upgrade.SCENARIOS,
+    *machines_clock.SCENARIOS,
 ]

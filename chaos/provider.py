@@ -20,7 +20,8 @@ _TEXTS = {"telegram": "text", "email": "body", "slack": "text", "discord": "text
 
 
 class Provider:
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, host: str = "127.0.0.1") -> None:
+        self.host = host
         self._ledger = directory / "provider.db"
         self._clock = directory / "provider.clock"
         self._process: subprocess.Popen[bytes] | None = None
@@ -39,14 +40,14 @@ class Provider:
             str(self.bot_api_port),
         ]
         command += ["--smtp-port", str(self.smtp_port), "--imap-port", str(self.imap_port)]
-        command += ["--ledger", str(self._ledger)]
+        command += ["--ledger", str(self._ledger), "--host", self.host]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         async with asyncio.timeout(_START_SECONDS):
             ready = json.loads(await asyncio.to_thread(self._process.stdout.readline))
         self.bot_api_port, self.smtp_port = ready["bot_api_port"], ready["smtp_port"]
         self.imap_port = ready["imap_port"]
-        self._session = aiohttp.ClientSession(f"http://127.0.0.1:{self.bot_api_port}")
+        self._session = aiohttp.ClientSession(f"http://{self.host}:{self.bot_api_port}")
         return self
 
     async def __aexit__(self, *_: object) -> None:

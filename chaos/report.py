@@ -17,6 +17,7 @@ from tests.services.postgres import find_programs
 from chaos import ledger_compare
 from chaos.attention import accounts
 from chaos.content import posted
+from chaos.machines import counted
 from chaos.questions import way_back
 from chaos.scenario import About, Result, Scenario
 from chaos.talks import said
@@ -31,12 +32,15 @@ TALKS_BEGIN = "<!-- written by `make chaos`, conversations: begin -->"
 TALKS_END = "<!-- written by `make chaos`, conversations: end -->"
 CONTENT_BEGIN = "<!-- written by `make chaos`, content: begin -->"
 CONTENT_END = "<!-- written by `make chaos`, content: end -->"
+MACHINES_BEGIN = "<!-- written by `make chaos`, machines: begin -->"
+MACHINES_END = "<!-- written by `make chaos`, machines: end -->"
 _MARKS = {
     About.DELIVERIES: (BEGIN, END),
     About.QUESTIONS: (QUESTIONS_BEGIN, QUESTIONS_END),
     About.ATTENTION: (ATTENTION_BEGIN, ATTENTION_END),
     About.TALKS: (TALKS_BEGIN, TALKS_END),
     About.CONTENT: (CONTENT_BEGIN, CONTENT_END),
+    About.MACHINES: (MACHINES_BEGIN, MACHINES_END),
 }
 _COLUMNS = {
     About.DELIVERIES: ledger_compare.COLUMNS,
@@ -44,6 +48,7 @@ _COLUMNS = {
     About.ATTENTION: accounts.COLUMNS,
     About.TALKS: said.COLUMNS,
     About.CONTENT: posted.COLUMNS,
+    About.MACHINES: counted.COLUMNS,
 }
 
 
@@ -53,15 +58,17 @@ class Entry:
     result: Result | None
     seconds: float
     error: str = ""
+    not_run: str = ""  # why this host cannot run it
 
     @property
     def passed(self) -> bool:
         return self.result is not None and self.result.passed
 
     def line(self) -> str:
-        head = f"{'ok  ' if self.passed else 'FAIL'} {self.scenario.name:34}{self.seconds:6.1f} s  "
+        word = "ok  " if self.passed else "none" if self.not_run else "FAIL"
+        head = f"{word} {self.scenario.name:34}{self.seconds:6.1f} s  "
         if self.result is None:
-            return head + self.error
+            return head + (f"not run: {self.not_run}" if self.not_run else self.error)
         note = f" ({self.result.note})" if self.result.note else ""
         return head + self.result.comparison.line() + note + "".join(f"\n       {one}" for one in self.result.said[:8])
 
@@ -101,7 +108,8 @@ def _kept(old: str, entries: Sequence[Entry], order: Sequence[Scenario]) -> dict
 
 def _row(entry: Entry, columns: int) -> str:
     if entry.result is None:
-        return f"| {entry.scenario.what} | did not finish {'|' * (columns + 1)}"
+        said = f"not run: {entry.not_run}" if entry.not_run else "did not finish"
+        return f"| {entry.scenario.what} {'| ' * columns}| {said} |"
     numbers = " | ".join(f"{number:,}" for number in entry.result.comparison.numbers)
     return f"| {entry.scenario.what} | {numbers} | {entry.result.note} |"
 

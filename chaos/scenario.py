@@ -11,6 +11,7 @@ from chaos.attention.accounts import Accounts
 from chaos.content.posted import Contents
 from chaos.job import Job
 from chaos.ledger_compare import Comparison
+from chaos.machines.counted import Counted
 from chaos.processes import Child, Overdue, Processes
 from chaos.questions.way_back import WayBack
 from chaos.rig import Rig, rig
@@ -44,7 +45,7 @@ class World:
 class Result:
     """`note` is for the table; `complaints` are what this scenario expected beside the comparison."""
 
-    comparison: Comparison | WayBack | Accounts | Talks | Contents
+    comparison: Comparison | WayBack | Accounts | Talks | Contents | Counted
     note: str = ""
     complaints: tuple[str, ...] = field(default=())
 
@@ -63,6 +64,11 @@ class About(StrEnum):
     ATTENTION = "attention"
     TALKS = "talks"
     CONTENT = "content"
+    MACHINES = "machines"
+
+
+class NotPermitted(Exception):
+    """This host does not allow what the scenario needs; it has not been run, and that is no success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from chaos.report import (
     CONTENT_BEGIN,
     CONTENT_END,
     END,
+    MACHINES_BEGIN,
+    MACHINES_END,
     QUESTIONS_BEGIN,
     QUESTIONS_END,
     TALKS_BEGIN,
@@ -88,3 +90,18 @@ def test_the_page_makes_the_promise_in_these_words() -> None:
     assert page.index(QUESTIONS_END) < page.index(ATTENTION_BEGIN) < page.index(ATTENTION_END)
     assert page.index(ATTENTION_END) < page.index(TALKS_BEGIN) < page.index(TALKS_END)
     assert page.index(TALKS_END) < page.index(CONTENT_BEGIN) < page.index(CONTENT_END)
+
+
+def test_a_scenario_that_this_host_does_not_permit_is_listed_as_not_run_and_has_not_passed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{MACHINES_BEGIN}\n{MACHINES_END}\n")
+    scenario = Scenario(name="machines", what="a machine is away", run=nothing, about=About.MACHINES)
+    not_run = Entry(scenario=scenario, result=None, seconds=0.0, not_run="network namespaces need root")
+
+    write_table(page, [not_run], [scenario])
+
+    assert not not_run.passed
+    assert "not run: network namespaces need root" in not_run.line()
+    rows = [line for line in page.read_text().splitlines() if line.startswith("|")]
+    assert "not run: network namespaces need root |" in rows[-1]
+    assert len({row.count("|") for row in rows}) == 1

@@ -16,7 +16,10 @@ from tests.services.server import Server, ServiceError
 class PgBouncer:
     """Few server connections on purpose, so that neighbouring transactions land on different ones."""
 
-    def __init__(self, directory: Path, server_url: str, *, server_connections: int = 3) -> None:
+    def __init__(
+        self, directory: Path, server_url: str, *, server_connections: int = 3, also_at: str | None = None
+    ) -> None:
+        self._addresses = ["127.0.0.1", *([also_at] if also_at else [])]
         self.port = free_port()
         self._behind = urlsplit(server_url)
         self._connections = server_connections
@@ -36,7 +39,7 @@ class PgBouncer:
     def start(self) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
         settings = {
-            "listen_addr": "127.0.0.1",
+            "listen_addr": ",".join(self._addresses),
             "listen_port": self.port,
             "unix_socket_dir": "",
             "auth_type": "any",

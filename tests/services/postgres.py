@@ -21,10 +21,14 @@ class PostgresServer:
     It can be stopped, killed and started again on the same data.
 
     `durable` as in production, with fsync; where nobody cuts the power it only costs time.
+    `network` is one more network of this machine whose hosts may come, such as `198.18.1.1/24`.
     """
 
-    def __init__(self, directory: Path, *, port: int | None = None, durable: bool = True) -> None:
+    def __init__(
+        self, directory: Path, *, port: int | None = None, durable: bool = True, network: str | None = None
+    ) -> None:
         self._durable = durable
+        self._network = network
         self.port = free_port() if port is None else port
         self._programs = find_programs()
         self._user = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
@@ -68,10 +72,13 @@ class PostgresServer:
             "--no-locale",
             "--no-sync",
         )
+        if self._network is not None:
+            with (self._data / "pg_hba.conf").open("a") as rules:
+                rules.write(f"host all all {self._network} trust\n")
 
     def _command(self) -> list[str]:
         settings = {
-            "listen_addresses": "127.0.0.1",
+            "listen_addresses": ",".join(["127.0.0.1", *([self._network.split("/")[0]] if self._network else [])]),
             "port": str(self.port),
             "unix_socket_directories": "",
             "fsync": "on" if self._durable else "off",

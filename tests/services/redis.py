@@ -16,7 +16,8 @@ DATABASES = 64
 class RedisServer:
     """It can be stopped and started again on the same port, and has then forgotten everything."""
 
-    def __init__(self, directory: Path, *, port: int | None = None) -> None:
+    def __init__(self, directory: Path, *, port: int | None = None, also_at: str | None = None) -> None:
+        self._addresses = ["127.0.0.1", *([also_at] if also_at else [])]
         self.port = free_port() if port is None else port
         self._directory = directory
         self._server = Server(self._command(), directory=directory, log=directory / "log")
@@ -39,7 +40,8 @@ class RedisServer:
         if program is None:
             raise ServiceError("Redis is not installed; install it or set POSTROOM_TEST_REDIS_URL")
         settings = {
-            "bind": "127.0.0.1",
+            "bind": " ".join(self._addresses),
+            "protected-mode": "no" if len(self._addresses) > 1 else "yes",
             "port": str(self.port),
             "dir": str(self._directory),
             "databases": str(DATABASES),
@@ -47,7 +49,7 @@ class RedisServer:
             "save": "",
             "daemonize": "no",
         }
-        return [program, *(word for name, value in settings.items() for word in (f"--{name}", value))]
+        return [program, *(word for name, value in settings.items() for word in (f"--{name}", *value.split(" ")))]
 
     def _is_ready(self) -> bool:
         try:
