@@ -1,12 +1,12 @@
-"""How long everything takes that a household asks of its database, while its past grows from ten thousand deliveries."""
+"""How long everything takes that a household asks of its database while its past grows from ten thousand deliveries."""
 
 from __future__ import annotations
 
-import gc
 import os
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -15,8 +15,10 @@ from typing import Final
 
 import uvloop
 from chaos.report import machine
+from tests.services import databases
+from tests.services.postgres import PostgresServer
 
-from benchmarks.growth_crowd import Crowd, crowd, crowd_table
+from benchmarks.growth_crowd import OPEN, crowd, crowd_table
 from benchmarks.growth_looks import Asked, Look
 from benchmarks.growth_rows import EVERY_MS, FILLINGS, begin, fill
 from benchmarks.peers.table import write_between
@@ -36,8 +38,6 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
 BEGIN: Final = "<!-- written by `make bench ARGS=growth`: begin -->"
 END: Final = "<!-- written by `make bench ARGS=growth`: end -->"
 
-Medians = Mapping[str, float]  # milliseconds, by the name of the look
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grown:
@@ -56,21 +56,25 @@ class Grown:
         return all(one <= GOAL * first or one - first <= NOISE_MS for one in self.milliseconds[1:])
 
 
-async def grow(url: str, sizes: Sequence[int], rounds: int = ROUNDS) -> list[Grown]:
+async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
+    """A database of each size, asked in turn: what else the machine does meanwhile slows all of them alike."""
+    async with AsyncExitStack() as houses:
+        looks = [await _filled(houses, url, size) for size, url in sorted(urls.items())]
+        taken = await asked_in_turn(looks, rounds)
+    return [Grown(name=name, milliseconds=[statistics.median(each) for each in times]) for name, times in taken.items()]
+
+
+async def _filled(houses: AsyncExitStack, url: str, size: int) -> Mapping[str, Look]:
     now_ms = time.time_ns() // 1_000_000
-    async with opened(url) as (database, ledger):
-        await database.write(partial(begin, now_ms=now_ms))
-        found, stored = [], 0
-        for size in sizes:
-            await lengthen(database, stored, size, now_ms)
-            stored = size
-            found.append(await medians(Asked(database=database, ledger=ledger, now_us=now_ms * 1000, size=size).looks(), rounds))
-    return [Grown(name=name, milliseconds=[one[name] for one in found]) for name in found[0]]
+    database, ledger = await houses.enter_async_context(opened(url))
+    await database.write(partial(begin, now_ms=now_ms))
+    await lengthen(database, size, now_ms)
+    return Asked(database=database, ledger=ledger, now_us=now_ms * 1000, size=size).looks()
 
 
-async def lengthen(database: Database, stored: int, size: int, now_ms: int) -> None:
-    """More past behind the same present."""
-    for first in range(stored + 1, size + 1, _AT_ONCE):
+async def lengthen(database: Database, size: int, now_ms: int) -> None:
+    """So much past behind the same present."""
+    for first in range(1, size + 1, _AT_ONCE):
         last = min(first + _AT_ONCE - 1, size)
         for one in FILLINGS:
             await database.write(partial(fill, filling=one, first=first, last=last, now_ms=now_ms))
@@ -80,24 +84,25 @@ async def lengthen(database: Database, stored: int, size: int, now_ms: int) -> N
         await connection.close()
 
 
-async def medians(looks: Mapping[str, Look], rounds: int) -> Medians:
-    for look in looks.values():  # statements are prepared, pages are read
-        await look()
-    taken: dict[str, list[float]] = {name: [] for name in looks}
-    gc.collect()
-    for _ in range(rounds):
-        for name, look in looks.items():
-            taken[name] += await _timed(look)
-    return {name: statistics.median(each) for name, each in taken.items()}
+async def asked_in_turn(looks: Sequence[Mapping[str, Look]], rounds: int) -> dict[str, list[list[float]]]:
+    """Milliseconds of every single look, by its name and the place of its size."""
+    taken: dict[str, list[list[float]]] = {name: [[] for _ in looks] for name in looks[0]}
+    for number in range(rounds + 1):
+        for name, times in taken.items():
+            found = await _in_turn([one[name] for one in looks])
+            for place, each in enumerate(found):
+                times[place] += each if number else []  # in the first, statements are prepared and pages are read
+    return taken
 
 
-async def _timed(look: Look) -> list[float]:
-    taken: list[float] = []
+async def _in_turn(looks: Sequence[Look]) -> list[list[float]]:
+    taken: list[list[float]] = [[] for _ in looks]
     until = time.perf_counter() + _LONG_SECONDS
-    while len(taken) < LOOKS and (not taken or time.perf_counter() < until):
-        began = time.perf_counter()
-        await look()
-        taken.append((time.perf_counter() - began) * 1000)
+    while len(taken[-1]) < LOOKS and (not taken[-1] or time.perf_counter() < until):
+        for look, times in zip(looks, taken, strict=True):
+            began = time.perf_counter()
+            await look()
+            times.append((time.perf_counter() - began) * 1000)
     return taken
 
 
@@ -142,15 +147,19 @@ def _load_words(load: float) -> str:
     return f"Load at the beginning {load:.1f}: {'other work ran on the machine' if busy else 'nothing else ran'}."
 
 
+@contextmanager
+def postgres_urls(server: PostgresServer, sizes: Sequence[int]) -> Iterator[dict[int, str]]:
+    with ExitStack() as made:
+        yield {size: made.enter_context(databases.temporary(server.url("postgres"))) for size in sizes}
+
+
 def main() -> None:
     load = os.getloadavg()[0]
-    results: dict[str, list[Grown]] = {}
-    crowds: dict[str, Crowd] = {}
     with temporary_postgres() as (server, folder):
-        for name, url in (("SQLite", f"sqlite:///{folder}/growth.db"), ("PostgreSQL", server.url("butlers"))):
-            results[name] = uvloop.run(grow(url, SIZES))
-        if "CROWD" not in os.environ or os.environ["CROWD"] != "0":
-            crowds = crowd(folder, server)
+        results = {"SQLite": uvloop.run(grow({size: f"sqlite:///{folder}/{size}.db" for size in SIZES}))}
+        with postgres_urls(server, SIZES) as urls:
+            results["PostgreSQL"] = uvloop.run(grow(urls))
+        crowds = crowd(folder, server) if OPEN else {}
     text = "\n".join([table(results, SIZES, ROUNDS, load), *(["", crowd_table(crowds)] if crowds else [])])
     print(text)
     if "DRY" not in os.environ:

@@ -100,7 +100,10 @@ class Asked:
 
     def _front(self) -> dict[str, Look]:
         health, audit = ConsoleHealth(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
-        waits, household = StoredWhatWaits(self.database), HouseholdFigures(store=StoredSpanFigures(self.database), zone=_zone)
+        waits, household = (
+            StoredWhatWaits(self.database),
+            HouseholdFigures(store=StoredSpanFigures(self.database), zone=_zone),
+        )
         overview, talks = StoredOverview(self.database), TalkPulse(self.database)
         found: dict[str, Look] = {
             "badges of the navigation": lambda: waits.counts(WHO, WHO, self.now_us),

@@ -126,7 +126,7 @@ FILLINGS: Final = (
         every=1,
         columns={
             "id": "{id}",
-            "request_id": "'r' || {id}",
+            "request_id": "CASE WHEN n % 50 = 1 THEN 'refused' ELSE 'r' END || {id}",
             "source_butler": "'butler' || (n % 4)",
             "caller": "'butler:butler' || (n % 4)",
             "channel": "'telegram'",
@@ -200,7 +200,7 @@ FILLINGS: Final = (
             "status": "CASE WHEN {k} <= 100 THEN 'open' WHEN {k} % 5 = 0 THEN 'expired' ELSE 'answered' END",
             "answer": f"CASE WHEN {{k}} > 100 AND {{k}} % 5 > 0 THEN {_ANSWER} END",
             "answered_by": (
-                "CASE WHEN {k} > 100 AND {k} % 5 > 0 THEN '{{\"person_id\":\"' || "
+                'CASE WHEN {k} > 100 AND {k} % 5 > 0 THEN \'{{"person_id":"\' || '
                 + _PERSON
                 + ' || \'","name":"Ann","channel":"telegram","assurance":"channel"}}\' END'
             ),
@@ -341,7 +341,7 @@ FILLINGS: Final = (
             "person": _PERSON,
             "seq": "1000000000 - {k}",
             "at": "{at}",
-            "kind": "CASE WHEN {k} % 2 = 0 THEN 'accepted' ELSE 'sent' END",
+            "kind": "CASE WHEN {k} % 2 = 0 THEN 'NoticeAccepted' ELSE 'NoticeSent' END",
             "notice": "CASE WHEN {k} % 20 > 0 THEN 'n' || {k} END",
             "body": "'{{}}'",
         },
@@ -432,6 +432,8 @@ def fill(connection: Connection, filling: Filling, first: int, last: int, now_ms
     if start > last:
         return
     on_postgres = connection.dialect.name == "postgresql"
+    if on_postgres:  # what is written here is consistent as it is, and need not be looked up row by row
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
     names = _names(filling, now_ms, on_postgres)
     values = ", ".join(expression.format(**names) for expression in filling.columns.values())
     table = f"{filling.schema}.{filling.table}" if on_postgres else filling.table

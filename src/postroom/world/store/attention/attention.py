@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, union_all, update
 
 from postroom.domain.delivery import TERMINAL, QuarantineReason, Status
 from postroom.domain.notice_rows import (
@@ -142,16 +142,10 @@ class StoredNotices:
         self, person: str, states: Collection[str] | None, limit: int, before: str | None
     ) -> Sequence[NoticeRow]:
         """Newest first."""
-        table = notices.c
-        asked = select(notices).where(table.person == person)
-        if states is not None:
-            asked = asked.where(table.state.in_(sorted(states)))
-        ordered = asked.order_by(table.created_at.desc(), table.id.desc()).limit(limit)
 
         def work(connection: Connection) -> list[NoticeRow]:
             last = _by_id(connection, before) if before is not None else None
-            page = ordered.where(_older(last)) if last is not None else ordered
-            return [notice_of(row) for row in connection.execute(page)]
+            return [notice_of(row) for row in connection.execute(_page(person, states, limit, last))]
 
         return await self._database.read(work)
 
@@ -185,6 +179,11 @@ class StoredNotices:
         asked = asked.where(attention_log.c.at >= since_us) if since_us is not None else asked
         return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
 
+    async def in_states(self, person: str, states: Collection[str]) -> int:
+        table = notices.c
+        asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
+        return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
+
     async def counts(self, person: str | None) -> NoticeCounts:
         def work(connection: Connection) -> NoticeCounts:
             return NoticeCounts(
@@ -194,6 +193,23 @@ class StoredNotices:
             )
 
         return await self._database.read(work)
+
+
+def _page(person: str, states: Collection[str] | None, limit: int, last: NoticeRow | None) -> Select[Any]:
+    """State by state along the index of states: rows of other states, of which there may be many, are not read."""
+    if states is None:
+        return _newest_first(select(notices).where(notices.c.person == person), limit, last)
+    each = [select(notices).where(notices.c.person == person, notices.c.state == one) for one in sorted(states)]
+    if len(each) == 1:
+        return _newest_first(each[0], limit, last)
+    found = [select(_newest_first(one, limit, last).subquery()) for one in each]
+    together = union_all(*found).subquery("together")
+    return select(together).order_by(together.c.created_at.desc(), together.c.id.desc()).limit(limit)
+
+
+def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Select[Any]:
+    asked = asked if last is None else asked.where(_older(last))
+    return asked.order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit)
 
 
 def _counted(connection: Connection, column: Any, person: str | None) -> dict[str, int]:

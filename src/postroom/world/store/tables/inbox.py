@@ -44,6 +44,7 @@ notifications = Table(
     CheckConstraint(one_of("priority", Priority), name="priority"),
     Index("ix_notifications_user_id_created_at_id", "user_id", "created_at", "id"),
     Index("ix_notifications_user_id_updated_at", "user_id", "updated_at"),
+    Index("ix_notifications_updated_at", "updated_at"),
     Index("ix_notifications_supersedes", "user_id", "supersedes", postgresql_where=_KEYED, sqlite_where=_KEYED),
     Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
     schema=SHARED,
