@@ -91,6 +91,6 @@ attention_log = Table(
     Column("body", Text, nullable=False),
     Index("ix_attention_log_notice", "notice", "seq"),
     Index("ix_attention_log_person_at", "person", "at"),
-    Index("ix_attention_log_facts", "at", postgresql_where=_FACT, sqlite_where=_FACT),
+    Index("ix_attention_log_facts", "notice", "at", postgresql_where=_FACT, sqlite_where=_FACT),
     schema=SHARED,
 )

@@ -17,7 +17,7 @@ _INDEXES = [
     "CREATE INDEX ix_notices_person_state_created_at ON {shared}notices (person, state, created_at, id)",
     "CREATE INDEX ix_notices_closed ON {shared}notices (created_at) WHERE NOT open",
     "CREATE INDEX ix_notice_sends_handed_over ON {shared}notice_sends (at) WHERE NOT pending",
-    "CREATE INDEX ix_attention_log_facts ON {shared}attention_log (at) WHERE notice IS NULL",
+    "CREATE INDEX ix_attention_log_facts ON {shared}attention_log (notice, at) WHERE notice IS NULL",
     "CREATE INDEX ix_notifications_updated_at ON {shared}notifications (updated_at)",
 ]
 
