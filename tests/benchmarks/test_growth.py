@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks import growth, growth_crowd
 from benchmarks.ask_house import ask_house
 from benchmarks.growth import BEGIN, END, PAGE, Grown, grow, table, verdicts
 from benchmarks.growth_crowd import Crowd, Idle, crowd_table, questions
+
+from benchmarks import growth, growth_crowd
 
 SMALL, LARGE = 200, 2_000
 

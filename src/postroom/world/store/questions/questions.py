@@ -150,12 +150,13 @@ class StoredQuestions:
         """
         wanted = _wanted(status, besides, about, before)
         newest = select(questions).order_by(questions.c.id.desc()).limit(limit)
-        whose = [_of_asker(asker, wanted, limit)] if asker is not None else []
-        whose += [_for_person(person_id, wanted, limit)] if person_id is not None else []
-        if not whose:
-            return await self._found(newest.where(*wanted))
-        together = union(*(select(one.subquery()) for one in whose)).subquery("together")
-        return await self._found(newest.where(questions.c.id.in_(select(together.c.id))))
+        if asker is not None and person_id is not None:
+            both = (_of_asker(asker, wanted, limit), _for_person(person_id, wanted, limit))
+            together = union(*(select(one.subquery("whose")) for one in both)).subquery("together")
+            return await self._found(newest.where(questions.c.id.in_(select(together.c.id))))
+        if person_id is not None:
+            return await self._found(newest.where(questions.c.id.in_(_for_person(person_id, wanted, limit))))
+        return await self._found(newest.where(*wanted, *([questions.c.asker == asker] if asker is not None else [])))
 
     async def attempts(self, question_id: str) -> Sequence[KeptAttempt]:
         table = question_attempts
