@@ -44,16 +44,22 @@ class Grown:
     """One line of the table."""
 
     name: str
-    milliseconds: Sequence[float]  # at each size
+    milliseconds: Sequence[float]  # at each size, the median
+    fastest: Sequence[float]  # the same; what else the machine does only ever adds to it, so these are compared
 
     @property
     def ratios(self) -> list[float]:
-        return [one / self.milliseconds[0] for one in self.milliseconds[1:]]
+        return [one / self.fastest[0] for one in self.fastest[1:]]
 
     @property
     def is_met(self) -> bool:
-        first = self.milliseconds[0]
-        return all(one <= GOAL * first or one - first <= NOISE_MS for one in self.milliseconds[1:])
+        first = self.fastest[0]
+        return all(one <= GOAL * first or one - first <= NOISE_MS for one in self.fastest[1:])
+
+
+def grown(name: str, times: Sequence[Sequence[float]]) -> Grown:
+    medians, fastest = [statistics.median(each) for each in times], [min(each) for each in times]
+    return Grown(name=name, milliseconds=medians, fastest=fastest)
 
 
 async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
@@ -61,7 +67,7 @@ async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
     async with AsyncExitStack() as houses:
         looks = [await _filled(houses, url, size) for size, url in sorted(urls.items())]
         taken = await asked_in_turn(looks, rounds)
-    return [Grown(name=name, milliseconds=[statistics.median(each) for each in times]) for name, times in taken.items()]
+    return [grown(name, times) for name, times in taken.items()]
 
 
 async def _filled(houses: AsyncExitStack, url: str, size: int) -> Mapping[str, Look]:
@@ -109,7 +115,8 @@ async def _in_turn(looks: Sequence[Look]) -> list[list[float]]:
 def table(results: Mapping[str, Sequence[Grown]], sizes: Sequence[int], rounds: int, load: float) -> str:
     per_day = 24 * 3600 * 1000 // EVERY_MS
     lines = [
-        f"Made on {datetime.now(UTC):%Y-%m-%d}, {rounds} rounds, medians: {machine()}. "
+        f"Made on {datetime.now(UTC):%Y-%m-%d}, {rounds} rounds: {machine()}. Times are medians; the ratio is "
+        "that of the fastest, because what else the machine does only ever adds to a time. "
         f"{per_day:,} deliveries a day with everything that hangs on them, so that the last day is the same at every "
         f"size; the goal is {GOAL} × the time at {sizes[0]:,}, where a difference below {NOISE_MS} ms counts as none. "
         + _load_words(load),
@@ -119,7 +126,7 @@ def table(results: Mapping[str, Sequence[Grown]], sizes: Sequence[int], rounds: 
     ]
     names = [one.name for one in next(iter(results.values()))]
     for place, name in enumerate(names):
-        lines += [_line(name, database, grown[place]) for database, grown in results.items()]
+        lines += [_line(name, database, found[place]) for database, found in results.items()]
     return "\n".join([*lines, "", *verdicts(results)])
 
 
@@ -130,10 +137,10 @@ def _line(name: str, database: str, one: Grown) -> str:
 
 def verdicts(results: Mapping[str, Sequence[Grown]]) -> list[str]:
     return [
-        f"- {database}: {sum(one.is_met for one in grown)} of {len(grown)} met"
-        + "".join(f"; **missed** {one.name} ({max(one.ratios):.1f} ×)" for one in grown if not one.is_met)
+        f"- {database}: {sum(one.is_met for one in found)} of {len(found)} met"
+        + "".join(f"; **missed** {one.name} ({max(one.ratios):.1f} ×)" for one in found if not one.is_met)
         + "."
-        for database, grown in results.items()
+        for database, found in results.items()
     ]
 
 

@@ -34,7 +34,7 @@ async def test_everything_is_asked_of_a_short_past_and_a_long_one(
     ids=["within", "at the largest size", "in between", "too little to be measured"],
 )
 def test_a_line_is_met_when_no_size_takes_half_as_long_again(milliseconds: tuple[float, ...], is_met: bool) -> None:
-    one = Grown(name="claim", milliseconds=milliseconds)
+    one = Grown(name="claim", milliseconds=milliseconds, fastest=milliseconds)
 
     assert one.is_met is is_met
     assert ("**missed** claim" in verdicts({"SQLite": [one]})[0]) is not is_met

@@ -22,11 +22,17 @@ from postroom.world.store.attention.rows import log_of, notice_of, send_of
 from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.approvals import pending_actions
-from postroom.world.store.tables.attention import attention_log, attention_people, notice_sends, notices
+from postroom.world.store.tables.attention import (
+    IS_ACCEPTED,
+    PENDING,
+    attention_log,
+    attention_people,
+    notice_sends,
+    notices,
+)
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
 
-ACCEPTED: Final = "NoticeAccepted"
 _ENDED: Final = sorted(map(str, TERMINAL))
 _REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
@@ -72,7 +78,7 @@ class StoredNotices:
         """Those that were not handed over, and that no one is at; each with a higher fence than before."""
         table = notice_sends.c
         free = or_(table.lease_until.is_(None), table.lease_until <= now_us)
-        due = select(table.key).where(table.pending, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
+        due = select(table.key).where(PENDING, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
 
         def work(connection: Connection) -> list[SendRow]:
             keys = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
@@ -98,7 +104,7 @@ class StoredNotices:
         asked = (
             select(notice_sends)
             .join(delivery_requests, made.id == send.delivery_id)
-            .where(send.pending, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
+            .where(PENDING, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
             .limit(limit)
         )
         return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
@@ -133,7 +139,7 @@ class StoredNotices:
             .join(delivery_requests, made.id == send.delivery_id)
             .outerjoin(delivery_dead_letter, letter.delivery_request_id == made.id)
             .outerjoin(pending_actions, action.id == made.id)
-            .where(send.pending, ended)
+            .where(PENDING, ended)
             .limit(limit)
         )
         return await self._database.read(lambda connection: [_settled(row) for row in connection.execute(asked)])
@@ -219,7 +225,7 @@ def _counted(connection: Connection, column: Any, person: str | None) -> dict[st
 
 
 def _logged(connection: Connection, person: str | None) -> int:
-    asked = select(func.count()).select_from(attention_log).where(attention_log.c.kind == ACCEPTED)
+    asked = select(func.count()).select_from(attention_log).where(IS_ACCEPTED)
     asked = asked.where(attention_log.c.person == person) if person is not None else asked
     return int(connection.execute(asked).scalar_one())
 

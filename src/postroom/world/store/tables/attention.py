@@ -11,6 +11,7 @@ OPEN = text("open")
 PENDING = text("pending")
 CLOSED = text("NOT open")
 HANDED_OVER = text("NOT pending")
+IS_ACCEPTED = text("kind = 'NoticeAccepted'")
 _FACT = text("notice IS NULL")
 _DUE = text("next_at IS NOT NULL")
 _KEYED = text("key IS NOT NULL")
@@ -91,6 +92,7 @@ attention_log = Table(
     Column("body", Text, nullable=False),
     Index("ix_attention_log_notice", "notice", "seq"),
     Index("ix_attention_log_person_at", "person", "at"),
+    Index("ix_attention_log_accepted", "person", postgresql_where=IS_ACCEPTED, sqlite_where=IS_ACCEPTED),
     Index("ix_attention_log_facts", "notice", "at", postgresql_where=_FACT, sqlite_where=_FACT),
     schema=SHARED,
 )

@@ -16,7 +16,7 @@ from tests.opened_database import KINDS, opened_database
 
 from postroom.domain.audit import AuditQuery
 from postroom.domain.retention import DAY_US, Retention
-from postroom.world.store.attention.attention import _page
+from postroom.world.store.attention.attention import _logged, _page
 from postroom.world.store.engine.database import Database
 from postroom.world.store.retention.records import STALE
 from postroom.world.store.shared.audit import _own
@@ -56,6 +56,8 @@ CASES: list[tuple[str, Work]] = [
     ("ix_notice_sends_handed_over", pruned("sends of notices")),
     ("ix_attention_log_facts", pruned("facts about notices")),
     ("ix_notifications_updated_at", pruned("notes")),
+    ("ix_questions_erased", pruned("questions")),
+    ("ix_attention_log_accepted", partial(_logged, person="p1")),
 ]
 
 

@@ -18,6 +18,12 @@ _INDEXES = [
     "CREATE INDEX ix_notices_closed ON {shared}notices (created_at) WHERE NOT open",
     "CREATE INDEX ix_notice_sends_handed_over ON {shared}notice_sends (at) WHERE NOT pending",
     "CREATE INDEX ix_attention_log_facts ON {shared}attention_log (notice, at) WHERE notice IS NULL",
+    "CREATE INDEX ix_attention_log_accepted ON {shared}attention_log (person) WHERE kind = 'NoticeAccepted'",
+    "CREATE INDEX ix_questions_erased ON {shared}questions (ended_at) WHERE erased_at IS NOT NULL",
+    """
+    CREATE INDEX ix_notifications_snoozed ON {shared}notifications (user_id, snoozed_until)
+        WHERE snoozed_until IS NOT NULL
+    """,
     "CREATE INDEX ix_notifications_updated_at ON {shared}notifications (updated_at)",
 ]
 
