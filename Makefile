@@ -40,7 +40,7 @@ check: $(VENV)/.dev-installed ## style, types and layers, without running anythi
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, ask, attention, door, scaling, console, pruning, inbox, cli …
+bench: $(VENV)/.dev-installed ## measure speed; one part with ARGS=delivery, ask, attention, door, growth, scaling, console, pruning, inbox, cli …
 	@exec $(BIN)/python -m benchmarks $(ARGS)
 
 bench-peers: $(VENV)/.dev-installed $(PEERS)/.installed ## race the queues people would otherwise use; ARGS="--rounds 3"

@@ -18,7 +18,7 @@ from postroom.system.telemetry import log, trace
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COUNT = int(os.environ.get("COUNT", "5000"))
 PARTS = (
-    *("delivery", "ask", "attention", "history", "door", "scaling", "pruning", "console", "inbox", "intents", "desk"),
+    *("delivery", "ask", "attention", "growth", "door", "scaling", "pruning", "console", "inbox", "intents", "desk"),
     "cli",
 )
 

@@ -8,33 +8,29 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import uvloop
 from sqlalchemy import Connection
 
 from benchmarks import delivery
-from benchmarks.history import fill
+from benchmarks.growth_rows import FILLINGS, fill
 from benchmarks.plane import opened
 from benchmarks.temporary_postgres import temporary_postgres
 
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 OLD = 5_000
+LONG_AGO_MS = 1_000_000_000_000
 SECONDS = 5
 ROOT = Path(__file__).parents[1]
 
 
-def settle(connection: Connection) -> None:
-    """An attempt and a receipt for every delivery that has none, so that a move moves what it would in earnest."""
-    schema = "messenger." if connection.dialect.name == "postgresql" else ""
-    for table, values in (
-        ("delivery_attempts", "id, 1, 1, 1, 1.0, 'success', NULL, NULL, NULL, NULL"),
-        ("delivery_receipts", "id, 1, id, 'sent', 1, NULL"),
-    ):
-        connection.exec_driver_sql(
-            f"INSERT INTO {schema}{table} SELECT {values} FROM {schema}delivery_requests AS one "
-            f"WHERE NOT EXISTS (SELECT 1 FROM {schema}{table} WHERE delivery_request_id = one.id)"
-        )
+def fill_old(connection: Connection, first: int) -> None:
+    """With attempts and receipts, so that a move moves what it would in earnest."""
+    for one in FILLINGS:
+        if one.table in ("delivery_requests", "delivery_attempts", "delivery_receipts"):
+            fill(connection, one, first, first + OLD - 1, LONG_AGO_MS)
 
 
 async def measure(name: str, url: str, home: str) -> None:
@@ -43,8 +39,7 @@ async def measure(name: str, url: str, home: str) -> None:
     rates: list[float] = []
     for number in range(ROUNDS):
         async with opened(url) as (database, _):
-            await database.write(lambda connection, first=number * OLD: fill(connection, first + 1, first + OLD))
-            await database.write(settle)
+            await database.write(partial(fill_old, first=(number + 1) * OLD))
         alone += await latencies(url)
         pruning = asyncio.create_task(prune(url, home))
         beside += await latencies(url)

@@ -20,8 +20,7 @@ class HeldNotices:
         person = person_id_of(who)
         if person is None:
             return 0
-        counts = await self.attention.book.store.counts(person)
-        return sum(counts.states.get(str(one), 0) for one in CELLS["held"])
+        return await self.attention.book.store.in_states(person, [str(one) for one in CELLS["held"]])
 
     async def household(self) -> AttentionFigures:
         return await self.attention.figures()

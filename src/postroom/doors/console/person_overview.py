@@ -50,7 +50,7 @@ class PersonOverviews:
         asked = [view.question for view in await self.questions.asked_of(visit, person.id, _QUESTIONS)]
         own, _ = await self.attention.policy(person.id)
         policy = own or self.attention.book.household
-        counts = await self.attention.book.store.counts(person.id)
+        held = await self.attention.book.store.in_states(person.id, [str(one) for one in CELLS["held"]])
         return PersonOverview(
             lines=said.lines,
             has_more=said.before is not None,
@@ -58,5 +58,5 @@ class PersonOverviews:
             ended_questions=[one for one in asked if not one.is_open],
             policy=policy_words(policy) if policy is not None else (),
             is_own_policy=own is not None,
-            held=sum(counts.states.get(str(one), 0) for one in CELLS["held"]),
+            held=held,
         )

@@ -55,6 +55,10 @@ class NoticeRecord(Protocol):
         """In the order it was written."""
         ...
 
+    async def in_states(self, person: str, states: Collection[str]) -> int:
+        """How many of a person's are in one of these, without counting the others."""
+        ...
+
     async def counts(self, person: str | None) -> NoticeCounts: ...
 
 

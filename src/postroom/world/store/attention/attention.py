@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, union_all, update
 
 from postroom.domain.delivery import TERMINAL, QuarantineReason, Status
 from postroom.domain.notice_rows import (
@@ -22,11 +22,17 @@ from postroom.world.store.attention.rows import log_of, notice_of, send_of
 from postroom.world.store.attention.steps import load, lock_person, write
 from postroom.world.store.engine.database import Database
 from postroom.world.store.tables.approvals import pending_actions
-from postroom.world.store.tables.attention import attention_log, attention_people, notice_sends, notices
+from postroom.world.store.tables.attention import (
+    IS_ACCEPTED,
+    PENDING,
+    attention_log,
+    attention_people,
+    notice_sends,
+    notices,
+)
 from postroom.world.store.tables.corrections import delivery_corrections
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
 
-ACCEPTED: Final = "NoticeAccepted"
 _ENDED: Final = sorted(map(str, TERMINAL))
 _REPLACED: Final = '"replaced":true'  # as the codec writes it
 _NOT_APPROVED: Final = ("rejected", "expired")
@@ -72,7 +78,7 @@ class StoredNotices:
         """Those that were not handed over, and that no one is at; each with a higher fence than before."""
         table = notice_sends.c
         free = or_(table.lease_until.is_(None), table.lease_until <= now_us)
-        due = select(table.key).where(table.pending, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
+        due = select(table.key).where(PENDING, table.delivery_id.is_(None), free).order_by(table.at).limit(limit)
 
         def work(connection: Connection) -> list[SendRow]:
             keys = connection.execute(due.with_for_update(skip_locked=True)).scalars().all()
@@ -98,7 +104,7 @@ class StoredNotices:
         asked = (
             select(notice_sends)
             .join(delivery_requests, made.id == send.delivery_id)
-            .where(send.pending, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
+            .where(PENDING, send.send.contains(_REPLACED), made.status.not_in(_ENDED))
             .limit(limit)
         )
         return await self._database.read(lambda connection: [send_of(row) for row in connection.execute(asked)])
@@ -133,7 +139,7 @@ class StoredNotices:
             .join(delivery_requests, made.id == send.delivery_id)
             .outerjoin(delivery_dead_letter, letter.delivery_request_id == made.id)
             .outerjoin(pending_actions, action.id == made.id)
-            .where(send.pending, ended)
+            .where(PENDING, ended)
             .limit(limit)
         )
         return await self._database.read(lambda connection: [_settled(row) for row in connection.execute(asked)])
@@ -142,16 +148,10 @@ class StoredNotices:
         self, person: str, states: Collection[str] | None, limit: int, before: str | None
     ) -> Sequence[NoticeRow]:
         """Newest first."""
-        table = notices.c
-        asked = select(notices).where(table.person == person)
-        if states is not None:
-            asked = asked.where(table.state.in_(sorted(states)))
-        ordered = asked.order_by(table.created_at.desc(), table.id.desc()).limit(limit)
 
         def work(connection: Connection) -> list[NoticeRow]:
             last = _by_id(connection, before) if before is not None else None
-            page = ordered.where(_older(last)) if last is not None else ordered
-            return [notice_of(row) for row in connection.execute(page)]
+            return [notice_of(row) for row in connection.execute(_page(person, states, limit, last))]
 
         return await self._database.read(work)
 
@@ -185,6 +185,11 @@ class StoredNotices:
         asked = asked.where(attention_log.c.at >= since_us) if since_us is not None else asked
         return await self._database.read(lambda connection: [log_of(row) for row in connection.execute(asked)])
 
+    async def in_states(self, person: str, states: Collection[str]) -> int:
+        table = notices.c
+        asked = select(func.count()).where(table.person == person, table.state.in_(sorted(states)))
+        return await self._database.read(lambda connection: int(connection.execute(asked).scalar_one()))
+
     async def counts(self, person: str | None) -> NoticeCounts:
         def work(connection: Connection) -> NoticeCounts:
             return NoticeCounts(
@@ -196,6 +201,23 @@ class StoredNotices:
         return await self._database.read(work)
 
 
+def _page(person: str, states: Collection[str] | None, limit: int, last: NoticeRow | None) -> Select[Any]:
+    """State by state along the index of states: rows of other states, of which there may be many, are not read."""
+    if states is None:
+        return _newest_first(select(notices).where(notices.c.person == person), limit, last)
+    each = [select(notices).where(notices.c.person == person, notices.c.state == one) for one in sorted(states)]
+    if len(each) == 1:
+        return _newest_first(each[0], limit, last)
+    found = [select(_newest_first(one, limit, last).subquery()) for one in each]
+    together = union_all(*found).subquery("together")
+    return select(together).order_by(together.c.created_at.desc(), together.c.id.desc()).limit(limit)
+
+
+def _newest_first(asked: Select[Any], limit: int, last: NoticeRow | None) -> Select[Any]:
+    asked = asked if last is None else asked.where(_older(last))
+    return asked.order_by(notices.c.created_at.desc(), notices.c.id.desc()).limit(limit)
+
+
 def _counted(connection: Connection, column: Any, person: str | None) -> dict[str, int]:
     asked = select(column, func.count()).group_by(column).order_by(column)
     asked = asked.where(notices.c.person == person) if person is not None else asked
@@ -203,7 +225,7 @@ def _counted(connection: Connection, column: Any, person: str | None) -> dict[st
 
 
 def _logged(connection: Connection, person: str | None) -> int:
-    asked = select(func.count()).select_from(attention_log).where(attention_log.c.kind == ACCEPTED)
+    asked = select(func.count()).select_from(attention_log).where(IS_ACCEPTED)
     asked = asked.where(attention_log.c.person == person) if person is not None else asked
     return int(connection.execute(asked).scalar_one())
 

@@ -19,7 +19,7 @@ from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_requests
 from postroom.world.store.tables.questions import presentations, question_people, questions
 
-LOOKED_AT: Final = 20_000
+LOOKED_AT: Final = 10_000
 _MOST_PLACES: Final = 100
 _MOST_TEXT: Final = 2_000
 _MOST_REPLIES: Final = 500

@@ -17,7 +17,7 @@ from postroom.world.store.deliveries.trace import readable
 from postroom.world.store.tables.deliveries import delivery_dead_letter, delivery_requests
 
 _requests = delivery_requests.c
-LOOKED_AT: Final = 20_000
+LOOKED_AT: Final = 10_000
 _EXCERPT: Final = 160
 _MOST_WORDS: Final = 8
 

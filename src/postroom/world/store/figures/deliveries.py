@@ -45,13 +45,13 @@ def _by_channel(connection: Connection, query: FigureQuery) -> list[Counted]:
     channels = [query.channel] if query.channel is not None else _names(connection, _requests.channel)
     if not channels:
         return []
-    found = [_counted(row) for row in connection.execute(_over_the_index(channels, query))]
+    found = [_counted(row) for row in connection.execute(_over_the_index(channels, query)) if row.many]
     taken_back = {(row.place, row.channel): row.many for row in connection.execute(_taken_back(query))}
     return [one for row in found for one in _without(row, taken_back)]
 
 
 def _over_the_index(channels: Sequence[str], query: FigureQuery) -> Select[Any]:
-    """One range of the index for each channel, state and stretch."""
+    """One range of the index for each channel, state and stretch; asked for those above 0, it would count twice."""
     spans = union_all(
         *(
             select(literal(place).label("place"), literal(first).label("first"), literal(last).label("last"))
@@ -71,11 +71,9 @@ def _over_the_index(channels: Sequence[str], query: FigureQuery) -> Select[Any]:
         .where(_requests.id >= spans.c.first, _requests.id < spans.c.last)
         .scalar_subquery()
     )
-    counted = select(
+    return select(
         spans.c.place, kinds.c.channel, literal(None).label("agent"), kinds.c.state, many.label("many")
     ).select_from(spans.join(kinds, literal(True)))
-    everything = counted.subquery("counted")
-    return select(everything).where(everything.c.many > 0)
 
 
 def _taken_back(query: FigureQuery) -> Select[Any]:

@@ -19,7 +19,8 @@ _questions = questions.c
 
 def counted_questions(connection: Connection, query: FigureQuery) -> CountedQuestions:
     rows = connection.execute(_newest(query)).all()
-    found = [(_place(row, query), _asker(row), row) for row in rows]
+    first_ids = [first_id_at(edge) for edge in query.edges_us]
+    found = [(bisect_right(first_ids, row.id) - 1, _asker(row), row) for row in rows]
     wanted = [one for one in found if query.agent in (None, one[1])]
     return CountedQuestions(endings=_endings(wanted), answers=_answers(wanted), is_whole=len(rows) < MOST_LOOKED_AT)
 
@@ -50,10 +51,6 @@ def _answers(found: Sequence[tuple[int, str, Any]]) -> list[Took]:
         for place, asker, row in found
         if row.status == QuestionStatus.ANSWERED
     ]
-
-
-def _place(row: Any, query: FigureQuery) -> int:
-    return bisect_right([first_id_at(edge) for edge in query.edges_us], row.id) - 1
 
 
 def _asker(row: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, union, update
 
 from postroom.domain.answer_attempt import Attempt, Heard, KeptAttempt, Verdict, VerdictKind
 from postroom.domain.presentation import Presentation
@@ -148,26 +148,15 @@ class StoredQuestions:
 
         With `about`, of these only what asks one of those people.
         """
-        table = questions.c
-        whose: list[ColumnElement[bool]] = []
-        asked = select(questions).order_by(table.id.desc()).limit(limit)
+        wanted = _wanted(status, besides, about, before)
+        newest = select(questions).order_by(questions.c.id.desc()).limit(limit)
+        if asker is not None and person_id is not None:
+            both = (_of_asker(asker, wanted, limit), _for_person(person_id, wanted, limit))
+            together = union(*(select(one.subquery("whose")) for one in both)).subquery("together")
+            return await self._found(newest.where(questions.c.id.in_(select(together.c.id))))
         if person_id is not None:
-            theirs = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
-            whose.append(table.id.in_(theirs))
-        if asker is not None:
-            whose.append(table.asker == asker)
-        if whose:
-            asked = asked.where(or_(*whose))
-        if about is not None:
-            theirs = select(question_people.c.question_id).where(question_people.c.person_id.in_(about))
-            asked = asked.where(table.id.in_(theirs))
-        if status is not None:
-            asked = asked.where(table.status == str(status))
-        if besides is not None:
-            asked = asked.where(is_not_about(besides))
-        if before is not None:
-            asked = asked.where(table.id < before)
-        return await self._found(asked)
+            return await self._found(newest.where(questions.c.id.in_(_for_person(person_id, wanted, limit))))
+        return await self._found(newest.where(*wanted, *([questions.c.asker == asker] if asker is not None else [])))
 
     async def attempts(self, question_id: str) -> Sequence[KeptAttempt]:
         table = question_attempts
@@ -252,6 +241,35 @@ class StoredQuestions:
 
     async def _read(self, asked: Select[Any], shape: Callable[[Any], Value]) -> list[Value]:
         return await self._database.read(lambda connection: [shape(row) for row in connection.execute(asked)])
+
+
+def _wanted(
+    status: QuestionStatus | None, besides: SubjectKind | None, about: Sequence[str] | None, before: str | None
+) -> list[ColumnElement[bool]]:
+    table, found = questions.c, list[ColumnElement[bool]]()
+    if about is not None:
+        theirs = select(question_people.c.question_id).where(question_people.c.person_id.in_(about))
+        found.append(table.id.in_(theirs))
+    if status is not None:
+        found.append(table.status == str(status))
+    if besides is not None:
+        found.append(is_not_about(besides))
+    if before is not None:
+        found.append(table.id < before)
+    return found
+
+
+def _of_asker(asker: str, wanted: Sequence[ColumnElement[bool]], limit: int) -> Select[Any]:
+    """Each of the two along its own index, and no further than the page: "or" would read all that either ever had."""
+    return (
+        select(questions.c.id).where(questions.c.asker == asker, *wanted).order_by(questions.c.id.desc()).limit(limit)
+    )
+
+
+def _for_person(person_id: str, wanted: Sequence[ColumnElement[bool]], limit: int) -> Select[Any]:
+    theirs = question_people.c
+    asked = select(questions.c.id).join(question_people, theirs.question_id == questions.c.id)
+    return asked.where(theirs.person_id == person_id, *wanted).order_by(theirs.question_id.desc()).limit(limit)
 
 
 def _known(connection: Connection, question: Question) -> Question | None:

@@ -18,7 +18,15 @@ from postroom.world.store.files.uploads import has_delivery
 from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
 from postroom.world.store.tables.approvals import heard_threads
 from postroom.world.store.tables.archive import delivery_archive
-from postroom.world.store.tables.attention import attention_log, digests, notice_sends, notices
+from postroom.world.store.tables.attention import (
+    CLOSED,
+    HANDED_OVER,
+    OPEN,
+    attention_log,
+    digests,
+    notice_sends,
+    notices,
+)
 from postroom.world.store.tables.audit import audit_entries
 from postroom.world.store.tables.butlers import appointments, routing_log
 from postroom.world.store.tables.contacts import contact_offers
@@ -93,18 +101,17 @@ class OldNotices(Stale):
 
 
 def _old_notices(keep: Retention) -> ColumnElement[bool]:
-    return and_(not_(notices.c.open), notices.c.created_at < keep.settled_before_us)
+    return and_(CLOSED, notices.c.created_at < keep.settled_before_us)
 
 
 def _needed_by_open(person: ColumnElement[Any], keep: Retention) -> ColumnElement[bool]:
-    """What is old and still open may need what happened long ago."""
-    other = notices.alias()
-    return exists().where(other.c.person == person, other.c.open, other.c.created_at < keep.settled_before_us)
+    """What is old and still open may need what happened long ago; these people are looked up once, not row by row."""
+    return person.in_(select(notices.c.person).where(OPEN, notices.c.created_at < keep.settled_before_us))
 
 
 def _old_sends(keep: Retention) -> ColumnElement[bool]:
     send = notice_sends.c
-    over = and_(not_(send.pending), send.at < keep.settled_before_us)
+    over = and_(HANDED_OVER, send.at < keep.settled_before_us)
     return and_(over, not_(_needed_by_open(send.person, keep)))
 
 

@@ -9,6 +9,10 @@ from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 OPEN = text("open")
 PENDING = text("pending")
+CLOSED = text("NOT open")
+HANDED_OVER = text("NOT pending")
+IS_ACCEPTED = text("kind = 'NoticeAccepted'")
+_FACT = text("notice IS NULL")
 _DUE = text("next_at IS NOT NULL")
 _KEYED = text("key IS NOT NULL")
 
@@ -41,6 +45,8 @@ notices = Table(
     CheckConstraint(one_of("state", NoticeState), name="state"),
     Index("ix_notices_person_created_at", "person", "created_at", "id"),
     Index("ix_notices_person_state", "person", "state", "agent"),
+    Index("ix_notices_person_state_created_at", "person", "state", "created_at", "id"),
+    Index("ix_notices_closed", "created_at", postgresql_where=CLOSED, sqlite_where=CLOSED),
     Index("ix_notices_open", "person", postgresql_where=OPEN, sqlite_where=OPEN),
     Index("ix_notices_key", "person", "agent", "key", postgresql_where=_KEYED, sqlite_where=_KEYED),
     schema=SHARED,
@@ -61,6 +67,7 @@ notice_sends = Table(
     Column("fence", Integer, nullable=False),
     Index("ix_notice_sends_person_at", "person", "at"),
     Index("ix_notice_sends_delivery_id", "delivery_id"),
+    Index("ix_notice_sends_handed_over", "at", postgresql_where=HANDED_OVER, sqlite_where=HANDED_OVER),
     Index("ix_notice_sends_pending", "person", postgresql_where=PENDING, sqlite_where=PENDING),
     schema=SHARED,
 )
@@ -85,5 +92,7 @@ attention_log = Table(
     Column("body", Text, nullable=False),
     Index("ix_attention_log_notice", "notice", "seq"),
     Index("ix_attention_log_person_at", "person", "at"),
+    Index("ix_attention_log_accepted", "person", postgresql_where=IS_ACCEPTED, sqlite_where=IS_ACCEPTED),
+    Index("ix_attention_log_facts", "notice", "at", postgresql_where=_FACT, sqlite_where=_FACT),
     schema=SHARED,
 )

@@ -20,5 +20,6 @@ audit_entries = Table(
     Column("door", Text, nullable=False),
     CheckConstraint(one_of("kind", AuditKind), name="kind"),
     Index("ix_audit_entries_at_id", "at", "id"),
+    Index("ix_audit_entries_actor", "actor", "at", "id"),
     schema=SHARED,
 )

@@ -27,5 +27,6 @@ delivery_corrections = Table(
     CheckConstraint(one_of("act", CorrectionAct), name="act"),
     CheckConstraint(one_of("how", How), name="how"),
     Index("ix_delivery_corrections_delivery_id", "delivery_id"),
+    Index("ix_delivery_corrections_at", "at", "id"),
     schema=MESSENGER,
 )

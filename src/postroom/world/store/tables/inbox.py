@@ -10,6 +10,7 @@ from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 _UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
 _KEYED = text("supersedes IS NOT NULL")
+_SNOOZED = text("snoozed_until IS NOT NULL")
 _OPEN = text("delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL")
 _BATCHED = text("batch_id IS NOT NULL")
 
@@ -44,6 +45,8 @@ notifications = Table(
     CheckConstraint(one_of("priority", Priority), name="priority"),
     Index("ix_notifications_user_id_created_at_id", "user_id", "created_at", "id"),
     Index("ix_notifications_user_id_updated_at", "user_id", "updated_at"),
+    Index("ix_notifications_updated_at", "updated_at"),
+    Index("ix_notifications_snoozed", "user_id", "snoozed_until", postgresql_where=_SNOOZED, sqlite_where=_SNOOZED),
     Index("ix_notifications_supersedes", "user_id", "supersedes", postgresql_where=_KEYED, sqlite_where=_KEYED),
     Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
     schema=SHARED,

@@ -24,7 +24,9 @@ from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 _NEXT = text("next_at IS NOT NULL")
 _KEPT = text("ended_at IS NOT NULL AND erased_at IS NULL")
+_ERASED = text("erased_at IS NOT NULL")
 _ABOUT = text("subject IS NOT NULL")
+_ANSWERED = text("answered_by IS NOT NULL")
 UNPLANNED = text("planned_at IS NULL")
 DUE = text("due_at IS NOT NULL")
 
@@ -73,6 +75,8 @@ questions = Table(
     Index("ix_questions_subject", "subject", postgresql_where=_ABOUT, sqlite_where=_ABOUT),
     Index("ix_questions_next_at", "next_at", postgresql_where=_NEXT, sqlite_where=_NEXT),
     Index("ix_questions_ended_at", "ended_at", postgresql_where=_KEPT, sqlite_where=_KEPT),
+    Index("ix_questions_erased", "ended_at", postgresql_where=_ERASED, sqlite_where=_ERASED),
+    Index("ix_questions_answered", "ended_at", "id", postgresql_where=_ANSWERED, sqlite_where=_ANSWERED),
     schema=SHARED,
 )
 

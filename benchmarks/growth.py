@@ -1,0 +1,177 @@
+"""How long everything takes that a household asks of its database while its past grows from ten thousand deliveries."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import uvloop
+from chaos.report import machine
+from tests.services import databases
+from tests.services.postgres import PostgresServer
+
+from benchmarks.growth_crowd import OPEN, crowd, crowd_table
+from benchmarks.growth_looks import Asked, Look
+from benchmarks.growth_rows import EVERY_MS, FILLINGS, begin, fill
+from benchmarks.peers.table import write_between
+from benchmarks.plane import opened
+from benchmarks.temporary_postgres import temporary_postgres
+from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.postgres import PostgresDatabase
+
+SIZES: Final = tuple(int(one) for one in os.environ.get("ROWS", "10000,1000000,5000000").split(","))
+ROUNDS: Final = int(os.environ.get("ROUNDS", "3"))
+LOOKS: Final = 15  # in a round; fewer of what takes long
+GOAL: Final = 1.5
+NOISE_MS: Final = 0.3  # a difference below this is not seen by anybody, and not measured reliably
+_LONG_SECONDS: Final = 1.0  # in a round, for one kind of look
+_AT_ONCE: Final = 50_000
+PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
+BEGIN: Final = "<!-- written by `make bench ARGS=growth`: begin -->"
+END: Final = "<!-- written by `make bench ARGS=growth`: end -->"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grown:
+    """One line of the table."""
+
+    name: str
+    milliseconds: Sequence[float]  # at each size, the median
+    fastest: Sequence[float]  # the same; what else the machine does only ever adds to it, so these are compared
+
+    @property
+    def ratios(self) -> list[float]:
+        return [one / self.fastest[0] for one in self.fastest[1:]]
+
+    @property
+    def is_met(self) -> bool:
+        first = self.fastest[0]
+        return all(one <= GOAL * first or one - first <= NOISE_MS for one in self.fastest[1:])
+
+
+def grown(name: str, times: Sequence[Sequence[float]]) -> Grown:
+    medians, fastest = [statistics.median(each) for each in times], [min(each) for each in times]
+    return Grown(name=name, milliseconds=medians, fastest=fastest)
+
+
+async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
+    """A database of each size, asked in turn: what else the machine does meanwhile slows all of them alike."""
+    async with AsyncExitStack() as houses:
+        looks = [await _filled(houses, url, size) for size, url in sorted(urls.items())]
+        taken = await asked_in_turn(looks, rounds)
+    return [grown(name, times) for name, times in taken.items()]
+
+
+async def _filled(houses: AsyncExitStack, url: str, size: int) -> Mapping[str, Look]:
+    now_ms = time.time_ns() // 1_000_000
+    database, ledger = await houses.enter_async_context(opened(url))
+    await database.write(partial(begin, now_ms=now_ms))
+    await lengthen(database, size, now_ms)
+    return Asked(database=database, ledger=ledger, now_us=now_ms * 1000, size=size).looks()
+
+
+async def lengthen(database: Database, size: int, now_ms: int) -> None:
+    """So much past behind the same present."""
+    for first in range(1, size + 1, _AT_ONCE):
+        last = min(first + _AT_ONCE - 1, size)
+        for one in FILLINGS:
+            await database.write(partial(fill, filling=one, first=first, last=last, now_ms=now_ms))
+    if isinstance(database, PostgresDatabase):  # as it does by itself after a while
+        connection = await database.connect()
+        await connection.execute("VACUUM ANALYZE", timeout=600)
+        await connection.close()
+
+
+async def asked_in_turn(looks: Sequence[Mapping[str, Look]], rounds: int) -> dict[str, list[list[float]]]:
+    """Milliseconds of every single look, by its name and the place of its size."""
+    taken: dict[str, list[list[float]]] = {name: [[] for _ in looks] for name in looks[0]}
+    for number in range(rounds + 1):
+        for name, times in taken.items():
+            found = await _in_turn([one[name] for one in looks])
+            for place, each in enumerate(found):
+                times[place] += each if number else []  # in the first, statements are prepared and pages are read
+    return taken
+
+
+async def _in_turn(looks: Sequence[Look]) -> list[list[float]]:
+    taken: list[list[float]] = [[] for _ in looks]
+    until = time.perf_counter() + _LONG_SECONDS
+    while len(taken[-1]) < LOOKS and (not taken[-1] or time.perf_counter() < until):
+        for look, times in zip(looks, taken, strict=True):
+            began = time.perf_counter()
+            await look()
+            times.append((time.perf_counter() - began) * 1000)
+    return taken
+
+
+def table(results: Mapping[str, Sequence[Grown]], sizes: Sequence[int], rounds: int, load: float) -> str:
+    per_day = 24 * 3600 * 1000 // EVERY_MS
+    lines = [
+        f"Made on {datetime.now(UTC):%Y-%m-%d}, {rounds} rounds: {machine()}. Times are medians; the ratio is "
+        "that of the fastest, because what else the machine does only ever adds to a time. "
+        f"{per_day:,} deliveries a day with everything that hangs on them, so that the last day is the same at every "
+        f"size; the goal is {GOAL} × the time at {sizes[0]:,}, where a difference below {NOISE_MS} ms counts as none. "
+        + _load_words(load),
+        "",
+        "| what | database | " + " | ".join(f"{size:,}, ms" for size in sizes) + " | × | |",
+        "|---|---|" + "--:|" * len(sizes) + "--:|---|",
+    ]
+    names = [one.name for one in next(iter(results.values()))]
+    for place, name in enumerate(names):
+        lines += [_line(name, database, found[place]) for database, found in results.items()]
+    return "\n".join([*lines, "", *verdicts(results)])
+
+
+def _line(name: str, database: str, one: Grown) -> str:
+    times = " | ".join(f"{value:.2f}" for value in one.milliseconds)
+    return f"| {name} | {database} | {times} | {'; '.join(f'{each:.1f}' for each in one.ratios)} | {_word(one)} |"
+
+
+def verdicts(results: Mapping[str, Sequence[Grown]]) -> list[str]:
+    return [
+        f"- {database}: {sum(one.is_met for one in found)} of {len(found)} met"
+        + "".join(f"; **missed** {one.name} ({max(one.ratios):.1f} ×)" for one in found if not one.is_met)
+        + "."
+        for database, found in results.items()
+    ]
+
+
+def _word(one: Grown) -> str:
+    return "met" if one.is_met else "**missed**"
+
+
+def _load_words(load: float) -> str:
+    """Of the minute before it began."""
+    busy = load > 0.5 * (os.cpu_count() or 1)
+    return f"Load at the beginning {load:.1f}: {'other work ran on the machine' if busy else 'nothing else ran'}."
+
+
+@contextmanager
+def postgres_urls(server: PostgresServer, sizes: Sequence[int]) -> Iterator[dict[int, str]]:
+    with ExitStack() as made:
+        yield {size: made.enter_context(databases.temporary(server.url("postgres"))) for size in sizes}
+
+
+def main() -> None:
+    load = os.getloadavg()[0]
+    with temporary_postgres() as (server, folder):
+        results = {"SQLite": uvloop.run(grow({size: f"sqlite:///{folder}/{size}.db" for size in SIZES}))}
+        with postgres_urls(server, SIZES) as urls:
+            results["PostgreSQL"] = uvloop.run(grow(urls))
+        crowds = crowd(folder, server) if OPEN else {}
+    text = "\n".join([table(results, SIZES, ROUNDS, load), *(["", crowd_table(crowds)] if crowds else [])])
+    print(text)
+    if "DRY" not in os.environ:
+        write_between(PAGE, BEGIN, END, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""What it costs a household that many wait at once: open questions, callers that wait for an answer, open pages."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+import uvloop
+from tests.app.living import Living, living
+from tests.doors.console.http import Caller
+from tests.services import databases
+from tests.services.postgres import PostgresServer
+
+from benchmarks.ask import new_word, quiet, resident_megabytes
+from benchmarks.ask_house import AskHouse, ask_house
+from benchmarks.delivery import cpu_seconds
+
+OPEN: Final = int(os.environ.get("OPEN", "10000"))
+WAITING: Final = int(os.environ.get("WAITING", "1000"))
+LISTENERS: Final = int(os.environ.get("LISTENERS", "200"))
+IDLE_SECONDS: Final = float(os.environ.get("IDLE", "10"))
+ASKING_AT_ONCE: Final = 50
+CPU_GOAL, MEMORY_GOAL_MB = 0.02, 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """A moment in which nothing happens."""
+
+    cpu: float  # of one core
+    megabytes: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """Before and after, of questions with those who wait for them, and of open pages."""
+
+    empty: Idle
+    asked: Idle
+    alone: Idle
+    heard: Idle
+
+
+def crowd(folder: Path, server: PostgresServer) -> dict[str, Crowd]:
+    found = {"SQLite": uvloop.run(_measured(folder / "crowd-sqlite", ""))}
+    with databases.temporary(server.url("postgres")) as asking, databases.temporary(server.url("postgres")) as hearing:
+        found["PostgreSQL"] = uvloop.run(_measured(folder / "crowd-postgres", asking, hearing))
+    return found
+
+
+async def _measured(home: Path, asking: str, hearing: str = "") -> Crowd:
+    async with ask_house(home / "ask", asking) as house:
+        empty, asked = await questions(house)
+    settings = {"database_url": hearing} if hearing else {}
+    async with living(home / "hear", settings, only=("sandbox", "api", "messenger", "switchboard")) as one:
+        alone, heard = await listeners(one)
+    return Crowd(empty=empty, asked=asked, alone=alone, heard=heard)
+
+
+async def questions(house: AskHouse, many: int = OPEN, waiting: int = WAITING) -> tuple[Idle, Idle]:
+    before = await idle()
+    left, ids = iter(range(many)), []
+
+    async def asker() -> None:
+        for _ in left:
+            ids.append(await house.ask(new_word()))
+
+    await asyncio.gather(*(asker() for _ in range(ASKING_AT_ONCE)))
+    callers = [asyncio.create_task(house.waited(one)) for one in ids[-waiting:]]
+    try:
+        return before, await idle()
+    finally:
+        await _cancelled(callers)
+
+
+async def listeners(home: Living, many: int = LISTENERS) -> tuple[Idle, Idle]:
+    """Pages of the console that are open, each with its stream of events; their readers are in this process, too."""
+    assert home.household.sign_in is not None
+    connector = aiohttp.TCPConnector(limit=0)
+    async with AsyncExitStack() as open_pages:
+        http = await open_pages.enter_async_context(
+            aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        )
+        caller = Caller(home.household.addresses["api"], http)
+        cookies = await caller.sign_in(await home.household.sign_in())
+        worn = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
+        before = await idle()
+        for _ in range(many):
+            stream = await open_pages.enter_async_context(http.get(caller.base + "/console/events", headers=worn))
+            assert stream.status == 200, stream.status
+            assert b"listening" in await stream.content.readuntil(b"\n\n")
+        return before, await idle()
+
+
+async def idle() -> Idle:
+    await quiet()
+    began, cpu = time.perf_counter(), cpu_seconds()
+    await asyncio.sleep(IDLE_SECONDS)
+    return Idle(cpu=(cpu_seconds() - cpu) / (time.perf_counter() - began), megabytes=resident_megabytes())
+
+
+async def _cancelled(tasks: list[asyncio.Task[float]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def crowd_table(found: Mapping[str, Crowd]) -> str:
+    lines = [
+        "| who waits | database | CPU of a core, idle before → with them | memory they take | |",
+        "|---|---|--:|--:|---|",
+    ]
+    for name, one in found.items():
+        asked, heard = f"{OPEN:,} open questions, {WAITING:,} callers", f"{LISTENERS} open pages (both ends)"
+        lines += [_line(asked, name, one.empty, one.asked), _line(heard, name, one.alone, one.heard)]
+    return "\n".join(lines)
+
+
+def _line(who: str, database: str, before: Idle, after: Idle) -> str:
+    more = after.megabytes - before.megabytes
+    met = after.cpu < CPU_GOAL and more <= MEMORY_GOAL_MB
+    cpu = f"{before.cpu:.1%} → {after.cpu:.1%}"
+    return f"| {who} | {database} | {cpu} | {more:.0f} MB | {'met' if met else '**missed**'} |"

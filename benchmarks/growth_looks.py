@@ -1,0 +1,236 @@
+"""What a household asks of its database again and again: lists, searches, figures, claims, and a step of a prune."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection
+
+from benchmarks.growth_rows import row_id
+from postroom.domain.audit import AuditKind, AuditQuery
+from postroom.domain.breaker import BreakerPolicy
+from postroom.domain.delivery import Status
+from postroom.domain.enquiry import DeadLetterQuery, DeliveryQuery, RowPage
+from postroom.domain.ids import DeliveryId
+from postroom.domain.inbox_view import Shelf
+from postroom.domain.notification import NotificationQuery
+from postroom.domain.person import Person, PersonAddress, PersonRole
+from postroom.domain.person_history import HistoryQuery
+from postroom.domain.ports import Ledger
+from postroom.domain.principal import OPERATOR
+from postroom.domain.question_states import QuestionStatus
+from postroom.domain.retention import DAY_US, Retention
+from postroom.domain.span_figures import FigureSpan
+from postroom.domain.time import SECOND_US
+from postroom.work.figures.figures import FigureWish, HouseholdFigures
+from postroom.world.store.attention.attention import StoredNotices
+from postroom.world.store.conversations.history import StoredPersonHistory
+from postroom.world.store.conversations.inbound import StoredInbound
+from postroom.world.store.conversations.lately import StoredLately
+from postroom.world.store.conversations.pulse import TalkPulse
+from postroom.world.store.deliveries.console_readers import ConsoleDeadLetters, ConsoleDeliveries, ConsoleHealth
+from postroom.world.store.deliveries.overview import StoredOverview
+from postroom.world.store.deliveries.search import StoredDeliveries
+from postroom.world.store.engine.database import Database
+from postroom.world.store.figures.figures import StoredSpanFigures
+from postroom.world.store.inbox.inbox import StoredNotes
+from postroom.world.store.inbox.views import StoredShelves
+from postroom.world.store.questions.figures import QuestionFigures
+from postroom.world.store.questions.presentations import StoredPresentations
+from postroom.world.store.questions.questions import StoredQuestions
+from postroom.world.store.retention import deliveries as prune_deliveries
+from postroom.world.store.retention.records import STALE
+from postroom.world.store.shared.audit import StoredAudit
+from postroom.world.store.shared.what_waits import StoredWhatWaits
+
+Look = Callable[[], Awaitable[Any]]
+CHANNELS = ("telegram", "email")
+WHO, ASKER = "p1", "butler:butler1"
+ADDRESS = "person7@example.org"
+_NO_SEAL: Any = None  # nothing here is a secret
+_STEP = 100  # rows that one transaction of a prune takes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One database at one size; `now_us` is the moment before which everything in it happened."""
+
+    database: Database
+    ledger: Ledger
+    now_us: int
+    size: int
+
+    def looks(self) -> Mapping[str, Look]:
+        return {
+            **self._ledger(),
+            **self._deliveries(),
+            **self._front(),
+            **self._questions(),
+            **self._people(),
+            **self._prune(),
+        }
+
+    def _ledger(self) -> dict[str, Look]:
+        middle = DeliveryId(row_id(self.size // 2, self.now_us))
+        return {
+            "claim": lambda: self.ledger.claim("telegram", now_us=self.now_us, lease_until_us=self.now_us, limit=32),
+            "status of a delivery": lambda: self.ledger.get(middle),
+        }
+
+    def _deliveries(self) -> dict[str, Look]:
+        listed, letters = ConsoleDeliveries(self.database, CHANNELS, {}), ConsoleDeadLetters(self.database, CHANNELS)
+        stored, all_of = StoredDeliveries(self.database), DeliveryQuery()
+        deep = RowPage(limit=500, before=row_id(self.size // 2, self.now_us))
+        failed, places = DeliveryQuery(status=Status.FAILED), [f"telegram:{ADDRESS}"]
+        return {
+            "deliveries": lambda: listed.find(all_of, None),
+            "deliveries, failed ones": lambda: listed.find(failed, None),
+            "deliveries, of one butler": lambda: stored.search(DeliveryQuery(origin_butler="butler1")),
+            "deliveries, a page of a CSV file from the middle": lambda: listed.find(DeliveryQuery(page=deep), None),
+            "search, a word that is nowhere": lambda: listed.find(all_of, "nowhere"),
+            "search, by a person's name": lambda: listed.find(all_of, "Ann", places),
+            "one delivery's page": lambda: listed.file(row_id(self.size // 2, self.now_us)),
+            "dead letters": lambda: letters.find(DeadLetterQuery(), None, ()),
+            "dead letters, by a person's name": lambda: letters.find(DeadLetterQuery(), "Ann", places),
+        }
+
+    def _front(self) -> dict[str, Look]:
+        health, audit = ConsoleHealth(self.database, CHANNELS, BreakerPolicy()), StoredAudit(self.database, str)
+        waits, household = (
+            StoredWhatWaits(self.database),
+            HouseholdFigures(store=StoredSpanFigures(self.database), zone=_zone),
+        )
+        overview, talks = StoredOverview(self.database), TalkPulse(self.database)
+        found: dict[str, Look] = {
+            "badges of the navigation": lambda: waits.counts(WHO, WHO, self.now_us),
+            "first page: the day by channel": lambda: health.tallies(self.now_us - DAY_US),
+            "first page: what was given up": health.trouble,
+            "health: the queue": health.depth,
+            "health: the day in hours": lambda: health.series(self._hours(), 500),
+            "health: how long they took": lambda: health.arrivals(self.now_us - DAY_US, self.now_us),
+            "what changed, once a second": overview.pulse,
+            "what changed in conversations, once a second": talks.pulse,
+            "audit": lambda: audit.page(AuditQuery(limit=50)),
+            "audit, of one person": lambda: audit.page(AuditQuery(limit=50, actors=(f"person:{WHO}",))),
+            "audit, decisions": lambda: audit.page(AuditQuery(limit=50, kind=AuditKind.DECISION)),
+        }
+        for span in FigureSpan:
+            found[f"figures, {span}"] = partial(household.report, OPERATOR, FigureWish(span=span), self.now_us)
+        return found
+
+    def _questions(self) -> dict[str, Look]:
+        asked, shown = StoredQuestions(self.database, _NO_SEAL), StoredPresentations(self.database, str)
+        notices, pulse = StoredNotices(self.database), QuestionFigures(self.database).pulse
+        return {
+            "questions, open ones": lambda: asked.listing(status=QuestionStatus.OPEN),
+            "questions, of a person": lambda: asked.listing(person_id=WHO),
+            "questions, of an asker or for a person": lambda: asked.listing(asker=ASKER, person_id=WHO),
+            "questions, due": lambda: asked.due(self.now_us, 100),
+            "questions, what ended for an asker": lambda: asked.answers(ASKER, since=0, limit=50),
+            "questions, cards to show": lambda: shown.due(self.now_us, lease_until_us=self.now_us, limit=32),
+            "questions, a person's open cards": lambda: shown.open_on("telegram", "1000"),
+            "what changed in questions, once a second": pulse,
+            "notices, of a person": lambda: notices.page(WHO, None, 50, None),
+            "notices, held ones": lambda: notices.page(WHO, ["held"], 50, None),
+            "notices, counted for a person": lambda: notices.counts(WHO),
+            "notices, to hand over": lambda: notices.take_sends(self.now_us, lease_until_us=self.now_us, limit=32),
+            "notices, settled ones": lambda: notices.settled(100),
+            "notices, whose turn it is": lambda: notices.due(self.now_us, 100),
+        }
+
+    def _people(self) -> dict[str, Look]:
+        person, said = self._person(), StoredPersonHistory(self.database)
+        notes, shelves = StoredNotes(self.database, str), StoredShelves(self.database)
+        inbound, lately = StoredInbound(self.database, str), StoredLately(self.database, "owner")
+        return {
+            "a person's page": lambda: said.parts(person, HistoryQuery(limit=6)),
+            "a conversation with one butler": lambda: said.parts(person, HistoryQuery(butler="butler1")),
+            "conversations, the last of each": lambda: lately.last(50),
+            "messages that wait for a butler": inbound.with_butlers,
+            "inbox": lambda: notes.page(WHO, NotificationQuery(), self.now_us),
+            "inbox, unread": lambda: notes.unread(WHO, self.now_us),
+            "inbox, archived": lambda: shelves.page(WHO, Shelf.ARCHIVED, after=None, limit=50, now_us=self.now_us),
+            "inbox, counted by shelf": lambda: shelves.counts(WHO, self.now_us),
+            "inbox, since a moment": lambda: notes.since(WHO, self.now_us - DAY_US, 100),
+            "what changed in an inbox, once a second": lambda: notes.pulses(
+                [WHO], self.now_us - 2 * SECOND_US, self.now_us
+            ),
+            "whose inboxes there are": shelves.people,
+        }
+
+    def _prune(self) -> dict[str, Look]:
+        """A step that is taken back, and one that finds nothing because it has all been done."""
+        half = Retention(
+            settled_before_us=self.now_us - DAY_US // 2,
+            now_us=self.now_us,
+            words_before_us=self.now_us - DAY_US // 2,
+            questions_before_us=self.now_us - DAY_US // 2,
+            audit_before_us=self.now_us - DAY_US // 2,
+        )
+        never = Retention(settled_before_us=0, now_us=self.now_us)
+        found: dict[str, Look] = {}
+        for keep, what in ((half, "prune a step of"), (never, "prune, nothing left of")):
+            found[f"{what} deliveries"] = partial(self._taken_back, partial(_move, keep=keep))
+            for stale in STALE:
+                if stale.table.name in _GROWING:
+                    step = partial(stale.remove, retention=keep, limit=_STEP)
+                    found[f"{what} {stale.name}"] = partial(self._taken_back, step)
+        return found
+
+    async def _taken_back(self, work: Callable[[Connection], Any]) -> None:
+        def undone(connection: Connection) -> None:
+            work(connection)
+            raise _TakenBack
+
+        with suppress(_TakenBack):
+            await self.database.write(undone)
+
+    def _hours(self) -> list[int]:
+        return [self.now_us - DAY_US + hour * (DAY_US // 24) for hour in range(25)]
+
+    def _person(self) -> Person:
+        return Person(
+            id=WHO,
+            owner_agent="owner",
+            name="Ann",
+            aliases=(),
+            agent_address="ann",
+            role=PersonRole.MEMBER,
+            trusted=True,
+            zone=None,
+            language=None,
+            addresses=(PersonAddress(channel="telegram", address=ADDRESS),),
+            source="test",
+            created_at_us=0,
+            updated_at_us=0,
+        )
+
+
+class _TakenBack(Exception):
+    """Ends a transaction without a trace."""
+
+
+_GROWING = frozenset(
+    {
+        "notifications_log",
+        "notifications",
+        "inbound_messages",
+        "questions",
+        "notices",
+        "notice_sends",
+        "attention_log",
+        "audit_entries",
+    }
+)
+
+
+def _move(connection: Connection, keep: Retention) -> None:
+    prune_deliveries.move(connection, keep.settled_before_us, keep.now_us, _STEP, prune_deliveries.START)
+
+
+async def _zone() -> str:
+    return "UTC"

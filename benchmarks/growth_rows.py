@@ -1,0 +1,465 @@
+"""
+A household's past as SQL: deliveries with all that hangs on them, in the proportions of everyday life.
+
+Row 1 is the newest. A longer past is more rows behind the same present: what is open, unread or undecided now
+does not change, except for dead letters, half of which are never decided on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+
+from postroom.domain.question import Option, QuestionKind, Wording, wording_object
+from postroom.domain.question_answer import QuestionAnswer
+from postroom.domain.strict_json import strict_json
+from postroom.world.store.questions.rows import answer_text
+
+EVERY_MS: Final = 24 * 3600 * 1000 // 10_000  # ten thousand a day, so that the last day is the same at every size
+PEOPLE: Final = 5  # p0 to p4, who are asked, told and written to; messages go to five thousand addresses
+
+
+def _written(text: str) -> str:
+    """As a literal of SQL, where a brace stands for itself."""
+    return "'" + text.replace("{", "{{").replace("}", "}}") + "'"
+
+
+_CHOICE = (Option(value="yes", label="Yes"), Option(value="no", label="No"))
+_WORDING = _written(
+    strict_json(wording_object(Wording(kind=QuestionKind.CHOICE, question="May it go?", options=_CHOICE)))
+)
+_ANSWER = _written(answer_text(QuestionAnswer(value="yes")))
+_PERSON = f"'p' || ({{k}} % {PEOPLE})"
+_AGENT = "'butler' || ({k} % 4)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """One row for every so many deliveries; `{k}` numbers them, `{id}`, `{at}` and `{now}` are its id and moments."""
+
+    schema: str
+    table: str
+    every: int
+    columns: Mapping[str, str]
+
+
+def _delivery() -> dict[str, str]:
+    status = (
+        "CASE WHEN n <= 100 THEN 'pending' WHEN n % 100 = 7 THEN 'failed' WHEN n % 100 = 8 THEN 'dead_lettered' "
+        "ELSE 'delivered' END"
+    )
+    return {
+        "id": "{id}",
+        "idempotency_key": "'k' || {id}",
+        "fingerprint": "'f'",
+        "request_id": "'r' || {id}",
+        "origin_butler": "'butler' || (n % 4)",
+        "channel": "CASE WHEN n % 3 = 0 THEN 'email' ELSE 'telegram' END",
+        "intent": "'send'",
+        "target_identity": "'person' || (n % 5000) || '@example.org'",
+        "address": "'person' || (n % 5000) || '@example.org'",
+        "order_key": "'telegram:person' || (n % 5000) || '@example.org'",
+        "message_content": "'a message of some length, as messages are, number ' || n",
+        "request_envelope": "'{{}}'",
+        "priority": "1",
+        "on_uncertain": "'resend'",
+        "status": status,
+        "attempts": "1",
+        "calls": "1",
+        "parts_done": "1",
+        "fence": "1",
+        "sending": "FALSE",
+        "possible_duplicate": "FALSE",
+        "not_before": "CASE WHEN n <= 100 THEN {now} + 86400000000 ELSE {at} END",
+        "created_at": "{at}",
+        "updated_at": "{at}",
+        "terminal_at": "CASE WHEN n <= 100 THEN NULL ELSE {at} + 20000 END",
+    }
+
+
+FILLINGS: Final = (
+    Filling(schema="messenger", table="delivery_requests", every=1, columns=_delivery()),
+    Filling(
+        schema="messenger",
+        table="delivery_attempts",
+        every=1,
+        columns={
+            "delivery_request_id": "{id}",
+            "attempt_number": "1",
+            "started_at": "{at}",
+            "completed_at": "{at} + 20000",
+            "latency_ms": "20 + n % 50",
+            "outcome": "'success'",
+        },
+    ),
+    Filling(
+        schema="messenger",
+        table="delivery_attempts",
+        every=20,
+        columns={
+            "delivery_request_id": "{id}",
+            "attempt_number": "2",
+            "started_at": "{at}",
+            "completed_at": "{at} + 40000",
+            "latency_ms": "40 + n % 50",
+            "outcome": "'success'",
+        },
+    ),
+    Filling(
+        schema="messenger",
+        table="delivery_receipts",
+        every=1,
+        columns={
+            "delivery_request_id": "{id}",
+            "part": "1",
+            "provider_delivery_id": "'m' || n",
+            "receipt_type": "'sent'",
+            "received_at": "{at} + 20000",
+        },
+    ),
+    Filling(
+        schema="switchboard",
+        table="notifications_log",
+        every=1,
+        columns={
+            "id": "{id}",
+            "request_id": "CASE WHEN n % 50 = 1 THEN 'refused' ELSE 'r' END || {id}",
+            "source_butler": "'butler' || (n % 4)",
+            "caller": "'butler:butler' || (n % 4)",
+            "channel": "'telegram'",
+            "intent": "'send'",
+            "status": "'accepted'",
+            "delivery_id": "{id}",
+            "duration_ms": "2.0",
+            "created_at": "{at}",
+        },
+    ),
+    Filling(
+        schema="messenger",
+        table="delivery_dead_letter",
+        every=100,
+        columns={
+            "id": "{id}",
+            "delivery_request_id": "{id}",
+            "quarantine_reason": "'retries_exhausted'",
+            "error_summary": "'the provider did not answer'",
+            "total_attempts": "3",
+            "replay_count": "0",
+            "discarded_at": "CASE WHEN {k} % 2 = 0 THEN {at} + 50000 END",
+            "discard_reason": "CASE WHEN {k} % 2 = 0 THEN 'too late' END",
+            "created_at": "{at}",
+        },
+    ),
+    Filling(
+        schema="messenger",
+        table="pending_actions",
+        every=100,
+        columns={
+            "id": "{id}",
+            "origin_butler": _AGENT,
+            "content_hash": "'h'",
+            "risk": "'medium'",
+            "status": "CASE WHEN {k} <= 20 THEN 'pending' ELSE 'approved' END",
+            "requested_at": "{at}",
+            "expires_at": "CASE WHEN {k} <= 20 THEN {now} + 86400000000 ELSE {at} + 86400000000 END",
+            "edited": "FALSE",
+        },
+    ),
+    Filling(
+        schema="messenger",
+        table="approval_events",
+        every=100,
+        columns={
+            "id": "{id}",
+            "action_id": "{id}",
+            "event_type": "CASE WHEN {k} % 2 = 0 THEN 'action_queued' ELSE 'action_approved' END",
+            "actor": f"'person:' || {_PERSON}",
+            "event_metadata": "'{{}}'",
+            "occurred_at": "{at}",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="questions",
+        every=50,
+        columns={
+            "id": "{id}",
+            "asker": f"'butler:' || {_AGENT}",
+            "fingerprint": "'f'",
+            "revision": "1",
+            "revision_hash": "'h' || n",
+            "kind": "'choice'",
+            "secret": "FALSE",
+            "wording": _WORDING,
+            "urgency": "'normal'",
+            "preview": "'full'",
+            "quorum": "'first'",
+            "status": "CASE WHEN {k} <= 100 THEN 'open' WHEN {k} % 5 = 0 THEN 'expired' ELSE 'answered' END",
+            "answer": f"CASE WHEN {{k}} > 100 AND {{k}} % 5 > 0 THEN {_ANSWER} END",
+            "answered_by": (
+                'CASE WHEN {k} > 100 AND {k} % 5 > 0 THEN \'{{"person_id":"\' || '
+                + _PERSON
+                + ' || \'","name":"Ann","channel":"telegram","assurance":"channel"}}\' END'
+            ),
+            "created_at": "{at}",
+            "expires_at": "CASE WHEN {k} <= 100 THEN {now} + 86400000000 ELSE {at} + 86400000000 END",
+            "ended_at": "CASE WHEN {k} > 100 THEN {at} + 60000000 END",
+            "next_at": "CASE WHEN {k} <= 100 THEN {now} + 86400000000 END",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="question_people",
+        every=50,
+        columns={
+            "question_id": "{id}",
+            "person_id": _PERSON,
+            "name": "'Ann'",
+            "added": "'asked'",
+            "place": "0",
+            "planned_at": "{at}",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="presentations",
+        every=50,
+        columns={
+            "id": "{id}",
+            "question_id": "{id}",
+            "person_id": _PERSON,
+            "channel": "'telegram'",
+            "address": "'1000'",
+            "status": "CASE WHEN {k} <= 100 THEN 'shown' ELSE 'closed' END",
+            "revision": "1",
+            "delivery_id": "{id}",
+            "toggles": "'[]'",
+            "fence": "1",
+            "created_at": "{at}",
+            "updated_at": "{at}",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="presentation_tokens",
+        every=50,
+        columns={
+            "token_hash": "'t' || {id}",
+            "presentation_id": "{id}",
+            "action": "'option'",
+            "option": "'yes'",
+            "revision": "1",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="presentation_parts",
+        every=50,
+        columns={
+            "channel": "'telegram'",
+            "address": "'1000'",
+            "provider_id": "'m' || n",
+            "presentation_id": "{id}",
+            "part": "1",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="question_attempts",
+        every=50,
+        columns={
+            "id": "{id}",
+            "question_id": "{id}",
+            "channel": "'telegram'",
+            "provider_event_id": "'e' || n",
+            "person_id": _PERSON,
+            "person_name": "'Ann'",
+            "assurance": "'channel'",
+            "operator": "FALSE",
+            "flags": "'[]'",
+            "heard_at": "{at}",
+            "verdict": "CASE WHEN {k} <= 100 THEN 'invalid' ELSE 'accepted' END",
+            "code": "''",
+            "reason": "''",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="question_events",
+        every=50,
+        columns={
+            "position": "1000000000 - {k}",
+            "question_id": "{id}",
+            "asker": f"'butler:' || {_AGENT}",
+            "event_type": "CASE WHEN {k} <= 100 THEN 'ask.opened' ELSE 'ask.answered' END",
+            "at": "{at}",
+            "note": "'{{}}'",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="notices",
+        every=4,
+        columns={
+            "id": "{id}",
+            "person": _PERSON,
+            "agent": _AGENT,
+            "key": "CASE WHEN {k} % 10 = 0 THEN 'key' || {k} END",
+            "state": "CASE WHEN {k} <= 200 THEN 'held' WHEN {k} % 3 = 0 THEN 'digested' ELSE 'sent' END",
+            "open": "{k} <= 200",
+            "created_at": "{at}",
+            "fingerprint": "'f'",
+            "request_id": "'r' || {id}",
+            "standing": "'{{}}'",
+            "outgoing": "'{{}}'",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="notice_sends",
+        every=5,
+        columns={
+            "key": "'s' || {id}",
+            "person": _PERSON,
+            "at": "{at}",
+            "pending": "{k} <= 20",
+            "delivery_id": "{id}",
+            "request_id": "'r' || {id}",
+            "send": "'{{}}'",
+            "outgoing": "'{{}}'",
+            "fence": "1",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="attention_log",
+        every=2,
+        columns={
+            "person": _PERSON,
+            "seq": "1000000000 - {k}",
+            "at": "{at}",
+            "kind": "CASE WHEN {k} % 2 = 0 THEN 'NoticeAccepted' ELSE 'NoticeSent' END",
+            "notice": "CASE WHEN {k} % 20 > 0 THEN 'n' || {k} END",
+            "body": "'{{}}'",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="notifications",
+        every=10,
+        columns={
+            "id": "{id}",
+            "user_id": _PERSON,
+            "message": "'a note of some length, number ' || n",
+            "type": "'info'",
+            "priority": "'medium'",
+            "has_bell": "TRUE",
+            "seen_at": "CASE WHEN {k} > 300 THEN {at} END",
+            "read_at": "CASE WHEN {k} > 300 THEN {at} + 1000000 END",
+            "archived_at": "CASE WHEN {k} > 300 AND {k} % 7 = 0 THEN {at} + 2000000 END",
+            "created_at": "{at}",
+            "updated_at": "{at} + 2000000",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="inbound_messages",
+        every=10,
+        columns={
+            "id": "{id}",
+            "channel": "'telegram'",
+            "event_id": "'e' || n",
+            "number": "n",
+            "message_id": "'m' || n",
+            "place": "'chat' || ({k} % 5)",
+            "places": "'[\"chat' || ({k} % 5) || '\"]'",
+            "thread": "''",
+            "sender": _PERSON,
+            "assurance": "'channel'",
+            "flags": "'[]'",
+            "alone": "TRUE",
+            "addressed": "TRUE",
+            "text": "'Good morning, what is on today?'",
+            "received_at": "{at}",
+            "status": "CASE WHEN {k} <= 5 THEN 'running' ELSE 'answered' END",
+            "person": _PERSON,
+            "kind": "'butler'",
+            "target": _AGENT,
+            "reason": "''",
+            "changed_at": "{at}",
+        },
+    ),
+    Filling(
+        schema="shared",
+        table="audit_entries",
+        every=100,
+        columns={
+            "id": "{id}",
+            "at": "{at}",
+            "actor": f"'person:' || {_PERSON}",
+            "kind": "'access'",
+            "act": "'did something'",
+            "subject": "'person:ann'",
+            "detail": "''",
+            "door": "'console'",
+        },
+    ),
+)
+_PERSONS = Filling(
+    schema="shared",
+    table="attention_people",
+    every=1,
+    columns={"person": "'p' || n", "rest": "'{{}}'", "seq": "1000000000"},
+)
+
+
+def row_id(number: int, now_us: int) -> str:
+    """Of the delivery with this number."""
+    moment = f"{now_us // 1000 - EVERY_MS * number:012x}"
+    return f"{moment[:8]}-{moment[8:]}-7000-8000-{number:012d}"
+
+
+def begin(connection: Connection, now_ms: int) -> None:
+    fill(connection, _PERSONS, 0, PEOPLE - 1, now_ms)
+
+
+def fill(connection: Connection, filling: Filling, first: int, last: int, now_ms: int) -> None:
+    """The rows that belong to the deliveries from the first number to the last, both included."""
+    start = -(-first // filling.every) * filling.every
+    if start > last:
+        return
+    on_postgres = connection.dialect.name == "postgresql"
+    if on_postgres:  # what is written here is consistent as it is, and need not be looked up row by row
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+    names = _names(filling, now_ms, on_postgres)
+    values = ", ".join(expression.format(**names) for expression in filling.columns.values())
+    table = f"{filling.schema}.{filling.table}" if on_postgres else filling.table
+    connection.exec_driver_sql(
+        f"INSERT INTO {table} ({', '.join(filling.columns)}) "
+        f"SELECT {values} FROM {_numbers(start, last, filling.every, on_postgres)}"
+    )
+
+
+def _numbers(start: int, last: int, step: int, on_postgres: bool) -> str:
+    if on_postgres:
+        return f"generate_series({start}, {last}, {step}) AS numbers (n)"
+    return (
+        f"(WITH RECURSIVE c (n) AS (VALUES ({start}) UNION ALL SELECT n + {step} FROM c WHERE n + {step} <= {last}) "
+        "SELECT n FROM c)"
+    )
+
+
+def _names(filling: Filling, now_ms: int, on_postgres: bool) -> dict[str, str]:
+    """Ids as they are minted: the milliseconds first, then what makes them unique."""
+    moment = f"({now_ms} - CAST({EVERY_MS} AS BIGINT) * n)"
+    hexed = f"lpad(to_hex({moment}), 12, '0')" if on_postgres else f"printf('%012x', {moment})"
+    tail = "lpad(n::text, 12, '0')" if on_postgres else "printf('%012d', n)"
+    return {
+        "id": f"(substr({hexed}, 1, 8) || '-' || substr({hexed}, 9) || '-7000-8000-' || {tail})",
+        "at": f"({moment} * 1000)",
+        "now": f"({now_ms} * 1000)",
+        "k": f"(n / {filling.every})",
+    }

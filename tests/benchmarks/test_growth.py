@@ -1,0 +1,65 @@
+"""The measurement of growth: a short cut of it, what it calls met, and what it writes into the documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmarks.ask_house import ask_house
+from benchmarks.growth import BEGIN, END, PAGE, Grown, grow, table, verdicts
+from benchmarks.growth_crowd import Crowd, Idle, crowd_table, questions
+
+from benchmarks import growth, growth_crowd
+
+SMALL, LARGE = 200, 2_000
+
+
+async def test_everything_is_asked_of_a_short_past_and_a_long_one(
+    tmp_path: Path, new_postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growth, "LOOKS", 1)
+    on_sqlite = await grow({size: f"sqlite:///{tmp_path}/{size}.db" for size in (SMALL, LARGE)}, rounds=1)
+    on_postgres = await grow({LARGE: new_postgres_url}, rounds=1)
+
+    names = [one.name for one in on_sqlite]
+    assert names == [one.name for one in on_postgres] and len(names) > 60
+    assert all(value > 0 for one in [*on_sqlite, *on_postgres] for value in one.milliseconds)
+    written = table({"SQLite": on_sqlite}, (SMALL, LARGE), 1, 0.0)
+    assert all(f"| {name} | SQLite | " in written for name in names)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "is_met"),
+    [((2.0, 2.9, 3.0), True), ((2.0, 2.9, 3.1), False), ((2.0, 4.0, 2.0), False), ((0.1, 0.3), True)],
+    ids=["within", "at the largest size", "in between", "too little to be measured"],
+)
+def test_a_line_is_met_when_no_size_takes_half_as_long_again(milliseconds: tuple[float, ...], is_met: bool) -> None:
+    one = Grown(name="claim", milliseconds=milliseconds, fastest=milliseconds)
+
+    assert one.is_met is is_met
+    assert ("**missed** claim" in verdicts({"SQLite": [one]})[0]) is not is_met
+
+
+async def test_callers_that_wait_are_counted_while_they_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def at_once() -> None:
+        """Nothing is measured here."""
+
+    monkeypatch.setattr(growth_crowd, "quiet", at_once)
+    monkeypatch.setattr(growth_crowd, "IDLE_SECONDS", 0.01)
+    async with ask_house(tmp_path, "") as house:
+        before, after = await questions(house, many=20, waiting=5)
+
+    assert before.megabytes > 0 and after.megabytes > 0
+
+
+def test_a_crowd_is_met_by_little_work_and_little_memory() -> None:
+    rest, busy = Idle(cpu=0.01, megabytes=100.0), Idle(cpu=0.05, megabytes=120.0)
+    written = crowd_table({"SQLite": Crowd(empty=rest, asked=rest, alone=rest, heard=busy)})
+
+    assert written.count("| met |") == 1 and "| 1.0% → 5.0% | 20 MB | **missed** |" in written
+
+
+def test_its_page_has_a_place_for_it() -> None:
+    page = PAGE.read_text()
+
+    assert 0 < page.index(BEGIN) < page.index(END)
