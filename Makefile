@@ -5,7 +5,7 @@ VENV := .venv
 PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check --no-input
-WORKERS ?= 3
+WORKERS ?= 4
 ARGS ?=
 
 # Without compiled files beside the source, each of the hundreds of processes that tests start would compile it all again.
@@ -21,14 +21,11 @@ help: ## list these commands
 up: $(VENV)/.run-installed ## start a household here; options in ARGS="--home DIR --only messenger"
 	@exec $(BIN)/postroom up $(ARGS)
 
-# Real processes and windows can miss a moment on a busy machine, so what fails beside others is tried once more by itself.
+# Types are checked on one core; meanwhile the other one compiles the tests, which otherwise each worker would do.
 test: $(VENV)/.dev-installed $(VENV)/.examples-installed $(VENV)/.clients-installed ## install what the tests need, then check and run them all; options in ARGS="-k breaker"
 	@sh scripts/debian-packages.sh
-	@$(MAKE) --no-print-directory check
-	@export TMPDIR=$$(sh scripts/quick-folder.sh) && \
-		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS) || { \
-		echo "Once more, by themselves, those that failed:"; \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null & $(MAKE) --no-print-directory check && wait
+	@export TMPDIR=$$(sh scripts/quick-folder.sh) && exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 chaos: $(VENV)/.dev-installed ## break everything on purpose and write what was lost into the docs; ARGS="--short --only kill"
 	@sh scripts/debian-packages.sh

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -48,11 +47,15 @@ def kinds() -> set[str]:
     return found
 
 
-def sites() -> Iterator[tuple[str, str]]:
+@cache
+def sites() -> list[tuple[str, str]]:
     known = kinds() - {"NotRunning", "NotReadable"}  # which say what to do wherever they are made or caught
-    for file, tree in trees().items():
-        if file.relative_to(SOURCE).as_posix().startswith(FOLDERS):
-            yield from ((f"{shown(file)}:{one.lineno}", words(one.args[0])) for one in _made(tree, known))
+    searched = {file: tree for file, tree in trees().items() if file.relative_to(SOURCE).as_posix().startswith(FOLDERS)}
+    return [
+        (f"{shown(file)}:{one.lineno}", words(one.args[0]))
+        for file, tree in searched.items()
+        for one in _made(tree, known)
+    ]
 
 
 def _made(tree: ast.Module, known: set[str]) -> list[ast.Call]:
@@ -73,18 +76,15 @@ def words(node: ast.expr) -> str:
             return "{" + re.sub("[{}]", "", ast.unparse(node)) + "}"
 
 
-SITES = list(sites())
-
-
 def test_every_message_for_the_keyboard_names_the_next_step() -> None:
-    silent = [f"{place} {text}" for place, text in SITES if not NEXT_STEP.search(text) and not TOLD.match(text)]
+    silent = [f"{place} {text}" for place, text in sites() if not NEXT_STEP.search(text) and not TOLD.match(text)]
 
-    assert len(SITES) > 100
+    assert len(sites()) > 100
     assert silent == []
 
 
 def test_every_command_that_an_error_names_exists() -> None:
-    said = [text for _, text in SITES] + list(HINTS.values()) + list(USER_HINTS.values())
+    said = [text for _, text in sites()] + list(HINTS.values()) + list(USER_HINTS.values())
     named = [command for text in said for command in COMMAND.findall(text)]
 
     assert len(named) > 20

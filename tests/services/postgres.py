@@ -13,6 +13,7 @@ from tests.services.ports import free_port
 from tests.services.server import Server, ServiceError, run_as
 
 DATABASE = "butlers"
+_QUICK = {"synchronous_commit": "off", "full_page_writes": "off", "jit": "off", "autovacuum": "off"}
 _DEBIAN_VERSIONS = Path("/usr/lib/postgresql")
 
 
@@ -84,6 +85,7 @@ class PostgresServer:
             "fsync": "on" if self._durable else "off",
             "max_connections": "300",
             "shared_buffers": "64MB",
+            **({} if self._durable else _QUICK),
         }
         options = [f"--{name}={value}" for name, value in settings.items()]
         return [str(self._programs / "postgres"), "-D", str(self._data), *options]

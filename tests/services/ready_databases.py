@@ -58,32 +58,42 @@ class ReadyDatabases:
     def __init__(self, server_url: str) -> None:
         self._server_url = server_url
         self._made = ExitStack()
+        self._thread = ThreadPoolExecutor(max_workers=1)  # the caller's thread may have an event loop of its own
+        self._loop = asyncio.Runner()
         self._url = ""
+        self._connection: asyncpg.Connection | None = None  # kept: a new one reads the whole catalogue again
         self._tables: list[int] = []
         self._shape = ""
 
     def lend(self) -> str:
-        if not self._url or not _run(self._clear()):
-            self.close()
+        if not self._url or not self._run(self._clear()):
+            self._drop()
             self._url = self._made.enter_context(databases.temporary(self._server_url))
-            _run(self._migrate())
+            self._run(self._migrate())
         return self._url
 
     def close(self) -> None:
+        self._drop()
+        self._thread.submit(self._loop.close).result(_SECONDS)
+        self._thread.shutdown()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._run(self._connection.close(timeout=_SECONDS))
+            self._connection = None
         self._made.close()
 
     async def _migrate(self) -> None:
         database = PostgresDatabase(self._url)
         await database.migrate()
         await database.close()
-        connection = await asyncpg.connect(self._url, timeout=_SECONDS)
+        connection = await self._connected()
         self._tables = [row["oid"] for row in await connection.fetch(_TABLES)]
         self._shape = await connection.fetchval(_SHAPE)
-        await connection.close()
 
     async def _clear(self) -> bool:
         """Whether it is now as it was made."""
-        connection = await asyncpg.connect(self._url, timeout=_SECONDS)
+        connection = await self._connected()
         try:
             await connection.execute(_LEAVE)
             for (statement,) in await connection.fetch(_ADDED, self._tables):
@@ -92,11 +102,11 @@ class ReadyDatabases:
             return bool(await connection.fetchval(_SHAPE) == self._shape)
         except asyncpg.UndefinedTableError:
             return False
-        finally:
-            await connection.close()
 
+    async def _connected(self) -> asyncpg.Connection:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(self._url, timeout=_SECONDS)
+        return self._connection
 
-def _run(work: Coroutine[Any, Any, Result]) -> Result:
-    """In a thread, because the caller's thread may have an event loop of its own."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, work).result(_SECONDS)
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return self._thread.submit(self._loop.run, work).result(_SECONDS)

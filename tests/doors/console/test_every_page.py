@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page
 from tests.app.living import LIFTED, QUICK, Living
+from tests.doors.console.appearance import THEMED
 from tests.doors.console.asked import ask
 from tests.doors.console.attended import ALWAYS_QUIET, say, wish
 from tests.doors.console.browser import DESKTOP, PHONE, Site, console_site, is_wider_than_the_window, violations
@@ -27,7 +28,6 @@ OF_ONE_THING = {
     "/inbox/{id}",
     "/questions/{id}",
 }
-_THEMED = ["color-contrast"]  # of all that is looked for, only this depends on the palette
 _UNREACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary')]
     .filter(one => one.type !== 'hidden' && !one.matches('[aria-hidden=true]'))
     .filter(one => one.tabIndex !== 0 || one.closest('[inert]')).map(one => one.outerHTML.slice(0, 160))"""
@@ -81,13 +81,13 @@ async def faults(page: Page) -> dict[str, Any]:
     found["dead without a script"] = await page.evaluate(_NEEDS_SCRIPT)
     found["moves all the same"] = await page.evaluate(_MOVES)
     await seen_as(page, DESKTOP, "dark")
-    found["a desk in the dark"] = await violations(page, _THEMED)
+    found["a desk in the dark"] = await violations(page, THEMED)
     await seen_as(page, PHONE, "dark")
     found["a phone in the dark"] = await violations(page)
     found["too small for a thumb"] = await page.evaluate(_TOO_SMALL)
     found["too wide for a phone"] = [page.url] if await is_wider_than_the_window(page) else []
     await seen_as(page, PHONE, "light")
-    found["a phone in the light"] = await violations(page, _THEMED)
+    found["a phone in the light"] = await violations(page, THEMED)
     return {what: where for what, where in found.items() if where}
 
 
