@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,13 +18,12 @@ from tests.services import databases
 from tests.services.postgres import PostgresServer
 
 from benchmarks.growth_crowd import OPEN, crowd, crowd_table
+from benchmarks.growth_fill import filled
 from benchmarks.growth_looks import Asked, Look
-from benchmarks.growth_rows import EVERY_MS, FILLINGS, begin, fill
+from benchmarks.growth_rows import EVERY_MS
 from benchmarks.peers.table import write_between
 from benchmarks.plane import opened
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.postgres import PostgresDatabase
 
 SIZES: Final = tuple(int(one) for one in os.environ.get("ROWS", "10000,1000000,5000000").split(","))
 ROUNDS: Final = int(os.environ.get("ROUNDS", "3"))
@@ -33,7 +31,6 @@ LOOKS: Final = 15  # in a round; fewer of what takes long
 GOAL: Final = 1.5
 NOISE_MS: Final = 0.3  # a difference below this is not seen by anybody, and not measured reliably
 _LONG_SECONDS: Final = 1.0  # in a round, for one kind of look
-_AT_ONCE: Final = 50_000
 PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
 BEGIN: Final = "<!-- written by `make bench ARGS=growth`: begin -->"
 END: Final = "<!-- written by `make bench ARGS=growth`: end -->"
@@ -73,21 +70,8 @@ async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
 async def _filled(houses: AsyncExitStack, url: str, size: int) -> Mapping[str, Look]:
     now_ms = time.time_ns() // 1_000_000
     database, ledger = await houses.enter_async_context(opened(url))
-    await database.write(partial(begin, now_ms=now_ms))
-    await lengthen(database, size, now_ms)
+    await filled(database, size, now_ms)
     return Asked(database=database, ledger=ledger, now_us=now_ms * 1000, size=size).looks()
-
-
-async def lengthen(database: Database, size: int, now_ms: int) -> None:
-    """So much past behind the same present."""
-    for first in range(1, size + 1, _AT_ONCE):
-        last = min(first + _AT_ONCE - 1, size)
-        for one in FILLINGS:
-            await database.write(partial(fill, filling=one, first=first, last=last, now_ms=now_ms))
-    if isinstance(database, PostgresDatabase):  # as it does by itself after a while
-        connection = await database.connect()
-        await connection.execute("VACUUM ANALYZE", timeout=600)
-        await connection.close()
 
 
 async def asked_in_turn(looks: Sequence[Mapping[str, Look]], rounds: int) -> dict[str, list[list[float]]]:
