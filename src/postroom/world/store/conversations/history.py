@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, Subquery, exists, func, or_, select, tuple_
 
 from postroom.domain.address_folding import folded
 from postroom.domain.person import Person
@@ -79,7 +79,7 @@ def _sent(connection: Connection, person: Person, wanted: HistoryQuery) -> Histo
     newest = _newest(looked, _out.id, wanted, True)
     one, asked = newest.c, _in.id == newest.c.request_id
     theirs = one.order_key.in_([f"{each.channel}:{folded(each.address)}" for each in person.addresses])
-    here = looked_up(asked, _in.person == person.id, _in.channel == one.channel, _in.place == one.address)
+    here = exists().where(asked, _in.person == person.id, _in.channel == one.channel, _in.place == one.address)
     filters = [or_(theirs, here), ~_is_card(newest)]
     if wanted.butler is not None:
         filters.append(or_(one.origin_butler == wanted.butler, looked_up(asked, _in.target == wanted.butler)))
@@ -90,7 +90,7 @@ def _sent(connection: Connection, person: Person, wanted: HistoryQuery) -> Histo
 def _is_card(newest: Subquery) -> ColumnElement[bool]:
     """The card of a question, or what it was changed into."""
     request_id = newest.c.request_id
-    return looked_up(request_id.startswith(_OF_CARD), _cards.id == func.substr(request_id, len(_OF_CARD) + 1))
+    return exists().where(request_id.startswith(_OF_CARD), _cards.id == func.substr(request_id, len(_OF_CARD) + 1))
 
 
 def _asked(connection: Connection, person: str, wanted: HistoryQuery) -> HistoryPart:
@@ -100,10 +100,10 @@ def _asked(connection: Connection, person: str, wanted: HistoryQuery) -> History
     filters: list[ColumnElement[bool]] = []
     if wanted.channel is not None:
         shown = (_cards.question_id == newest.c.id, _cards.person_id == person, _cards.channel == wanted.channel)
-        filters.append(looked_up(*shown))
+        filters.append(exists().where(*shown))
     if wanted.butler is not None:
         askers = [f"{role}:{wanted.butler}" for role in Role]
-        filters.append(looked_up(questions.c.id == newest.c.id, questions.c.asker.in_(askers)))
+        filters.append(exists().where(questions.c.id == newest.c.id, questions.c.asker.in_(askers)))
     ids, floor = _ids(connection, newest, filters, wanted)
     return HistoryPart(entries=questions_of(connection, ids), floor=floor)
 

@@ -10,7 +10,6 @@ from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 _UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
 _KEYED = text("supersedes IS NOT NULL")
-_IN_VIEW = text("dismissed_at IS NULL AND archived_at IS NULL")
 _ARCHIVED = text("archived_at IS NOT NULL")
 _DISMISSED = text("dismissed_at IS NOT NULL")
 _SNOOZED = text("snoozed_until IS NOT NULL")
@@ -52,14 +51,6 @@ notifications = Table(
     Index("ix_notifications_snoozed", "user_id", "snoozed_until", postgresql_where=_SNOOZED, sqlite_where=_SNOOZED),
     Index("ix_notifications_supersedes", "user_id", "supersedes", postgresql_where=_KEYED, sqlite_where=_KEYED),
     Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
-    Index(
-        "ix_notifications_in_view",
-        "user_id",
-        "created_at",
-        "id",
-        postgresql_where=_IN_VIEW,
-        sqlite_where=_IN_VIEW,
-    ),
     Index(
         "ix_notifications_archived",
         "user_id",

@@ -20,10 +20,6 @@ _INDEXES = [
         WHERE discarded_at IS NULL
     """,
     """
-    CREATE INDEX ix_notifications_in_view ON {shared}notifications (user_id, created_at, id)
-        WHERE dismissed_at IS NULL AND archived_at IS NULL
-    """,
-    """
     CREATE INDEX ix_notifications_archived ON {shared}notifications (user_id, created_at, id)
         WHERE archived_at IS NOT NULL
     """,
