@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import uvloop
@@ -19,13 +19,13 @@ from tests.services import databases
 from tests.services.postgres import PostgresServer
 
 from benchmarks.growth_crowd import OPEN, crowd, crowd_table
-from benchmarks.growth_looks import Asked, Look
-from benchmarks.growth_rows import EVERY_MS, FILLINGS, begin, fill
+from benchmarks.growth_fill import filled
+from benchmarks.growth_looks import FULL_AT, Asked, Look
+from benchmarks.growth_rows import EVERY_MS
+from benchmarks.growth_week import MESSAGES, week_table, weeks
 from benchmarks.peers.table import write_between
 from benchmarks.plane import opened
 from benchmarks.temporary_postgres import temporary_postgres
-from postroom.world.store.engine.database import Database
-from postroom.world.store.engine.postgres import PostgresDatabase
 
 SIZES: Final = tuple(int(one) for one in os.environ.get("ROWS", "10000,1000000,5000000").split(","))
 ROUNDS: Final = int(os.environ.get("ROUNDS", "3"))
@@ -33,7 +33,6 @@ LOOKS: Final = 15  # in a round; fewer of what takes long
 GOAL: Final = 1.5
 NOISE_MS: Final = 0.3  # a difference below this is not seen by anybody, and not measured reliably
 _LONG_SECONDS: Final = 1.0  # in a round, for one kind of look
-_AT_ONCE: Final = 50_000
 PAGE: Final = Path(__file__).parents[1] / "docs" / "explanation" / "scaling.md"
 BEGIN: Final = "<!-- written by `make bench ARGS=growth`: begin -->"
 END: Final = "<!-- written by `make bench ARGS=growth`: end -->"
@@ -46,20 +45,23 @@ class Grown:
     name: str
     milliseconds: Sequence[float]  # at each size, the median
     fastest: Sequence[float]  # the same; what else the machine does only ever adds to it, so these are compared
+    full: int = 0  # the place of the first size at which there is as much to count as is ever counted
 
     @property
-    def ratios(self) -> list[float]:
-        return [one / self.fastest[0] for one in self.fastest[1:]]
+    def ratio(self) -> float | None:
+        """The worst; None where no two sizes can be compared."""
+        return max((one / self.fastest[self.full] for one in self.fastest[self.full + 1 :]), default=None)
 
     @property
     def is_met(self) -> bool:
-        first = self.fastest[0]
-        return all(one <= GOAL * first or one - first <= NOISE_MS for one in self.fastest[1:])
+        first, *later = self.fastest[self.full :] or [0.0]
+        return all(one <= GOAL * first or one - first <= NOISE_MS for one in later)
 
 
-def grown(name: str, times: Sequence[Sequence[float]]) -> Grown:
+def grown(name: str, times: Sequence[Sequence[float]], sizes: Sequence[int]) -> Grown:
     medians, fastest = [statistics.median(each) for each in times], [min(each) for each in times]
-    return Grown(name=name, milliseconds=medians, fastest=fastest)
+    full = next((place for place, size in enumerate(sizes) if size >= FULL_AT.get(name, 0)), len(sizes))
+    return Grown(name=name, milliseconds=medians, fastest=fastest, full=full)
 
 
 async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
@@ -67,27 +69,14 @@ async def grow(urls: Mapping[int, str], rounds: int = ROUNDS) -> list[Grown]:
     async with AsyncExitStack() as houses:
         looks = [await _filled(houses, url, size) for size, url in sorted(urls.items())]
         taken = await asked_in_turn(looks, rounds)
-    return [grown(name, times) for name, times in taken.items()]
+    return [grown(name, times, sorted(urls)) for name, times in taken.items()]
 
 
 async def _filled(houses: AsyncExitStack, url: str, size: int) -> Mapping[str, Look]:
     now_ms = time.time_ns() // 1_000_000
     database, ledger = await houses.enter_async_context(opened(url))
-    await database.write(partial(begin, now_ms=now_ms))
-    await lengthen(database, size, now_ms)
+    await filled(database, size, now_ms)
     return Asked(database=database, ledger=ledger, now_us=now_ms * 1000, size=size).looks()
-
-
-async def lengthen(database: Database, size: int, now_ms: int) -> None:
-    """So much past behind the same present."""
-    for first in range(1, size + 1, _AT_ONCE):
-        last = min(first + _AT_ONCE - 1, size)
-        for one in FILLINGS:
-            await database.write(partial(fill, filling=one, first=first, last=last, now_ms=now_ms))
-    if isinstance(database, PostgresDatabase):  # as it does by itself after a while
-        connection = await database.connect()
-        await connection.execute("VACUUM ANALYZE", timeout=600)
-        await connection.close()
 
 
 async def asked_in_turn(looks: Sequence[Mapping[str, Look]], rounds: int) -> dict[str, list[list[float]]]:
@@ -113,39 +102,60 @@ async def _in_turn(looks: Sequence[Look]) -> list[list[float]]:
 
 
 def table(results: Mapping[str, Sequence[Grown]], sizes: Sequence[int], rounds: int, load: float) -> str:
+    """A line for each question, the databases beside each other."""
+    columns = [f"{database} {_short(size)}" for database in results for size in [*sizes, 0]]
+    lines = [_head(sizes, rounds, load), "", "| milliseconds | " + " | ".join(columns) + " |"]
+    lines.append("|---|" + "--:|" * len(columns))
+    lines += [_line(both) for both in zip(*results.values(), strict=True)]
+    return "\n".join([*lines, "", *verdicts(results), *_spans(results)])
+
+
+def _head(sizes: Sequence[int], rounds: int, load: float) -> str:
     per_day = 24 * 3600 * 1000 // EVERY_MS
-    lines = [
-        f"Made on {datetime.now(UTC):%Y-%m-%d}, {rounds} rounds: {machine()}. Times are medians; the ratio is "
+    return (
+        f"Made on {datetime.now(UTC):%Y-%m-%d}, {rounds} rounds: {machine()}. Times are medians; the ratio × is "
         "that of the fastest, because what else the machine does only ever adds to a time. "
         f"{per_day:,} deliveries a day with everything that hangs on them, so that the last day is the same at every "
         f"size; the goal is {GOAL} × the time at {sizes[0]:,}, where a difference below {NOISE_MS} ms counts as none. "
-        + _load_words(load),
-        "",
-        "| what | database | " + " | ".join(f"{size:,}, ms" for size in sizes) + " | × | |",
-        "|---|---|" + "--:|" * len(sizes) + "--:|---|",
-    ]
-    names = [one.name for one in next(iter(results.values()))]
-    for place, name in enumerate(names):
-        lines += [_line(name, database, found[place]) for database, found in results.items()]
-    return "\n".join([*lines, "", *verdicts(results)])
+        + _load_words(load)
+    )
 
 
-def _line(name: str, database: str, one: Grown) -> str:
-    times = " | ".join(f"{value:.2f}" for value in one.milliseconds)
-    return f"| {name} | {database} | {times} | {'; '.join(f'{each:.1f}' for each in one.ratios)} | {_word(one)} |"
+def _short(size: int) -> str:
+    """As in 10k and 5M; nothing for the column of the ratio."""
+    if size == 0:
+        return "×"
+    return f"{size // 1_000_000}M" if size % 1_000_000 == 0 else f"{size / 1000:g}k"
+
+
+def _line(both: Sequence[Grown]) -> str:
+    cells = [cell for one in both for cell in (*(f"{value:.2f}" for value in one.milliseconds), _ratio(one))]
+    name = both[0].name if all(one.is_met for one in both) else f"**{both[0].name}**"
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _ratio(one: Grown) -> str:
+    if one.ratio is None:
+        return "–"
+    return f"{one.ratio:.1f}" if one.is_met else f"**{one.ratio:.1f}**"
 
 
 def verdicts(results: Mapping[str, Sequence[Grown]]) -> list[str]:
     return [
         f"- {database}: {sum(one.is_met for one in found)} of {len(found)} met"
-        + "".join(f"; **missed** {one.name} ({max(one.ratios):.1f} ×)" for one in found if not one.is_met)
+        + "".join(f"; **missed** {one.name} ({one.ratio:.1f} ×)" for one in found if not one.is_met)
         + "."
         for database, found in results.items()
     ]
 
 
-def _word(one: Grown) -> str:
-    return "met" if one.is_met else "**missed**"
+def _spans(results: Mapping[str, Sequence[Grown]]) -> list[str]:
+    names = [one.name for one in next(iter(results.values())) if one.name in FULL_AT]
+    compared = "; ".join(f"{name} from {FULL_AT[name]:,}" for name in names)
+    return [
+        f"- What is counted only up to a bound is compared from the size on that reaches it, and grows until then: "
+        f"{compared}. With one such size there is nothing to compare (–)."
+    ]
 
 
 def _load_words(load: float) -> str:
@@ -163,11 +173,14 @@ def postgres_urls(server: PostgresServer, sizes: Sequence[int]) -> Iterator[dict
 def main() -> None:
     load = os.getloadavg()[0]
     with temporary_postgres() as (server, folder):
-        results = {"SQLite": uvloop.run(grow({size: f"sqlite:///{folder}/{size}.db" for size in SIZES}))}
+        with TemporaryDirectory(dir=folder) as files:  # gone before the other database needs the room
+            results = {"SQLite": uvloop.run(grow({size: f"sqlite:///{files}/{size}.db" for size in SIZES}))}
         with postgres_urls(server, SIZES) as urls:
             results["PostgreSQL"] = uvloop.run(grow(urls))
         crowds = crowd(folder, server) if OPEN else {}
-    text = "\n".join([table(results, SIZES, ROUNDS, load), *(["", crowd_table(crowds)] if crowds else [])])
+        lived = weeks(folder, server) if MESSAGES else {}
+    more = [*([crowd_table(crowds)] if crowds else []), *([week_table(lived)] if lived else [])]
+    text = "\n\n".join([table(results, SIZES, ROUNDS, load), *more])
     print(text)
     if "DRY" not in os.environ:
         write_between(PAGE, BEGIN, END, text)

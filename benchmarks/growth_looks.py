@@ -52,6 +52,7 @@ CHANNELS = ("telegram", "email")
 WHO, ASKER = "p1", "butler:butler1"
 ADDRESS = "person7@example.org"
 _NO_SEAL: Any = None  # nothing here is a secret
+FULL_AT = {"figures, 7d": 70_000, "figures, 30d": 300_000, "inbox, counted by shelf": 150_000}  # deliveries
 _STEP = 100  # rows that one transaction of a prune takes
 
 
@@ -136,7 +137,8 @@ class Asked:
             "what changed in questions, once a second": pulse,
             "notices, of a person": lambda: notices.page(WHO, None, 50, None),
             "notices, held ones": lambda: notices.page(WHO, ["held"], 50, None),
-            "notices, counted for a person": lambda: notices.counts(WHO),
+            "notices, held for a person": lambda: notices.in_states(WHO, ["accepted", "held"]),
+            "notices, all that are kept counted for a person": lambda: notices.counts(WHO),
             "notices, to hand over": lambda: notices.take_sends(self.now_us, lease_until_us=self.now_us, limit=32),
             "notices, settled ones": lambda: notices.settled(100),
             "notices, whose turn it is": lambda: notices.due(self.now_us, 100),

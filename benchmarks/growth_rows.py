@@ -2,7 +2,7 @@
 A household's past as SQL: deliveries with all that hangs on them, in the proportions of everyday life.
 
 Row 1 is the newest. A longer past is more rows behind the same present: what is open, unread or undecided now
-does not change, except for dead letters, half of which are never decided on.
+does not change. The shortest past, of ten thousand, fills every page that is asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-
-from sqlalchemy import Connection
 
 from postroom.domain.question import Option, QuestionKind, Wording, wording_object
 from postroom.domain.question_answer import QuestionAnswer
@@ -148,15 +146,15 @@ FILLINGS: Final = (
             "error_summary": "'the provider did not answer'",
             "total_attempts": "3",
             "replay_count": "0",
-            "discarded_at": "CASE WHEN {k} % 2 = 0 THEN {at} + 50000 END",
-            "discard_reason": "CASE WHEN {k} % 2 = 0 THEN 'too late' END",
+            "discarded_at": "CASE WHEN {k} > 50 THEN {at} + 50000 END",
+            "discard_reason": "CASE WHEN {k} > 50 THEN 'too late' END",
             "created_at": "{at}",
         },
     ),
     Filling(
         schema="messenger",
         table="pending_actions",
-        every=100,
+        every=20,
         columns={
             "id": "{id}",
             "origin_butler": _AGENT,
@@ -171,7 +169,7 @@ FILLINGS: Final = (
     Filling(
         schema="messenger",
         table="approval_events",
-        every=100,
+        every=20,
         columns={
             "id": "{id}",
             "action_id": "{id}",
@@ -184,7 +182,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="questions",
-        every=50,
+        every=20,
         columns={
             "id": "{id}",
             "asker": f"'butler:' || {_AGENT}",
@@ -204,6 +202,7 @@ FILLINGS: Final = (
                 + _PERSON
                 + ' || \'","name":"Ann","channel":"telegram","assurance":"channel"}}\' END'
             ),
+            "answered_person": f"CASE WHEN {{k}} > 100 AND {{k}} % 5 > 0 THEN {_PERSON} END",
             "created_at": "{at}",
             "expires_at": "CASE WHEN {k} <= 100 THEN {now} + 86400000000 ELSE {at} + 86400000000 END",
             "ended_at": "CASE WHEN {k} > 100 THEN {at} + 60000000 END",
@@ -213,7 +212,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="question_people",
-        every=50,
+        every=20,
         columns={
             "question_id": "{id}",
             "person_id": _PERSON,
@@ -226,7 +225,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="presentations",
-        every=50,
+        every=20,
         columns={
             "id": "{id}",
             "question_id": "{id}",
@@ -245,7 +244,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="presentation_tokens",
-        every=50,
+        every=20,
         columns={
             "token_hash": "'t' || {id}",
             "presentation_id": "{id}",
@@ -257,7 +256,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="presentation_parts",
-        every=50,
+        every=20,
         columns={
             "channel": "'telegram'",
             "address": "'1000'",
@@ -269,7 +268,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="question_attempts",
-        every=50,
+        every=20,
         columns={
             "id": "{id}",
             "question_id": "{id}",
@@ -289,7 +288,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="question_events",
-        every=50,
+        every=20,
         columns={
             "position": "1000000000 - {k}",
             "question_id": "{id}",
@@ -359,7 +358,7 @@ FILLINGS: Final = (
             "has_bell": "TRUE",
             "seen_at": "CASE WHEN {k} > 300 THEN {at} END",
             "read_at": "CASE WHEN {k} > 300 THEN {at} + 1000000 END",
-            "archived_at": "CASE WHEN {k} > 300 AND {k} % 7 = 0 THEN {at} + 2000000 END",
+            "archived_at": "CASE WHEN {k} > 300 AND {k} % 2 = 0 THEN {at} + 2000000 END",
             "created_at": "{at}",
             "updated_at": "{at} + 2000000",
         },
@@ -395,7 +394,7 @@ FILLINGS: Final = (
     Filling(
         schema="shared",
         table="audit_entries",
-        every=100,
+        every=20,
         columns={
             "id": "{id}",
             "at": "{at}",
@@ -408,7 +407,7 @@ FILLINGS: Final = (
         },
     ),
 )
-_PERSONS = Filling(
+PERSONS = Filling(
     schema="shared",
     table="attention_people",
     every=1,
@@ -420,46 +419,3 @@ def row_id(number: int, now_us: int) -> str:
     """Of the delivery with this number."""
     moment = f"{now_us // 1000 - EVERY_MS * number:012x}"
     return f"{moment[:8]}-{moment[8:]}-7000-8000-{number:012d}"
-
-
-def begin(connection: Connection, now_ms: int) -> None:
-    fill(connection, _PERSONS, 0, PEOPLE - 1, now_ms)
-
-
-def fill(connection: Connection, filling: Filling, first: int, last: int, now_ms: int) -> None:
-    """The rows that belong to the deliveries from the first number to the last, both included."""
-    start = -(-first // filling.every) * filling.every
-    if start > last:
-        return
-    on_postgres = connection.dialect.name == "postgresql"
-    if on_postgres:  # what is written here is consistent as it is, and need not be looked up row by row
-        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
-    names = _names(filling, now_ms, on_postgres)
-    values = ", ".join(expression.format(**names) for expression in filling.columns.values())
-    table = f"{filling.schema}.{filling.table}" if on_postgres else filling.table
-    connection.exec_driver_sql(
-        f"INSERT INTO {table} ({', '.join(filling.columns)}) "
-        f"SELECT {values} FROM {_numbers(start, last, filling.every, on_postgres)}"
-    )
-
-
-def _numbers(start: int, last: int, step: int, on_postgres: bool) -> str:
-    if on_postgres:
-        return f"generate_series({start}, {last}, {step}) AS numbers (n)"
-    return (
-        f"(WITH RECURSIVE c (n) AS (VALUES ({start}) UNION ALL SELECT n + {step} FROM c WHERE n + {step} <= {last}) "
-        "SELECT n FROM c)"
-    )
-
-
-def _names(filling: Filling, now_ms: int, on_postgres: bool) -> dict[str, str]:
-    """Ids as they are minted: the milliseconds first, then what makes them unique."""
-    moment = f"({now_ms} - CAST({EVERY_MS} AS BIGINT) * n)"
-    hexed = f"lpad(to_hex({moment}), 12, '0')" if on_postgres else f"printf('%012x', {moment})"
-    tail = "lpad(n::text, 12, '0')" if on_postgres else "printf('%012d', n)"
-    return {
-        "id": f"(substr({hexed}, 1, 8) || '-' || substr({hexed}, 9) || '-7000-8000-' || {tail})",
-        "at": f"({moment} * 1000)",
-        "now": f"({now_ms} * 1000)",
-        "k": f"(n / {filling.every})",
-    }

@@ -64,8 +64,8 @@ class HouseholdStanding:
         return await StoredNotes(self.database, self.mint.mint).unread(inbox_of(who) or "", self.clock.now_us())
 
     async def _held(self, who: Principal) -> int:
-        counts = await StoredNotices(self.database).counts(person_id_of(who) or "")
-        return sum(counts.states.get(str(one), 0) for one in CELLS["held"])
+        held = [str(one) for one in CELLS["held"]]
+        return await StoredNotices(self.database).in_states(person_id_of(who) or "", held)
 
     async def _dead_letters(self) -> int:
         trouble = await StoredOverview(self.database).trouble()

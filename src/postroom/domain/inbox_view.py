@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+MOST_SHELVED: Final = 1_000  # a person reads "more than 1,000" on a shelf as well as any figure above it
 
 
 class Shelf(StrEnum):

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from postroom.domain.errors import ValidationError
-from postroom.domain.inbox_view import Shelf
+from postroom.domain.inbox_view import MOST_SHELVED, Shelf
 from postroom.domain.notification import Cursor, Notification, NotificationChange
 from postroom.domain.principal import Principal
 from postroom.doors.console.export import ROWS_AT_A_TIME, ExportPage, TurnPage, export_page
@@ -87,6 +87,7 @@ class InboxPages:
             shelf=shelf,
             shelves=list(Shelf),
             counts=await self.shelves.counts(whose, visit.now_us),
+            most=MOST_SHELVED,
             notes=found[:PAGE_SIZE],
             next_cursor=cursor_after(found[PAGE_SIZE - 1]) if len(found) > PAGE_SIZE else None,
             is_first=after is None,

@@ -45,11 +45,11 @@ def state_tone(state: str) -> str:
     return STATES.get(state, ("", "plain"))[1]
 
 
-def figure(value: int | None) -> str:
-    """A source that did not answer has no figure; it has not nothing."""
+def figure(value: int | None, most: int = MOST_COUNTED) -> str:
+    """A source that did not answer has no figure; it has not nothing. Above `most` nothing was counted."""
     if value is None:
         return NOT_AVAILABLE
-    return f"more than {MOST_COUNTED:,}" if value > MOST_COUNTED else f"{value:,}"
+    return f"more than {most:,}" if value > most else f"{value:,}"
 
 
 def figure_short(value: int) -> str:

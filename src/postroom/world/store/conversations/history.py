@@ -14,6 +14,7 @@ from postroom.domain.person_history import HistoryEntry, HistoryPart, HistoryQue
 from postroom.domain.principal import Role
 from postroom.world.store.conversations.inbound import kept_of
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.looked_up import looked_up
 from postroom.world.store.questions import steps
 from postroom.world.store.tables.conversations import inbound_messages
 from postroom.world.store.tables.deliveries import delivery_requests
@@ -81,7 +82,7 @@ def _sent(connection: Connection, person: Person, wanted: HistoryQuery) -> Histo
     here = exists().where(asked, _in.person == person.id, _in.channel == one.channel, _in.place == one.address)
     filters = [or_(theirs, here), ~_is_card(newest)]
     if wanted.butler is not None:
-        filters.append(or_(one.origin_butler == wanted.butler, exists().where(asked, _in.target == wanted.butler)))
+        filters.append(or_(one.origin_butler == wanted.butler, looked_up(asked, _in.target == wanted.butler)))
     ids, floor = _ids(connection, newest, filters, wanted)
     return HistoryPart(entries=deliveries_of(connection, ids), floor=floor)
 

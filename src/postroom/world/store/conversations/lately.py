@@ -73,9 +73,8 @@ def _sent(connection: Connection, book: str) -> dict[str, str]:
 
 def _asked(connection: Connection) -> dict[str, str]:
     newest, asks = _newest(questions), question_people.c
-    asked = select(asks.person_id, func.max(asks.question_id)).join_from(
-        newest, question_people, asks.question_id == newest.c.id
-    )
+    of_newest = asks.question_id.in_(select(newest.c.id))
+    asked = select(asks.person_id, func.max(asks.question_id)).where(of_newest)
     return _pairs(connection, asked.group_by(asks.person_id))
 
 

@@ -36,10 +36,10 @@ def find_letters(
     fitting = select(looked).where(*holding(looked, words, places, ("error_summary",)))
     rows = connection.execute(fitting.order_by(looked.c.id.desc()).limit(query.page.limit + 1)).mappings().all()
     found = _page(with_lineage(connection, rows), query)
+    if found.before is not None:
+        return found
     many, lowest = connection.execute(select(func.count(), func.min(looked.c.id))).one()
-    if found.before is None and many == LOOKED_AT:
-        return replace(found, before=lowest, unfinished=True)
-    return found
+    return replace(found, before=lowest, unfinished=True) if many == LOOKED_AT else found
 
 
 def _looked_at(query: DeadLetterQuery) -> Select[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, Update, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, Update, and_, func, insert, or_, select, union, update
 
 from postroom.domain.email_copy import Defer, Drop, Judge, Send, Verdict
 from postroom.domain.notification import Cursor, Notification, NotificationQuery, View
@@ -63,12 +63,11 @@ class StoredNotes:
 
     async def pulses(self, user_ids: Collection[str], since_us: int, now_us: int) -> Mapping[str, tuple[int, int]]:
         """A snooze that ends changes no row, so its end is looked at as well."""
-        woken = and_(_TABLE.snoozed_until >= since_us, _TABLE.snoozed_until <= now_us)
-        found = (
-            select(_TABLE.user_id, func.max(_TABLE.updated_at), func.count())
-            .where(_TABLE.user_id.in_(user_ids), or_(_TABLE.updated_at >= since_us, woken))
-            .group_by(_TABLE.user_id)
-        )
+        theirs = select(_TABLE.id, _TABLE.user_id, _TABLE.updated_at).where(_TABLE.user_id.in_(user_ids))
+        changed = theirs.where(_TABLE.updated_at >= since_us)
+        woken = theirs.where(_TABLE.snoozed_until >= since_us, _TABLE.snoozed_until <= now_us)
+        new = union(changed, woken).subquery("new")  # each along its index, which one condition with "or" has not
+        found = select(new.c.user_id, func.max(new.c.updated_at), func.count()).group_by(new.c.user_id)
         rows = await self._database.read(lambda connection: connection.execute(found).all())
         return {user_id: (latest, count) for user_id, latest, count in rows}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, case, func, not_, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, not_, or_, select
 
-from postroom.domain.inbox_view import Shelf
+from postroom.domain.inbox_view import MOST_SHELVED, Shelf
 from postroom.domain.notification import Cursor, Notification
 from postroom.world.store.engine.database import Database
 from postroom.world.store.inbox.inbox import older_than
@@ -35,10 +35,10 @@ class StoredShelves:
         )
 
     async def counts(self, user_id: str, now_us: int) -> Mapping[Shelf, int]:
-        sums = [func.coalesce(func.sum(case((_on(shelf, now_us), 1), else_=0)), 0) for shelf in Shelf]
-        asked = select(*sums).where(_TABLE.user_id == user_id)
-        row = await self._database.read(lambda connection: connection.execute(asked).one())
-        return {shelf: int(many) for shelf, many in zip(Shelf, row, strict=True)}
+        """A shelf with more than MOST_SHELVED is counted no further."""
+        each = [select(_up_to_most(user_id, shelf, now_us)) for shelf in Shelf]
+        many = await self._database.read(lambda connection: [connection.execute(one).scalar_one() for one in each])
+        return dict(zip(Shelf, many, strict=True))
 
     async def find(self, user_id: str, notification_id: str) -> Notification | None:
         asked = select(notifications).where(_TABLE.user_id == user_id, _TABLE.id == notification_id)
@@ -47,8 +47,20 @@ class StoredShelves:
 
     async def people(self) -> Sequence[str]:
         """Whoever was ever told anything."""
-        asked = select(_TABLE.user_id).distinct().order_by(_TABLE.user_id).limit(_MOST_PEOPLE)
-        return await self._database.read(lambda connection: list(connection.execute(asked).scalars()))
+        return await self._database.read(lambda connection: list(connection.execute(_people()).scalars()))
+
+
+def _people() -> Select[str]:
+    """From each to the next along the index: all that was said to one of them is passed over."""
+    first = select(func.min(_TABLE.user_id).label("user_id")).cte("people", recursive=True)
+    following = select(func.min(_TABLE.user_id)).where(_TABLE.user_id > first.c.user_id).scalar_subquery()
+    people = first.union_all(select(following).where(first.c.user_id.is_not(None)))
+    return select(people.c.user_id).where(people.c.user_id.is_not(None)).limit(_MOST_PEOPLE)
+
+
+def _up_to_most(user_id: str, shelf: Shelf, now_us: int) -> ColumnElement[int]:
+    mine = select(_TABLE.id).where(_TABLE.user_id == user_id, _on(shelf, now_us)).limit(MOST_SHELVED + 1)
+    return select(func.count()).select_from(mine.subquery()).scalar_subquery()
 
 
 def _on(shelf: Shelf, now_us: int) -> ColumnElement[bool]:

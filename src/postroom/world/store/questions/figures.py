@@ -7,6 +7,7 @@ from sqlalchemy import Connection, func, select
 from postroom.domain.question import SubjectKind
 from postroom.domain.question_states import QuestionStatus
 from postroom.world.store.engine.database import Database
+from postroom.world.store.engine.looked_up import looked_up
 from postroom.world.store.questions.about import is_not_about
 from postroom.world.store.tables.questions import presentations, question_events, question_people, questions
 
@@ -31,8 +32,10 @@ class QuestionFigures:
 
 
 def waiting_for(connection: Connection, person_id: str, besides: SubjectKind | None = None) -> int:
-    asked = select(question_people.c.question_id).where(question_people.c.person_id == person_id)
-    many = select(func.count()).select_from(questions).where(_IS_OPEN, questions.c.id.in_(asked))
+    """Of what is open, whom it asks: of what the person was ever asked there is more with every year."""
+    people = question_people.c
+    theirs = looked_up(people.question_id == questions.c.id, people.person_id == person_id)
+    many = select(func.count()).select_from(questions).where(_IS_OPEN, theirs)
     if besides is not None:
         many = many.where(is_not_about(besides))
     return int(connection.execute(many).scalar_one())

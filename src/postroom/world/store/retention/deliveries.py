@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, not_, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, not_, or_, select, tuple_
 
 from postroom.domain.delivery import TERMINAL, Status
 from postroom.domain.intent import TERMINAL as ENDED
+from postroom.world.store.engine.looked_up import looked_up
 from postroom.world.store.retention.archive_months import make_months
 from postroom.world.store.tables.approvals import pending_actions
 from postroom.world.store.tables.archive import delivery_archive
@@ -54,14 +55,12 @@ def due(settled_before_us: int) -> ColumnElement[bool]:
     not over, an intent that still waits for the answer to this message.
     """
     replays = _replay.c.replay_of == _requests.id
-    unfinished = exists().where(
-        replays, or_(_replay.c.terminal_at.is_(None), _replay.c.terminal_at >= settled_before_us)
-    )
-    arrived = exists().where(replays, _replay.c.status == str(Status.DELIVERED))
+    unfinished = looked_up(replays, or_(_replay.c.terminal_at.is_(None), _replay.c.terminal_at >= settled_before_us))
+    arrived = looked_up(replays, _replay.c.status == str(Status.DELIVERED))
     undecided = or_(_letter.c.discarded_at.is_(None), _letter.c.discarded_at >= settled_before_us)
-    own_letter = exists().where(_letter.c.delivery_request_id == _requests.id, undecided)
-    later_letter = exists().where(_letter.c.delivery_request_id == _replay.c.id, replays, undecided)
-    awaited = exists().where(intents.c.id == _requests.request_id, intents.c.status.not_in(sorted(map(str, ENDED))))
+    own_letter = looked_up(_letter.c.delivery_request_id == _requests.id, undecided)
+    later_letter = looked_up(_letter.c.delivery_request_id == _replay.c.id, replays, undecided)
+    awaited = looked_up(intents.c.id == _requests.request_id, intents.c.status.not_in(sorted(map(str, ENDED))))
     return and_(
         _requests.created_at < settled_before_us,  # implied by the next line, and the one with an index
         _requests.terminal_at < settled_before_us,

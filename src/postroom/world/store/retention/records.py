@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, not_, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, not_, or_, select, update
 
 from postroom.domain.appointment import AppointmentStatus
 from postroom.domain.conversation_states import SETTLED
@@ -14,6 +14,7 @@ from postroom.domain.intent import TERMINAL as ENDED
 from postroom.domain.retention import Retention
 from postroom.domain.session import TERMINAL as OVER
 from postroom.domain.upload import UPLOAD_LIFE_US
+from postroom.world.store.engine.looked_up import looked_up
 from postroom.world.store.files.uploads import has_delivery
 from postroom.world.store.questions.erasing import erase_old, old_questions, old_words
 from postroom.world.store.tables.approvals import heard_threads
@@ -57,10 +58,12 @@ class Stale:
         key = list(self.table.primary_key)
         found = select(*key).where(self.condition(retention)).limit(limit)
         found = found.with_for_update(of=self.table, skip_locked=True)
-        named = tuple_(*key) if len(key) > 1 else key[0]
-        keys: Any = [tuple(row) if len(key) > 1 else row[0] for row in connection.execute(found)]
-        if keys:
-            connection.execute(delete(self.table).where(named.in_(keys)))
+        keys = connection.execute(found).all()
+        if keys and len(key) == 1:
+            connection.execute(delete(self.table).where(key[0].in_([row[0] for row in keys])))
+        elif keys:  # SQLite reads the whole table for a list of pairs
+            one = delete(self.table).where(*(column == bindparam(f"its_{column.name}") for column in key))
+            connection.execute(one, [{f"its_{name}": value for name, value in row._mapping.items()} for row in keys])
         return len(keys)
 
 
@@ -122,7 +125,7 @@ def _old_facts(keep: Retention) -> ColumnElement[bool]:
 
 
 def _unsent_digests(_: Retention) -> ColumnElement[bool]:
-    return not_(exists().where(notice_sends.c.key == digests.c.id))
+    return not_(looked_up(notice_sends.c.key == digests.c.id))
 
 
 def _old_inbound(before_us: int) -> ColumnElement[bool]:
@@ -136,13 +139,13 @@ def _inbound_words(keep: Retention) -> ColumnElement[bool]:
 
 
 def _open_intent(intent_id: ColumnElement[Any]) -> ColumnElement[bool]:
-    return exists().where(intents.c.id == intent_id, intents.c.status.not_in(sorted(map(str, ENDED))))
+    return looked_up(intents.c.id == intent_id, intents.c.status.not_in(sorted(map(str, ENDED))))
 
 
 def _hops(keep: Retention) -> ColumnElement[bool]:
     """A hop stays as long as a delivery of its request is in the ledger; the archive has a copy of the others."""
     log = notifications_log.c
-    needed = exists().where(delivery_requests.c.request_id == log.request_id)
+    needed = looked_up(delivery_requests.c.request_id == log.request_id)
     return and_(log.created_at < keep.settled_before_us, not_(needed))
 
 
@@ -150,7 +153,7 @@ def _notes(keep: Retention) -> ColumnElement[bool]:
     """What a person has read, put away or dismissed; an unread note waits for as long as it takes."""
     note, copy = notifications.c, deferred_emails.c
     dealt_with = or_(note.read_at.is_not(None), note.archived_at.is_not(None), note.dismissed_at.is_not(None))
-    on_its_way = exists().where(
+    on_its_way = looked_up(
         copy.notification_id == note.id,
         copy.delivered_at.is_(None),
         copy.failed_at.is_(None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection, insert, select, tuple_
 
@@ -25,10 +26,15 @@ class StoredAudit:
 
         def work(connection: Connection) -> list[AuditEntry]:
             sources = (_own, answered, approved, corrected)
-            found = [entry for source in sources for entry in source(connection, query)]
+            found = {entry for source in sources for one in _of_each(query) for entry in source(connection, one)}
             return sorted(found, key=lambda one: (one.at_us, one.id), reverse=True)[: query.limit]
 
         return await self._database.read(work)
+
+
+def _of_each(query: AuditQuery) -> list[AuditQuery]:
+    """The indexes are in order within one actor only."""
+    return [replace(query, actors=(one,)) for one in query.actors] or [query]
 
 
 def add_entry(connection: Connection, entry_id: str, new: NewAudit, now_us: int) -> None:

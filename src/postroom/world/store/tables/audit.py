@@ -21,5 +21,6 @@ audit_entries = Table(
     CheckConstraint(one_of("kind", AuditKind), name="kind"),
     Index("ix_audit_entries_at_id", "at", "id"),
     Index("ix_audit_entries_actor", "actor", "at", "id"),
+    Index("ix_audit_entries_kind", "kind", "at", "id"),
     schema=SHARED,
 )

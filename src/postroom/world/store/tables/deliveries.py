@@ -25,6 +25,7 @@ from postroom.world.store.tables.metadata import MESSENGER, metadata, one_of
 _OPEN = text("status IN ('pending', 'in_progress')")
 _PENDING = text("status = 'pending'")
 _IN_PROGRESS = text("status = 'in_progress'")
+_UNDECIDED = text("discarded_at IS NULL")
 _UNTOUCHED = text("discarded_at IS NULL AND replay_count = 0")
 _REPLAYED = text("replay_of IS NOT NULL")
 _FOR_INTENTS = text("origin_butler = 'intents'")
@@ -135,6 +136,7 @@ delivery_dead_letter = Table(
     UniqueConstraint("delivery_request_id"),
     CheckConstraint(one_of("quarantine_reason", QuarantineReason), name="quarantine_reason"),
     Index("ix_delivery_dead_letter_created_at", "created_at"),
+    Index("ix_delivery_dead_letter_undecided", "id", postgresql_where=_UNDECIDED, sqlite_where=_UNDECIDED),
     Index("ix_delivery_dead_letter_open", "quarantine_reason", postgresql_where=_UNTOUCHED, sqlite_where=_UNTOUCHED),
     schema=MESSENGER,
 )

@@ -10,6 +10,8 @@ from postroom.world.store.tables.metadata import SHARED, metadata, one_of
 
 _UNREAD = text("read_at IS NULL AND dismissed_at IS NULL")
 _KEYED = text("supersedes IS NOT NULL")
+_ARCHIVED = text("archived_at IS NOT NULL")
+_DISMISSED = text("dismissed_at IS NOT NULL")
 _SNOOZED = text("snoozed_until IS NOT NULL")
 _OPEN = text("delivered_at IS NULL AND failed_at IS NULL AND cancelled_at IS NULL")
 _BATCHED = text("batch_id IS NOT NULL")
@@ -49,6 +51,22 @@ notifications = Table(
     Index("ix_notifications_snoozed", "user_id", "snoozed_until", postgresql_where=_SNOOZED, sqlite_where=_SNOOZED),
     Index("ix_notifications_supersedes", "user_id", "supersedes", postgresql_where=_KEYED, sqlite_where=_KEYED),
     Index("ix_notifications_unread", "user_id", postgresql_where=_UNREAD, sqlite_where=_UNREAD),
+    Index(
+        "ix_notifications_archived",
+        "user_id",
+        "created_at",
+        "id",
+        postgresql_where=_ARCHIVED,
+        sqlite_where=_ARCHIVED,
+    ),
+    Index(
+        "ix_notifications_dismissed",
+        "user_id",
+        "created_at",
+        "id",
+        postgresql_where=_DISMISSED,
+        sqlite_where=_DISMISSED,
+    ),
     schema=SHARED,
 )
 

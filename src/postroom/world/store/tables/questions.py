@@ -65,6 +65,7 @@ questions = Table(
     Column("collected_at", BigInteger),
     Column("next_at", BigInteger),
     Column("erased_at", BigInteger),
+    Column("answered_person", Text),  # as in `answered_by`, to be found by
     UniqueConstraint("asker", "key"),
     CheckConstraint(one_of("kind", QuestionKind), name="kind"),
     CheckConstraint(one_of("status", QuestionStatus), name="status"),
@@ -77,6 +78,14 @@ questions = Table(
     Index("ix_questions_ended_at", "ended_at", postgresql_where=_KEPT, sqlite_where=_KEPT),
     Index("ix_questions_erased", "ended_at", postgresql_where=_ERASED, sqlite_where=_ERASED),
     Index("ix_questions_answered", "ended_at", "id", postgresql_where=_ANSWERED, sqlite_where=_ANSWERED),
+    Index(
+        "ix_questions_answered_person",
+        "answered_person",
+        "ended_at",
+        "id",
+        postgresql_where=_ANSWERED,
+        sqlite_where=_ANSWERED,
+    ),
     schema=SHARED,
 )
 

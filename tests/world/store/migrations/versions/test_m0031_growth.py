@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.growth import lengthen
+from benchmarks.growth_fill import lengthen
 from benchmarks.growth_rows import FILLINGS
 from sqlalchemy import Connection, event
 from tests.opened_database import KINDS, opened_database
