@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 
 from chaos.entry import Entry
 from chaos.processes import Processes
@@ -40,6 +42,14 @@ async def _bounded(ticket: Ticket, processes: Processes) -> Entry:
     except NotPermitted as reason:
         not_run = str(reason)
     except Exception as reason:  # one broken scenario must not hide the others
-        error = repr(reason)
+        error = "; ".join(told(reason))
     seconds = time.monotonic() - started
     return Entry(scenario=ticket.scenario, result=result, seconds=seconds, error=error, not_run=not_run)
+
+
+def told(error: BaseException) -> list[str]:
+    """Each error of a group by itself, with the last line of ours that it passed."""
+    if isinstance(error, BaseExceptionGroup):
+        return [sentence for one in error.exceptions for sentence in told(one)]
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "chaos" in Path(frame.filename).parts]
+    return [f"{error!r}" + "".join(f" at {Path(frame.filename).name}:{frame.lineno}" for frame in ours[-1:])]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from chaos.entry import Entry
-from chaos.lane_process import Ticket, run
+from chaos.lane_process import Ticket, run, told
 from chaos.lanes import MOST_AT_ONCE, LaneProcesses, Lanes
 from chaos.ledger_compare import Comparison
 from chaos.scenario import About, NotPermitted, Result, Scenario, World
@@ -98,7 +98,7 @@ def test_a_lane_says_what_came_of_a_scenario(what: Callable[..., object], error:
 
     entry = run(Ticket(scenario=one, postgres_url="", seed=1, short=True, limit_seconds=0.05))
 
-    assert (entry.error, entry.not_run) == (error, not_run)
+    assert (entry.error.partition(" at ")[0], entry.not_run) == (error, not_run)
     assert entry.passed == (what is nothing)
 
 
@@ -114,3 +114,13 @@ async def test_a_lane_that_dies_is_replaced_and_the_others_are_heard() -> None:
 
     assert "its lane died" in entries[0].error
     assert entries[1].passed
+
+
+def test_the_errors_of_a_group_are_said_one_by_one() -> None:
+    inside = ExceptionGroup("inside", [TimeoutError(), ValueError("no card")])
+
+    assert told(ExceptionGroup("outside", [inside, KeyError("m1")])) == [
+        "TimeoutError()",
+        "ValueError('no card')",
+        "KeyError('m1')",
+    ]
