@@ -17,6 +17,7 @@ _FAR_SECONDS: Final = 600  # a card may be shown a minute late, and must be ther
 _SLACK_SECONDS: Final = 20.0  # less than the clock is off by, so that a deadline read by it would show
 _LEASE: Final = "30"  # as it is unless set
 _REFUSALS: Final = 40
+_ATTEMPTS: Final = "60"  # more than there are refusals, so that no message and no card is given up
 
 
 async def wrong_clock(world: World) -> Result:
@@ -38,7 +39,7 @@ async def wrong_clock(world: World) -> Result:
             await one.goes_on()
 
     async with site(world, "clock") as place:
-        place.rig = place.rig.having(delivery__lease_seconds=_LEASE)
+        place.rig = place.rig.having(delivery__lease_seconds=_LEASE, retry__max_attempts=_ATTEMPTS)
         await place.start()
         result = await trial(place, happening, more=world.sized(100, 20), note="")
     said = ", ".join(f"{name}: a deadline of {_DEADLINE_SECONDS} s after {ends[name]:.0f} s" for name in ends)
