@@ -44,9 +44,7 @@ PLACES: Final = {
     About.MACHINES: Places(handled=(0, 6), lost=(3, 9), marked=(4, 10), unmarked=(5, 11), winners=(8,)),
 }
 FAILED: Final = "failed: "
-_BROKEN: Final = re.compile(
-    r"([\d,]+) (?:kills|restarts|times|signals|troubles|jumps|attempts|workers died|of [\d,]+ callers)"
-)
+_BROKEN: Final = re.compile(r"([\d,]+) (?:kills|restarts|times|signals|troubles|jumps|workers died|of [\d,]+ callers)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +88,18 @@ def line(group: Group, found: Mapping[About, Mapping[str, Row]], ran: Collection
     rows = [(one, found[one.about].get(one.what, Row((), ""))) for one in group.scenarios]
     numbers = sums([(PLACES[scenario.about], row) for scenario, row in rows if row.numbers])
     older = sum(one.what not in ran for one, row in rows if row.numbers)
-    title = group.title + (f" ({_older(older, len(rows))})" if older else "")
+    notes = [*_older(older, len(rows)), *_missing(sum(not row.numbers for _, row in rows))]
+    title = group.title + (f" ({', '.join(notes)})" if notes else "")
     return f"| {title} | {' | '.join(f'{number:,}' for number in (len(rows), _holding(rows), *numbers))} |"
 
 
-def _older(older: int, known: int) -> str:
-    return "of an earlier run" if older == known else f"{older} of {known} of an earlier run"
+def _older(older: int, known: int) -> list[str]:
+    return [f"{older} of {known} of an earlier run" if older < known else "of an earlier run"] if older else []
+
+
+def _missing(number: int) -> list[str]:
+    """Not run, here or ever, or not finished: the table says which."""
+    return [f"{number} without figures"] if number else []
 
 
 def sums(rows: Sequence[tuple[Places, Row]]) -> tuple[int, ...]:

@@ -96,7 +96,7 @@ def test_rows_of_an_earlier_run_are_named(page: Path) -> None:
     write_page(page, [entry("redis-kill", second)], SCENARIOS, RUN)
 
     found = line(page, "messages: PostgreSQL and Redis")
-    assert "(1 of 4 of an earlier run)" in found[0]
+    assert "(1 of 4 of an earlier run, 2 without figures)" in found[0]
     assert found[3:5] == ["40", "1,700"]
 
 
