@@ -15,6 +15,7 @@ from chaos.offset_clock import OffsetClock
 from chaos.talks.points import watch_inbound
 from postroom.domain.time import seconds
 from postroom.system.clock import SystemClock
+from postroom.system.shared_clock import SharedClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ def main(job: HouseJob) -> None:
     offset_us: Final = seconds(job.clock_offset_seconds)
     now_us = OffsetClock().now_us
     setattr(SystemClock, "now_us", lambda _: now_us() + offset_us)  # noqa: B010
+    setattr(SharedClock, "follow", lambda *_, **__: 0)  # noqa: B010 - time has passed for the database, too
     watch_deliveries(crash)
     watch_inbound(crash)
     watch_content(crash)

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import shutil
-import sqlite3
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.services.postgres import find_programs
-
-from chaos import ledger_compare
+from chaos import ledger_compare, overview
 from chaos.attention import accounts
+from chaos.catalogue import GROUPS
 from chaos.content import posted
+from chaos.described import commit, machine
+from chaos.entry import Entry
 from chaos.machines import counted
 from chaos.questions import way_back
 from chaos.scenario import About, Result, Scenario
 from chaos.talks import said
 
+OVERVIEW_BEGIN = "<!-- written by `make chaos`, the overview: begin -->"
+OVERVIEW_END = "<!-- written by `make chaos`, the overview: end -->"
 BEGIN = "<!-- written by `make chaos`: begin -->"
 END = "<!-- written by `make chaos`: end -->"
 QUESTIONS_BEGIN = "<!-- written by `make chaos`, the way back: begin -->"
@@ -53,24 +51,27 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    scenario: Scenario
-    result: Result | None
-    seconds: float
-    error: str = ""
-    not_run: str = ""  # why this host cannot run it
+class Run:
+    """All of it, however many scenarios were chosen."""
 
-    @property
-    def passed(self) -> bool:
-        return self.result is not None and self.result.passed
+    minutes: float
+    lanes: int
 
-    def line(self) -> str:
-        word = "ok  " if self.passed else "none" if self.not_run else "FAIL"
-        head = f"{word} {self.scenario.name:34}{self.seconds:6.1f} s  "
-        if self.result is None:
-            return head + (f"not run: {self.not_run}" if self.not_run else self.error)
-        note = f" ({self.result.note})" if self.result.note else ""
-        return head + self.result.comparison.line() + note + "".join(f"\n       {one}" for one in self.result.said[:8])
+
+def write_page(document: Path, entries: Sequence[Entry], order: Sequence[Scenario], run: Run) -> None:
+    """The tables of what was run, and the overview of everything that then stands in them."""
+    write_table(document, entries, order)
+    text = document.read_text()
+    found = {about: overview.rows_in(text, begin, end) for about, (begin, end) in _MARKS.items()}
+    ran = {entry.scenario.what for entry in entries}
+    lines = [_made(run, len(ran), len(order)), "", *overview.table(GROUPS, found, ran)]
+    document.write_text(_between(text, OVERVIEW_BEGIN, OVERVIEW_END, "\n".join(lines)))
+
+
+def _made(run: Run, ran: int, known: int) -> str:
+    earlier = f", {known - ran} of {known} scenarios earlier" if ran < known else ""
+    how = f"{run.minutes:.1f} minutes in {run.lanes} lanes"
+    return f"Made on {datetime.now(UTC):%Y-%m-%d} from {commit()} in {how}{earlier}: {machine()}."
 
 
 def write_table(document: Path, entries: Sequence[Entry], order: Sequence[Scenario] = ()) -> None:
@@ -78,11 +79,15 @@ def write_table(document: Path, entries: Sequence[Entry], order: Sequence[Scenar
     text = document.read_text()
     for about, (begin, end) in _MARKS.items():
         if mine := [entry for entry in entries if entry.scenario.about is about]:
-            before, _, rest = text.partition(begin)
-            old, _, after = rest.partition(end)
+            old = text.partition(begin)[2].partition(end)[0]
             kept = _kept(old, mine, [one for one in order if one.about is about])
-            text = f"{before}{begin}\n{table(mine, about, kept, order)}\n{end}{after}"
+            text = _between(text, begin, end, table(mine, about, kept, order))
     document.write_text(text)
+
+
+def _between(text: str, begin: str, end: str, new: str) -> str:
+    before, _, rest = text.partition(begin)
+    return f"{before}{begin}\n{new}\n{end}{rest.partition(end)[2]}"
 
 
 def table(entries: Sequence[Entry], about: About, kept: Mapping[str, str], order: Sequence[Scenario]) -> str:
@@ -111,27 +116,10 @@ def _row(entry: Entry, columns: int) -> str:
         said = f"not run: {entry.not_run}" if entry.not_run else "did not finish"
         return f"| {entry.scenario.what} {'| ' * columns}| {said} |"
     numbers = " | ".join(f"{number:,}" for number in entry.result.comparison.numbers)
-    return f"| {entry.scenario.what} | {numbers} | {entry.result.note} |"
+    return f"| {entry.scenario.what} | {numbers} | {_note(entry.result)} |"
 
 
-def machine() -> str:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return ", ".join(
-        [
-            f"{os.cpu_count()} cores",
-            f"{memory:.0f} GB",
-            f"{platform.system()} {platform.release().split('-')[0]}",
-            f"Python {platform.python_version()}",
-            f"SQLite {sqlite3.sqlite_version}",
-            _version([str(find_programs() / "postgres"), "--version"], 2, "PostgreSQL"),
-            _version([shutil.which("redis-server") or "redis-server", "--version"], 2, "Redis"),
-        ]
-    )
-
-
-def _version(command: list[str], place: int, name: str) -> str:
-    try:
-        words = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.split()
-        return f"{name} {words[place].removeprefix('v=')}"
-    except (OSError, subprocess.SubprocessError, IndexError):
-        return f"no {name}"
+def _note(result: Result) -> str:
+    """What a scenario expected beside the numbers and did not find is said, too."""
+    said = [] if result.passed else [f"{overview.FAILED}{' '.join(result.said[:1]).replace('|', '/')[:120]}"]
+    return "; ".join([*([result.note] if result.note else []), *said])

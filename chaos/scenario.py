@@ -73,13 +73,18 @@ class NotPermitted(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """`in_short`: quick enough for every test run. `about` is the table in the docs it belongs to."""
+    """
+    `in_short`: quick enough for every test run. `about` is the table in the docs it belongs to.
+
+    `about_seconds` is how long it takes on two cores, roughly: the longest are begun first.
+    """
 
     name: str
     what: str
     run: Callable[[World], Awaitable[Result]]
     in_short: bool = True
     about: About = About.DELIVERIES
+    about_seconds: float = 15.0
 
 
 def expectations(*checks: tuple[bool, str]) -> tuple[str, ...]:

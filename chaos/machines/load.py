@@ -48,7 +48,7 @@ class Load:
             self.accepted += 1
             await asyncio.sleep(_PACE_SECONDS)
 
-    async def reach(self, more: int, seconds: float = 90.0) -> None:
+    async def reach(self, more: int, seconds: float = 240.0) -> None:
         wanted = self.accepted + more
         async with asyncio.timeout(seconds):
             while self.accepted < wanted:

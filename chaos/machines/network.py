@@ -73,11 +73,20 @@ class Network:
         bridge = bridge_of(self.place, "b")
         _ip("neigh", "replace", machine.back, "lladdr", _NOBODY, "dev", bridge, "nud", "permanent")
 
+    def mute(self, machine: Machine) -> None:
+        """The other way only: what the servers say arrives, and what it says to them goes to nobody."""
+        wire = ("dev", "wire-b", "nud", "permanent")
+        _ip("-n", machine.namespace, "neigh", "replace", self.here.back, "lladdr", _NOBODY, *wire)
+
     def heal(self, machine: Machine) -> None:
         for side in ("b", "f"):
             _ip("link", "set", machine.wire(side), "up")
-        with suppress(NotPermitted):
-            _ip("neigh", "del", machine.back, "dev", bridge_of(self.place, "b"))
+        for words in (
+            ("neigh", "del", machine.back, "dev", bridge_of(self.place, "b")),
+            ("-n", machine.namespace, "neigh", "del", self.here.back, "dev", "wire-b"),
+        ):
+            with suppress(NotPermitted):
+                _ip(*words)
 
     def lay(self) -> None:
         for side, net in (("b", 18), ("f", 19)):
@@ -130,11 +139,25 @@ def _free_place() -> int:
     if os.geteuid() != 0:
         raise NotPermitted("network namespaces need root")
     for place in _PLACES:
-        if not any(Path("/sys/class/net", bridge_of(place, side)).exists() for side in ("b", "f")):
-            for side in ("b", "f"):
-                _ip("link", "add", bridge_of(place, side), "type", "bridge")
+        if not _is_taken(place) and _took(place):
             return place
     raise NotPermitted("every place for a network is taken")
+
+
+def _is_taken(place: int) -> bool:
+    return any(Path("/sys/class/net", bridge_of(place, side)).exists() for side in ("b", "f"))
+
+
+def _took(place: int) -> bool:
+    """False when another run was quicker; the first bridge decides."""
+    try:
+        _ip("link", "add", bridge_of(place, "b"), "type", "bridge")
+    except NotPermitted:
+        if _is_taken(place):
+            return False
+        raise
+    _ip("link", "add", bridge_of(place, "f"), "type", "bridge")
+    return True
 
 
 def _ip(*words: str) -> None:

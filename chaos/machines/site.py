@@ -29,8 +29,8 @@ from chaos.provider import Provider
 from chaos.rig import Rig
 from chaos.scenario import World
 
-_START_SECONDS: Final = 60.0
-_STOP_SECONDS: Final = 20.0
+_START_SECONDS: Final = 120.0
+_STOP_SECONDS: Final = 40.0
 _LOOK_SECONDS: Final = 0.05
 _PORTS: Final = {"messenger": 41_001, "switchboard": 41_002, "general": 41_003, "api": 41_004}
 _DOOR: Final = ("up", "--only", ",".join(_PORTS))

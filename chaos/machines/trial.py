@@ -14,8 +14,8 @@ from chaos.questions.reading import way_back
 from chaos.scenario import Result, expectations
 
 _LOOK_SECONDS: Final = 0.5
-_QUESTION_SECONDS: Final = 180.0
-_SETTLE_SECONDS: Final = 90.0
+_QUESTION_SECONDS: Final = 360.0
+_SETTLE_SECONDS: Final = 180.0
 _PROVIDER_SECONDS: Final = 0.3  # of each call, so that every machine has some under way
 
 Happening = Callable[["Trial"], Awaitable[None]]

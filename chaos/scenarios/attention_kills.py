@@ -162,6 +162,7 @@ def _scenarios(database: str, kind: str) -> list[Scenario]:
             run=partial(attention_kills, database=database, kind=kind),
             in_short=(database == "postgres") == (kind == "escalation"),
             about=About.ATTENTION,
+            about_seconds=45.0,
         ),
         Scenario(
             name=f"attention-{kind}-anywhere-{database}",
@@ -169,6 +170,7 @@ def _scenarios(database: str, kind: str) -> list[Scenario]:
             run=partial(attention_anywhere, database=database, kind=kind),
             in_short=False,
             about=About.ATTENTION,
+            about_seconds=45.0,
         ),
     ]
 

@@ -33,7 +33,7 @@ async def clock_jumps(world: World, database: str) -> Result:
                 (comparison.delivered + comparison.held == number, f"{name}: some deliveries have no outcome"),
             )
     assert found is not None
-    return Result(comparison=found, note=", ".join(jumps), complaints=tuple(complaints))
+    return Result(comparison=found, note=f"{len(jumps)} jumps: {', '.join(jumps)}", complaints=tuple(complaints))
 
 
 SCENARIOS: Final = [

@@ -146,6 +146,7 @@ def _scenarios(database: str) -> list[Scenario]:
             run=partial(content_kills, database=database, acts=files),
             in_short=database == "sqlite",
             about=About.CONTENT,
+            about_seconds=60.0,
         ),
         Scenario(
             name=f"correction-kill-{database}",
@@ -153,6 +154,7 @@ def _scenarios(database: str) -> list[Scenario]:
             run=partial(content_kills, database=database, acts=corrections),
             in_short=database == "postgres",
             about=About.CONTENT,
+            about_seconds=60.0,
         ),
     ]
 

@@ -100,6 +100,7 @@ SCENARIOS: Final = [
         what=f"between us and PostgreSQL: {what}",
         run=partial(troubled, harm=harm),
         in_short=harm is not black_hole,  # a silent line is given up after ten seconds, and that twice
+        about_seconds=50.0 if harm is black_hole else 10.0,
     )
     for name, (what, harm) in HARMS.items()
 ]

@@ -18,7 +18,7 @@ _SHORT_SECONDS: Final = 3.0  # what was only claimed is covered for 2 s
 Harm = Callable[[Network, Machine], None]
 
 
-async def apart(world: World, harm: Harm, *, pooled: bool = False) -> Result:
+async def apart(world: World, harms: tuple[Harm, Harm], *, pooled: bool = False) -> Result:
     """First a worker, then the door; questions are pressed there and elsewhere, meanwhile and afterwards."""
     seconds = _SHORT_SECONDS if world.short else _SECONDS
     asked = world.sized(5, 1)
@@ -26,7 +26,7 @@ async def apart(world: World, harm: Harm, *, pooled: bool = False) -> Result:
 
     async def happening(one: Trial) -> None:
         stands, net = one.place.stands, one.place.network
-        for victim, other in _turns(stands, short=world.short):
+        for harm, (victim, other) in zip(harms, _turns(stands, short=world.short), strict=False):
             one.ask(asked, (victim, other))
             await asyncio.sleep(0.2)
             harm(net, victim.machine)
@@ -35,7 +35,7 @@ async def apart(world: World, harm: Harm, *, pooled: bool = False) -> Result:
             net.heal(victim.machine)
             await one.goes_on()
 
-    async with site(world, harm.__name__, machines=number, pooled=pooled) as place:
+    async with site(world, harms[0].__name__, machines=number, pooled=pooled) as place:
         await place.start()
         times = len(_turns(place.stands, short=world.short))
         note = f"{number} machines, {times} times {seconds:.0f} s"
@@ -48,28 +48,30 @@ def _turns(stands: list[Stand], *, short: bool) -> list[tuple[Stand, Stand]]:
     return [(stands[1], stands[2]), (stands[0], stands[1])]
 
 
-_HARMS: Final = {
-    "partition": ("a machine loses PostgreSQL and Redis, and is back", Network.part),
-    "cut-off": ("a machine loses everything, and is back", Network.cut_off),
-    "one-way": ("what PostgreSQL and Redis answer to a machine is lost, and no longer", Network.deafen),
+_SERVERS: Final = "PostgreSQL and Redis"
+_HARMS: Final[dict[str, tuple[str, tuple[Harm, Harm]]]] = {
+    "partition": (f"one machine partitioned away from {_SERVERS}, and back", (Network.part, Network.part)),
+    "cut-off": ("one machine partitioned away from everything, and back", (Network.cut_off, Network.cut_off)),
+    "one-way": (
+        f"one machine partitioned one way, and back: it does not hear {_SERVERS}, then they do not hear it",
+        (Network.deafen, Network.mute),
+    ),
 }
 
-SCENARIOS: Final = [
-    *(
-        Scenario(
-            name=f"machines-{name}",
-            what=what,
-            run=partial(apart, harm=harm),
-            in_short=harm is Network.part,
-            about=About.MACHINES,
-        )
-        for name, (what, harm) in _HARMS.items()
-    ),
-    Scenario(
-        name="machines-pgbouncer",
-        what="a machine loses PgBouncer, PostgreSQL and Redis, and is back; all through PgBouncer",
-        run=partial(apart, harm=Network.part, pooled=True),
-        in_short=False,
+
+def _scenario(name: str, what: str, *, pooled: bool = False) -> Scenario:
+    harms = _HARMS[name][1] if name in _HARMS else (Network.part, Network.part)
+    return Scenario(
+        name=f"machines-{name}",
+        what=what,
+        run=partial(apart, harms=harms, pooled=pooled),
+        in_short=name == "partition",
         about=About.MACHINES,
-    ),
+        about_seconds=150.0,
+    )
+
+
+SCENARIOS: Final = [
+    *(_scenario(name, what) for name, (what, _) in _HARMS.items()),
+    _scenario("pgbouncer", "one machine partitioned away from PgBouncer, PostgreSQL and Redis, and back", pooled=True),
 ]

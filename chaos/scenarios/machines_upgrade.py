@@ -58,5 +58,6 @@ SCENARIOS: Final = [
         run=upgrade,
         in_short=False,
         about=About.MACHINES,
+        about_seconds=150.0,
     )
 ]

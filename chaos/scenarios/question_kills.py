@@ -101,6 +101,7 @@ def _scenario(database: str, way: Way) -> Scenario:
         run=partial(question_kills, database=database, way=way),
         in_short=(database, way) in {("sqlite", Way.PRESS), ("postgres", Way.REPLY), ("sqlite", Way.MAIL)},
         about=About.QUESTIONS,
+        about_seconds=40.0,
     )
 
 

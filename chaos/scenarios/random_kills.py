@@ -73,5 +73,10 @@ def _kill(desk: _Desk) -> None:
 
 
 SCENARIOS: Final = [
-    Scenario(name="random-kills", what="kill -9 of workers at random under load, postgres", run=random_kills)
+    Scenario(
+        name="random-kills",
+        what="kill -9 of workers at random under load, postgres",
+        run=random_kills,
+        about_seconds=90.0,
+    )
 ]

@@ -173,6 +173,7 @@ def _scenarios(database: str) -> list[Scenario]:
             what=f"kill -9 at each of {len(MOMENTS)} steps from a message to its answer, {database}",
             run=partial(talk_kills, database=database),
             about=About.TALKS,
+            about_seconds=80.0,
         ),
         Scenario(
             name=f"talk-anywhere-{database}",
@@ -180,6 +181,7 @@ def _scenarios(database: str) -> list[Scenario]:
             run=partial(talk_anywhere, database=database),
             in_short=False,
             about=About.TALKS,
+            about_seconds=80.0,
         ),
     ]
 

@@ -25,6 +25,7 @@ LOOPS = {
     "approvals",
     "attention",
     "attention_audit",
+    "clock",
     "console_changes",
     "dispatcher",
     "contact_answers",

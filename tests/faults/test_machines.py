@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from chaos.ledger_compare import Comparison
@@ -57,10 +57,13 @@ def test_a_machine_that_is_cut_off_reaches_nothing(net: Network) -> None:
     assert not reaches(net.machines[0], net.here.front)
 
 
-def test_a_machine_that_is_deaf_has_no_answer_until_it_is_healed(net: Network) -> None:
+@pytest.mark.parametrize("harm", [Network.deafen, Network.mute], ids=["deaf", "mute"])
+def test_a_machine_that_is_parted_one_way_has_no_answer_until_it_is_healed(
+    net: Network, harm: Callable[[Network, Machine], None]
+) -> None:
     machine = net.machines[0]
 
-    net.deafen(machine)
+    harm(net, machine)
 
     assert not reaches(machine, net.here.back)
     assert reaches(machine, net.here.front)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from chaos.entry import Entry
 from chaos.ledger_compare import Comparison
 from chaos.questions.way_back import WayBack
 from chaos.report import (
@@ -19,7 +20,6 @@ from chaos.report import (
     QUESTIONS_END,
     TALKS_BEGIN,
     TALKS_END,
-    Entry,
     write_table,
 )
 from chaos.scenario import About, Result, Scenario, World

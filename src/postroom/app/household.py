@@ -26,6 +26,7 @@ from postroom.app.files import file_taking
 from postroom.app.inbox import Inbox, releasing, running_inbox
 from postroom.app.inside_doors import messenger_door, switchboard_door
 from postroom.app.intents import Correspondence, World, build_correspondence, listening, working
+from postroom.app.keeping_time import open_in_time
 from postroom.app.ma2h import ma2h_router
 from postroom.app.mcp_port import butler_app
 from postroom.app.messenger import correction_desk, messenger_parts, sender_status
@@ -41,7 +42,7 @@ from postroom.app.sandbox_channel import SandboxAddress
 from postroom.app.script_door import script_door
 from postroom.app.sessions import build_sessions, start_sessions
 from postroom.app.sign_in import sending_links
-from postroom.app.store import OpenedStore, open_store
+from postroom.app.store import OpenedStore
 from postroom.app.switchboard import build_board
 from postroom.app.unsubscribing import leaving_router
 from postroom.domain.ids import IdMint
@@ -61,7 +62,6 @@ from postroom.doors.guard.user_tokens import warn_of_users
 from postroom.doors.messenger.server import build_server as build_messenger
 from postroom.doors.messenger.straight_to_delivery import StraightToDelivery
 from postroom.doors.switchboard.server import RULES, add_switchboard_tools
-from postroom.system.clock import SystemClock
 from postroom.system.loop import Loops
 from postroom.system.roster.config import MESSENGER, ButlerConfig
 from postroom.system.roster.endpoints import Endpoints
@@ -69,6 +69,7 @@ from postroom.system.serving.connections import bounds_of
 from postroom.system.serving.listeners import Listeners
 from postroom.system.serving.server import serving
 from postroom.system.settings import Settings
+from postroom.system.shared_clock import SharedClock
 from postroom.system.telemetry.hop_meter import HopMeter
 from postroom.system.telemetry.loop_meter import LoopMeter
 from postroom.work.approvals.approvals import Approvals
@@ -108,7 +109,7 @@ class _Builder:
         self._environment = environment
         self._parts = tuple(parts)
         self._stack = stack
-        self._clock = SystemClock()
+        self._clock = SharedClock()
         self._mint = IdMint()
         self._registry = CollectorRegistry()
         self._tokens = TokenFile(settings.tokens_file)
@@ -142,7 +143,7 @@ class _Builder:
         sandbox = await self._start_sandbox()
         mine = [config for config in self._roster if config.name in self._parts]
         if mine or {WORKER, "api"} & set(self._parts):
-            store = await self._stack.enter_async_context(open_store(self._settings))
+            store = await self._stack.enter_async_context(open_in_time(self._settings, self._clock, self._loops))
             await self._stack.enter_async_context(knowing_people(self._settings, store, self._tokens, self._loops))
             self._attention = self._household.attention = build_attention(self._settings, store, self._clock)
             await refuse_unknown_people(self._attention)
@@ -233,20 +234,14 @@ class _Builder:
         """Its own sessions' tokens are known to its own server and to no other."""
         tokens = SessionTokens(config.name, self._tokens)
         context = module_context(config, self._settings, self._environment, self._clock)
+        settings, endpoints, environment = self._settings, self._endpoints, self._environment
         butler = build_butler(
             config,
             world,
             outbound=outbound,
             switchboard=switchboard,
             sessions=build_sessions(
-                config,
-                self._settings,
-                self._endpoints,
-                world.database,
-                tokens,
-                self._environment,
-                self._clock,
-                self._mint,
+                config, settings, endpoints, world.database, tokens, environment, self._clock, self._mint
             ),
             modules=await self._stack.enter_async_context(loaded_modules(config, context)),
             verifier=tokens,
